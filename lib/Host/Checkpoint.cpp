@@ -118,6 +118,8 @@ llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoi
                        {"mpt.program", checkpoint.program}};
   if (checkpoint.evaluationDue)
     metadata["mpt.evaluation_due"] = "1";
+  if (!checkpoint.wholeProgram.empty())
+    metadata["mpt.whole_program"] = checkpoint.wholeProgram;
   for (const auto &[name, tensor] : checkpoint.state)
     metadata[getChecksumKey(name)] = computeChecksum(tensor);
   metadata[kChecksum.str()] =
@@ -180,6 +182,9 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
   auto program = file->getMetadata().find("mpt.program");
   if (program != file->getMetadata().end())
     checkpoint.program = program->second;
+  auto whole = file->getMetadata().find("mpt.whole_program");
+  if (whole != file->getMetadata().end())
+    checkpoint.wholeProgram = whole->second;
   for (const auto &entry : file->getEntries()) {
     auto tensor = readTensor(*file, path, entry.first, isChecked);
     if (!tensor)
@@ -263,8 +268,12 @@ mpt::readFirstValues(llvm::StringRef path, const StepEngine &engine) {
 }
 
 llvm::Error mpt::checkStep(const Checkpoint &checkpoint, llvm::StringRef path,
-                           llvm::StringRef step) {
-  if (checkpoint.program == step)
+                           llvm::StringRef step, llvm::StringRef wholeStep) {
+  auto orElse = [](llvm::StringRef whole, llvm::StringRef own) {
+    return whole.empty() ? own : whole;
+  };
+  if (checkpoint.program == step ||
+      orElse(checkpoint.wholeProgram, checkpoint.program) == orElse(wholeStep, step))
     return llvm::Error::success();
   return createFileMessage(
       path, "expected a checkpoint of this step function (" + step + "), found one of " +

@@ -117,14 +117,15 @@ Evaluator::evaluate(const StepEngine &trained, bool hasUpdates,
 // Training
 //===----------------------------------------------------------------------===//
 
-static llvm::Error checkResume(const Checkpoint &checkpoint, llvm::StringRef path,
-                               const DataLoader &data, const TrainerOptions &options) {
+llvm::Error mpt::checkResume(const Checkpoint &checkpoint, llvm::StringRef path,
+                             const DataLoader &data, const TrainerOptions &options) {
   auto mismatch = [&](llvm::StringRef what, auto expected, auto found) {
     return createFileMessage(path, "expected a checkpoint with " + what + " " +
                                        llvm::Twine(expected) + ", found " +
                                        llvm::Twine(found));
   };
-  if (llvm::Error error = checkStep(checkpoint, path, options.program))
+  if (llvm::Error error =
+          checkStep(checkpoint, path, options.program, options.wholeProgram))
     return error;
   if (checkpoint.seed != options.seed)
     return mismatch("seed", options.seed, checkpoint.seed);
@@ -334,6 +335,7 @@ llvm::Error Loop::save() {
   checkpoint.position = data.getPosition();
   checkpoint.evaluationDue = evaluationDue;
   checkpoint.program = options.program;
+  checkpoint.wholeProgram = options.wholeProgram;
   auto state = captureState(engine);
   if (!state)
     return state.takeError();

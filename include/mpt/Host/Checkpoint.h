@@ -45,6 +45,10 @@ struct Checkpoint {
   bool evaluationDue = false;
   /// A digest of the step function, which a run must share to go on.
   std::string program;
+  /// That of the step that takes each batch as a whole, where `program` cuts it for
+  /// ranks or to accumulate; else "". A run that shares this may go on as well: it cuts
+  /// batches in another way.
+  std::string wholeProgram;
   std::map<std::string, HostTensor> state;
 };
 
@@ -64,9 +68,10 @@ llvm::Error restoreState(StepEngine &engine, llvm::StringRef path,
                          const std::map<std::string, HostTensor> &state);
 
 /// Fails, with `path` in the message, if `checkpoint` is not of the step whose digest is
-/// `step`.
+/// `step`, or of one that takes the same batches whole: that of `wholeStep` unless it is
+/// "".
 llvm::Error checkStep(const Checkpoint &checkpoint, llvm::StringRef path,
-                      llvm::StringRef step);
+                      llvm::StringRef step, llvm::StringRef wholeStep = "");
 
 /// Writes what the .safetensors file `path` holds into `engine`: all state of a
 /// checkpoint, which must be of the step whose digest is `step`, or of another file the

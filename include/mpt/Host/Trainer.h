@@ -73,6 +73,8 @@ struct TrainerOptions {
   uint64_t seed = 0;
   /// A digest of the step function for checkpoints.
   std::string program;
+  /// As `Checkpoint::wholeProgram`.
+  std::string wholeProgram;
   /// Written every `checkpointEvery` attempts (0: never), at the end, and after a
   /// failure that leaves the state whole. If a write before the end fails, `warn`
   /// is told and training goes on; without `warn` it ends.
@@ -113,6 +115,11 @@ struct TrainingSummary {
   LossCurve curve;
   bool interrupted = false;
 };
+
+/// Fails unless `checkpoint`, read from `path`, is of this program, seed, batch and data
+/// size.
+llvm::Error checkResume(const Checkpoint &checkpoint, llvm::StringRef path,
+                        const DataLoader &data, const TrainerOptions &options);
 
 /// Trains until `options.steps`, from `resume` if given (its state goes into
 /// the engine), else from the engine's present state. Fails if `resume`, read

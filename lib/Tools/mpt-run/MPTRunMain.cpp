@@ -92,7 +92,8 @@ private:
   llvm::Expected<std::optional<EventLog>> openEvents(llvm::StringRef precision) const;
   llvm::Error trainFunctions();
   llvm::Error trainOne(llvm::StringRef precision, StepEngine &engine,
-                       llvm::StringRef digest, std::optional<RangeRecorder> &recorder);
+                       llvm::StringRef digest, llvm::StringRef wholeDigest,
+                       std::optional<RangeRecorder> &recorder);
   llvm::Error applyInit(StepEngine &engine);
   llvm::Error applyLearningRate(StepEngine &engine);
   Progress::Options getProgressOptions(llvm::StringRef precision) const;
@@ -722,7 +723,7 @@ llvm::Expected<std::optional<EventLog>> Run::openEvents(llvm::StringRef precisio
 }
 
 llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
-                          llvm::StringRef digest,
+                          llvm::StringRef digest, llvm::StringRef wholeDigest,
                           std::optional<RangeRecorder> &recorder) {
   if (llvm::Error error = applyInit(engine))
     return error;
@@ -731,6 +732,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   trainer.steps = steps;
   trainer.seed = options.seed;
   trainer.program = digest.str();
+  trainer.wholeProgram = wholeDigest.str();
   trainer.checkpointPath = options.checkpoint;
   trainer.checkpointEvery = options.checkpointEvery;
   trainer.evalEvery = options.evalEvery;
@@ -789,7 +791,9 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
       return llvm::Error::success();
     };
   isSettingUp = false;
-  if (llvm::Error error = agree(llvm::Error::success()))
+  if (llvm::Error error =
+          agree(resume ? checkResume(*resume, resumePath, *loader, trainer)
+                       : llvm::Error::success()))
     return error;
   if (llvm::Error error = beginTraining(*loader, digest))
     return error;
@@ -913,7 +917,7 @@ llvm::Error Run::trainPrepared() {
   if (llvm::Error error = checkRanks(*program.engine))
     return error;
   std::optional<RangeRecorder> none;
-  return trainOne("as given", *program.engine, program.digest, none);
+  return trainOne("as given", *program.engine, program.digest, "", none);
 }
 
 int Run::fail(llvm::Error error) {
@@ -955,7 +959,7 @@ llvm::Error Run::trainFunctions() {
     interrupted |= getDeferredInterrupt() != 0;
     if (interrupted)
       break;
-    std::string digest = step.digest;
+    std::string digest = step.digest, wholeDigest = step.wholeDigest;
     auto recorder =
         RangeRecorder::create(step.module->lookupSymbol<func::FuncOp>(step.name));
     if (!recorder)
@@ -966,7 +970,7 @@ llvm::Error Run::trainFunctions() {
       return engine.takeError();
     if (llvm::Error error = checkRanks(**engine))
       return error;
-    if (llvm::Error error = trainOne(precision, **engine, digest, *recorder))
+    if (llvm::Error error = trainOne(precision, **engine, digest, wholeDigest, *recorder))
       return error;
   }
   return llvm::Error::success();

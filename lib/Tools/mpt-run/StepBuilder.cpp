@@ -339,6 +339,28 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
   return training;
 }
 
+/// `PreparedFunction::wholeDigest` of a step for micro-batches of `batch` rows.
+static llvm::Expected<std::string> computeWholeDigest(func::FuncOp function,
+                                                      int64_t batch,
+                                                      llvm::StringRef precision,
+                                                      const RunOptions &options) {
+  RunOptions whole = options;
+  whole.accumulate = whole.numRanks = 1;
+  whole.isQuiet = true;
+  whole.dumpPipeline = false;
+  auto training =
+      readTrainingOptions(function.getName(), /*shared=*/{}, precision, whole);
+  if (!training)
+    return training.takeError();
+  auto prepared = prepare(function, batch * options.accumulate * options.numRanks, whole,
+                          [&](PassManager &passes, EmitError emitError) {
+                            return buildTrainingPipeline(passes, *training, emitError);
+                          });
+  if (!prepared)
+    return prepared.takeError();
+  return prepared->digest;
+}
+
 llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function, bool isStep,
                                                 int64_t batch,
                                                 llvm::ArrayRef<std::string> shared,
@@ -372,6 +394,12 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function, bool isSt
   auto prepared = prepare(function, batch, options, build);
   if (!prepared)
     return prepared.takeError();
+  if (training && options.accumulate * options.numRanks > 1) {
+    auto whole = computeWholeDigest(function, batch, precision, options);
+    if (!whole)
+      return whole.takeError();
+    prepared->wholeDigest = std::move(*whole);
+  }
   if (options.pipeline && !prepared->signature.isStep() && !options.isQuiet)
     llvm::errs()
         << "mpt-run: warning: --pipeline: the step that the passes made updates no "

@@ -24,6 +24,9 @@ struct PreparedFunction {
   StepSignature signature;
   /// A digest of the function's text.
   std::string digest;
+  /// That of the step that takes each batch as a whole, if this one cuts it for ranks or
+  /// to accumulate; else "".
+  std::string wholeDigest;
 };
 
 /// `readStepSignature`, with the diagnostic as the error.

@@ -30,6 +30,7 @@ protected:
     checkpoint.rows = 30;
     checkpoint.position = {3, 8};
     checkpoint.program = "0123abcd";
+    checkpoint.wholeProgram = "4567";
     checkpoint.state = llvm::cantFail(captureState(engine));
     return checkpoint;
   }
@@ -50,6 +51,7 @@ TEST_F(CheckpointTest, RoundTrips) {
   EXPECT_EQ(loaded.rows, saved.rows);
   EXPECT_EQ(loaded.position, saved.position);
   EXPECT_EQ(loaded.program, saved.program);
+  EXPECT_EQ(loaded.wholeProgram, saved.wholeProgram);
   EXPECT_EQ(loaded.state, saved.state);
 
   test::FakeEngine other(4);

@@ -148,6 +148,11 @@ TEST_F(TrainerTest, RefusesAnotherRunsCheckpoint) {
             "c: expected a checkpoint of this step function (xyz), found one "
             "of abc: the model, the optimizer, the precision or the version of "
             "MPT differ");
+  // What cuts the same batches in another way goes on.
+  other = makeOptions(9);
+  other.program = "xyz";
+  other.wholeProgram = "abc";
+  EXPECT_EQ(resume(makeData(), other), "success");
 }
 
 TEST_F(TrainerTest, AFailedCheckpointIsAnError) {
