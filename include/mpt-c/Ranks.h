@@ -29,8 +29,9 @@ typedef struct MptRanks {
   void *ptr;
 } MptRanks;
 
-/* Makes this process a rank. `deadline` is in seconds. MPI can be started once in a
- * process: connect once, and destroy as the last thing. */
+/* Makes this process a rank. `deadline` is in seconds. If MPI itself waits for other
+ * ranks for longer, here or in mptRanksDestroy, the process ends (mpt_rt_connect_mpi).
+ * MPI can be started once in a process: connect once, and destroy as the last thing. */
 MLIR_CAPI_EXPORTED MptError mptRanksConnect(double deadline, MptRanks *ranks);
 /* Waits for the other ranks to do the same, unless one has failed. Steps that use `ranks`
  * must have been destroyed, or run no more. A process that ends without, by its own error

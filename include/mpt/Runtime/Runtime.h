@@ -259,8 +259,10 @@ mpt_rt_communicator_error(const mpt_rt_communicator *communicator);
 
 /* Makes this process a rank of the job that mpirun (or srun --mpi=pmix) started it in.
  * `library`: OpenMPI's libmpi by path or name; NULL: libmpi.so.40. MPI that the host has
- * initialized itself is used and not finalized. MPT_RT_UNSUPPORTED if there is no such
- * library, it is of another MPI, or this process was not started so. */
+ * initialized itself is used and not finalized. If MPI_Init, or MPI_Finalize at the end,
+ * waits for other ranks for longer than the communicator's first deadline (20 s if that
+ * is more), the process ends, with a line on standard error. MPT_RT_UNSUPPORTED if there
+ * is no such library, it is of another MPI, or this process was not started so. */
 MPT_RT_EXPORT int mpt_rt_connect_mpi(mpt_rt_communicator *communicator,
                                      const char *library);
 /* The same over a transport of the host's, which is copied and closed with the

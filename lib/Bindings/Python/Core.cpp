@@ -731,10 +731,11 @@ NB_MODULE(_core, m) {
   nb::class_<Ranks>(m, "Ranks",
                     "The processes that mpirun started, of which this is one. All call "
                     "the same methods in the same order.")
-      .def_static("connect", &Ranks::connect, "deadline"_a = 60.0,
+      .def_static("connect", &Ranks::connect, "deadline"_a = 600.0,
                   nb::rv_policy::reference,
                   "Finds the others; once more, the same object. A rank that has not "
-                  "answered for `deadline` seconds is an error.")
+                  "answered for `deadline` seconds is an error. At its end, this process "
+                  "waits so long for the others, by the first call's deadline.")
       .def_prop_ro("rank", &Ranks::getRank, "The number of this process, from 0.")
       .def_prop_ro("count", &Ranks::getCount, "How many there are.")
       .def_prop_ro("neighbors", &Ranks::getNumNeighbors,

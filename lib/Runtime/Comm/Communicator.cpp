@@ -201,8 +201,8 @@ int mpt_rt_connect_mpi(mpt_rt_communicator *communicator, const char *library) {
   if (int status = checkFree(communicator))
     return status;
   mpt_rt_transport transport = {};
-  if (int status =
-          createMpiTransport(library ? library : "", transport, communicator->error))
+  if (int status = createMpiTransport(library ? library : "", transport,
+                                      communicator->deadline, communicator->error))
     return status;
   return communicator->connect(transport);
 }

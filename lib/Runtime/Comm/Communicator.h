@@ -70,9 +70,10 @@ private:
 namespace mpt::rt {
 
 /// The transport of OpenMPI's libmpi, by path or name ("": where the loader finds it).
-/// Returns a status, and with it what is wrong in `error`.
+/// Returns a status, and with it what is wrong in `error`. If MPI itself waits for other
+/// ranks for longer than `deadline`, or 20 s if that is more, the process ends.
 int createMpiTransport(const std::string &library, mpt_rt_transport &transport,
-                       std::string &error);
+                       double deadline, std::string &error);
 
 } // namespace mpt::rt
 

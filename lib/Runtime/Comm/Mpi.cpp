@@ -14,7 +14,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Communicator.h"
+#include "Watchdog.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <memory>
@@ -122,10 +124,15 @@ struct Exchange {
   size_t next = 0;
 };
 
+/// Seconds that MPI gets at least to begin and to end, which may take it some on a busy
+/// machine.
+constexpr double kLeastDeadline = 20;
+
 template <typename Mpi>
 class MpiTransport {
 public:
-  explicit MpiTransport(const Mpi &mpi) : mpi(mpi) {}
+  MpiTransport(const Mpi &mpi, double deadline)
+      : mpi(mpi), deadline(std::max(deadline, kLeastDeadline)) {}
 
   /// Initializes MPI if nobody has. On failure says why.
   bool open(std::string &error);
@@ -138,6 +145,8 @@ private:
   void close(bool hasFailed);
 
   Mpi mpi;
+  /// Of what waits in MPI itself.
+  double deadline;
   typename Mpi::Comm comm = {};
   int rank = 0, ranks = 1;
   bool isOwner = false;
@@ -169,6 +178,7 @@ bool MpiTransport<Mpi>::open(std::string &why) {
     error = "MPI has been finalized in this process and cannot begin again";
     ok = false;
   }
+  Watchdog watchdog("MPI_Init", deadline);
   if (ok && !isInitialized) {
     ok = check(mpi.MPI_Init_thread(nullptr, nullptr, Mpi::threadSerialized, &provided),
                "MPI_Init_thread");
@@ -245,6 +255,7 @@ void MpiTransport<Mpi>::close(bool hasFailed) {
   int isFinalized = 0;
   if (hasFailed || mpi.MPI_Finalized(&isFinalized) != Mpi::success || isFinalized)
     return; // MPI would wait for ranks that are gone.
+  Watchdog watchdog("MPI_Finalize", deadline);
   mpi.MPI_Comm_free(&comm);
   if (isOwner)
     mpi.MPI_Finalize();
@@ -300,7 +311,7 @@ std::string findWhyNotLaunched() {
 } // namespace
 
 int mpt::rt::createMpiTransport(const std::string &library, mpt_rt_transport &transport,
-                                std::string &error) {
+                                double deadline, std::string &error) {
   OpenMpi mpi;
   int isInitialized = 0;
   if (!mpi.load(library, error))
@@ -308,7 +319,7 @@ int mpt::rt::createMpiTransport(const std::string &library, mpt_rt_transport &tr
   if (mpi.MPI_Initialized(&isInitialized) == OpenMpi::success && !isInitialized)
     if (error = findWhyNotLaunched(); !error.empty())
       return MPT_RT_UNSUPPORTED;
-  auto made = std::make_unique<MpiTransport<OpenMpi>>(mpi);
+  auto made = std::make_unique<MpiTransport<OpenMpi>>(mpi, deadline);
   if (!made->open(error))
     return MPT_RT_COMMUNICATION_FAILED;
   transport = made.release()->describe();

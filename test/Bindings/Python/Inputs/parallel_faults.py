@@ -1,16 +1,19 @@
 """What differs between two ranks is an error on both, after which they may go on.
-parallel_faults.py [exit|late]: rank 1 leaves, or does not answer."""
+parallel_faults.py exit|late|end: rank 1 leaves, does not answer, or does not end."""
 import sys
 import time
 
 import mpt
 
-ranks = mpt.Ranks.connect(3 if "late" in sys.argv else 600)
+ranks = mpt.Ranks.connect(3 if {"late", "end"} & set(sys.argv) else 600)
 if "exit" in sys.argv:
     if ranks.rank:
         sys.exit(1)
     ranks.is_same(0)
     print("came back")
+if "end" in sys.argv:
+    time.sleep(600 if ranks.rank else 0)
+    sys.exit(0)
 if "late" in sys.argv:
     if ranks.rank:
         time.sleep(600)
