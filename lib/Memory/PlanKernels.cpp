@@ -47,9 +47,9 @@ struct Variant {
 /// Fuses the steps of a module.
 class KernelPlanner {
 public:
-  KernelPlanner(RematSession &session, int64_t maxUnrolled, bool roundOnRead,
+  KernelPlanner(RematSession &session, int64_t maxUnrolled, const FusionOptions &fusion,
                 RunPasses runPipeline)
-      : session(session), maxUnrolled(maxUnrolled), roundOnRead(roundOnRead),
+      : session(session), maxUnrolled(maxUnrolled), fusion(fusion),
         runPipeline(runPipeline) {}
 
   LogicalResult fuseAll(ModuleOp module, MutableArrayRef<RematTarget> targets);
@@ -63,7 +63,7 @@ private:
 
   RematSession &session;
   int64_t maxUnrolled;
-  bool roundOnRead;
+  FusionOptions fusion;
   RunPasses runPipeline;
 };
 
@@ -91,7 +91,7 @@ LogicalResult KernelPlanner::fuse(ModuleOp module, Variant &variant) {
   ModuleOp nested = variant.module.release();
   module.push_back(nested);
   OpPassManager passes(ModuleOp::getOperationName());
-  addKernelPasses(passes, roundOnRead);
+  addKernelPasses(passes, fusion);
   const bool fused = succeeded(runPipeline(passes, nested));
   isolateScans(nested);
   nested->remove();
@@ -266,7 +266,7 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
     eraseNeverMarks(target->function);
   }
   OpPassManager kernels(ModuleOp::getOperationName());
-  addKernelPasses(kernels, roundOnRead);
+  addKernelPasses(kernels, fusion);
   if (failed(runPipeline(kernels, module)))
     return failure();
   // Equal ops became one, also in bodies of scans.
@@ -309,7 +309,7 @@ struct PlanKernelsPass : mpt::impl::PlanKernelsPassBase<PlanKernelsPass> {
       return runPipeline(passes, nested);
     };
     if (failed(targets) ||
-        failed(KernelPlanner(session, maxUnrolled, /*roundOnRead=*/!isForGPU, runPasses)
+        failed(KernelPlanner(session, maxUnrolled, getFusionOptions(isForGPU), runPasses)
                    .fuseAll(module, *targets)))
       signalPassFailure();
   }

@@ -22,6 +22,9 @@ using namespace mpt::detail;
 /// Address spaces of NVPTX.
 static constexpr unsigned kGlobal = 1, kShared = 3;
 
+/// More warps than these hand their sums to a butterfly.
+static constexpr int64_t kMostWarpsInOrder = 8;
+
 /// What a vector of `lanes` elements starts at a multiple of. All buffers do at one
 /// of 64 bytes; more than 16 are of use to no access.
 static unsigned alignmentOf(Type element, int64_t lanes) {
@@ -78,6 +81,11 @@ void GPUKernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &
 Value GPUKernelEmitter::load(unsigned operand, Frame &frame) {
   OpBuilder &b = *frame.builder;
   const KernelBuffer &buffer = buffers[operand];
+  if (isPacked && !isCombining && frame.lanes != 0 && isKeptPacked(operand)) {
+    Value words = loadPacked(operand, frame);
+    Type memory = vectorOf(storageOf(buffer.element), frame.lanes);
+    return fromStorage(b, LLVM::BitcastOp::create(b, loc, memory, words), buffer.element);
+  }
   Value pointer = pointerTo(operand, frame);
   if (frame.lanes <= 1 || buffer.columnStride() == 1)
     return loadFrom(pointer, buffer.element, frame);
@@ -92,6 +100,41 @@ Value GPUKernelEmitter::load(unsigned operand, Frame &frame) {
   Value vector = vector::FromElementsOp::create(
       b, loc, cast<VectorType>(vectorOf(memory, frame.lanes)), elements);
   return fromStorage(b, vector, buffer.element);
+}
+
+bool GPUKernelEmitter::isKeptPacked(unsigned operand) const {
+  const KernelBuffer &buffer = buffers[operand];
+  // What all rows share is in the first-level cache.
+  return buffer.columnStride() == 1 && lanes * bytesOf(buffer.element) % 4 == 0 &&
+         llvm::any_of(ArrayRef(buffer.strides).drop_back(),
+                      [](int64_t stride) { return stride != 0; });
+}
+
+Value GPUKernelEmitter::hide(OpBuilder &b, Value word) {
+  return LLVM::InlineAsmOp::create(b, loc, TypeRange(b.getI32Type()), ValueRange(word),
+                                   "", "=r,0", /*has_side_effects=*/true,
+                                   /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None,
+                                   LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+
+Value GPUKernelEmitter::loadPacked(unsigned operand, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  Type i32 = b.getI32Type();
+  const KernelBuffer &buffer = buffers[operand];
+  auto type = VectorType::get({frame.lanes * bytesOf(buffer.element) / 4}, i32);
+  auto [kept, isNew] = packedWords.try_emplace({frame.number, operand});
+  if (isNew)
+    return kept->second = LLVM::LoadOp::create(b, loc, type, pointerTo(operand, frame),
+                                               alignmentOf(buffer.element, frame.lanes));
+  Value words = kept->second, result = LLVM::PoisonOp::create(b, loc, type);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value at = constant32(b, i);
+    Value word = hide(b, LLVM::ExtractElementOp::create(b, loc, words, at));
+    result = LLVM::InsertElementOp::create(b, loc, result, word, at);
+  }
+  return kept->second = result;
 }
 
 void GPUKernelEmitter::store(unsigned result, Value value, Frame &frame) {
@@ -179,6 +222,11 @@ Value GPUKernelEmitter::finishRowReduction(OpBuilder &b, ReduceKind kind, Value 
   LLVM::StoreOp::create(first, loc, value, sharedPointer(first, type, warp));
   barrier(b);
   int64_t warps = groupThreads / kWarp;
+  if (warps > kMostWarpsInOrder) {
+    Value at = arith::RemUIOp::create(b, loc, lane, constant32(b, warps));
+    value = LLVM::LoadOp::create(b, loc, type, sharedPointer(b, type, at));
+    return butterfly(b, kind, value, warps);
+  }
   Value base = arith::MulIOp::create(b, loc, group, constant32(b, warps));
   for (int64_t i = 0; i < warps; ++i) {
     Value at = arith::AddIOp::create(b, loc, base, constant32(b, i));
@@ -247,6 +295,10 @@ SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
     frame.column = onlyColumn;
     frame.outer = &rowFrame;
     frames.push_back(frame);
+  }
+  if (isPacked && !isCombining) {
+    frames.clear();
+    start = hide(b, start);
   }
   for (int64_t i = frames.size(); i < kept; ++i) {
     Value vector = start;
@@ -388,6 +440,7 @@ void GPUKernelEmitter::emitRows(OpBuilder &b) {
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0)),
       rowMask);
   frames.clear();
+  packedWords.clear();
   emitRow(b, widen(b, row), constant(b, 0));
 }
 
@@ -454,6 +507,7 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
     next += count;
   }
   frames.clear();
+  packedWords.clear();
   emitRow(inner, row, task);
   SmallVector<Value> yielded;
   for (ArrayRef<Value> partSums : sums)
@@ -532,6 +586,11 @@ static constexpr int64_t kBlock = 256;
 /// Vectors of a row, and values in them, that a thread keeps in registers.
 static constexpr int64_t kMostFrames = 4, kMostKeptValues = 96;
 
+/// Threads that share a long row, and the most words of it and of columns' sums that one
+/// keeps: less than half of the registers that it can have.
+static constexpr std::pair<int64_t, int64_t> kPackedRows[] = {
+    {256, 48}, {512, 48}, {1024, 28}};
+
 /// Groups of warps that share the tasks of a column kernel's second stage.
 static constexpr int64_t kCombineGroups = 8;
 
@@ -593,12 +652,13 @@ void GPUKernelEmitter::chooseGroups() {
                                         llvm::divideCeil(vectors, kMostFrames), kWarp)));
     framesPerThread = llvm::divideCeil(vectors, groupThreads);
   }
-  int64_t values = std::max<int64_t>(kept, 1) + info.getColumnPartials().size();
+  int64_t fullSums = llvm::count_if(info.getColumnPartials(), [&](const auto &part) {
+    return isFull(kernel::ColumnReduceOp(part.op).getValue());
+  });
+  int64_t values = std::max<int64_t>(kept, 1) + fullSums;
   if (framesPerThread > kMostFrames ||
-      (framesPerThread > 1 && framesPerThread * lanes * values > kMostKeptValues)) {
-    framesPerThread = 0;
-    groupThreads = std::min(kBlock, static_cast<int64_t>(llvm::alignTo(vectors, kWarp)));
-  }
+      (framesPerThread > 1 && framesPerThread * lanes * values > kMostKeptValues))
+    chooseLongRows(fullSums);
   bool isColumn = kernel.getKind() == kernel::KernelKind::Column;
   groups =
       std::max<int64_t>(1, (isColumn || isBatched ? kBlock : kBlock / 2) / groupThreads);
@@ -641,6 +701,30 @@ void GPUKernelEmitter::chooseGroups() {
       combineBlocks = llvm::divideCeil(columns, combineThreads);
     }
   }
+}
+
+/// Rows of which a thread cannot keep all values of several vectors.
+void GPUKernelEmitter::chooseLongRows(int64_t fullSums) {
+  if (vectors <= kBlock) {
+    groupThreads = llvm::alignTo(vectors, kWarp);
+    framesPerThread = 1;
+    return;
+  }
+  int64_t words = fullSums * lanes;
+  for (BlockArgument argument : body.getArguments())
+    if (isKeptPacked(argument.getArgNumber()))
+      words += lanes * bytesOf(buffers[argument.getArgNumber()].element) / 4;
+  for (auto [threads, mostWords] : kPackedRows) {
+    int64_t frames = llvm::divideCeil(vectors, threads);
+    if (words == 0 || frames * words > mostWords)
+      continue;
+    groupThreads = threads;
+    framesPerThread = frames;
+    isPacked = true;
+    return;
+  }
+  groupThreads = kBlock;
+  framesPerThread = 0;
 }
 
 SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {

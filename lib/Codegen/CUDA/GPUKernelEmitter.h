@@ -32,9 +32,10 @@ inline int64_t bytesOf(mlir::Type element) {
 ///
 /// `pointwise`: one vector a thread. `row`: a group of `groupThreads` threads a
 /// row; a thread keeps what it has read of its `framesPerThread` vectors in
-/// registers, or, of rows too long for that, reads them again. Sums go through
-/// the lanes, then a butterfly over the warp, then the warps in order. `column`:
-/// the same groups, several of which share a task's rows; a thread keeps its
+/// registers, of long rows as it lies in memory (`isPacked`), or, of rows too long for
+/// that, reads them again. Sums go through the lanes, then a butterfly over the warp,
+/// then the warps in order, or, where there are more than eight, through a butterfly.
+/// `column`: the same groups, several of which share a task's rows; a thread keeps its
 /// columns' sums in registers.
 class GPUKernelEmitter : public KernelEmitter {
 public:
@@ -87,6 +88,7 @@ private:
 
   void chooseLanes();
   void chooseGroups();
+  void chooseLongRows(int64_t fullSums);
   void emitPointwise(mlir::OpBuilder &b);
   void emitRows(mlir::OpBuilder &b);
   void emitColumns(mlir::OpBuilder &b);
@@ -98,6 +100,13 @@ private:
   /// Reduces `value` over `threads` (a power of two up to 32) neighbours.
   Value butterfly(mlir::OpBuilder &b, ReduceKind kind, Value value, int64_t threads);
   Value shuffle(mlir::OpBuilder &b, Value value, int64_t distance);
+  /// Whether a thread keeps its part of `operand`'s row as it lies in memory.
+  bool isKeptPacked(unsigned operand) const;
+  /// What a thread keeps of `operand` in `frame`, as a vector of words.
+  Value loadPacked(unsigned operand, Frame &frame);
+  /// `word` (i32) by way of assembly that does nothing, so that LLVM keeps the word
+  /// instead of all that is computed from it.
+  Value hide(mlir::OpBuilder &b, Value word);
   void barrier(mlir::OpBuilder &b);
   Value sharedPointer(mlir::OpBuilder &b, mlir::Type element, Value index);
   Value constant32(mlir::OpBuilder &b, int64_t value);
@@ -115,6 +124,9 @@ private:
   int64_t combineBlocks = 1, combineThreads = 32;
   /// Groups of threads that share the tasks of a column.
   int64_t combineGroups = 1;
+  /// Threads keep elements as they lie in memory, and compute again from them what
+  /// each walk over the row needs.
+  bool isPacked = false;
   bool hasRowReductions = false, isCombining = false, isBatched = false;
   /// Bytes of a block's shared memory.
   int64_t sharedBytes = 0;
@@ -133,6 +145,8 @@ private:
   Value isFirst;
   mlir::LLVM::GlobalOp shared;
   std::vector<Frame> frames;
+  /// Words of a row that a thread keeps, by frame and operand.
+  llvm::DenseMap<std::pair<unsigned, unsigned>, Value> packedWords;
   /// Sums of the column reductions, by part and frame.
   llvm::SmallVector<llvm::SmallVector<Value>> sums;
 };

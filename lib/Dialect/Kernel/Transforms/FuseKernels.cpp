@@ -433,13 +433,13 @@ void eraseDead(Block &block) {
       op.erase();
 }
 
-void fuse(Block &block, bool roundOnRead) {
+void fuse(Block &block, const FusionOptions &options) {
   eraseDead(block);
   for (auto scan : block.getOps<ScanOp>())
-    fuse(scan.getBlock(), roundOnRead);
+    fuse(scan.getBlock(), options);
   renameBeforeScaling(block);
   duplicateCheapOps(block);
-  FusionPlan plan = planFusion(block, roundOnRead);
+  FusionPlan plan = planFusion(block, options);
   Operation *terminator = block.getTerminator();
 
   for (const FusionNode &node : plan.nodes) {
@@ -458,7 +458,7 @@ void fuse(Block &block, bool roundOnRead) {
   // rename.
   SmallVector<Operation *> renamings, constants;
   for (Operation &op : block) {
-    if (isa<ReshapeOp, BarrierOp>(op) || (roundOnRead && isRoundedOnRead(&op)))
+    if (isa<ReshapeOp, BarrierOp>(op) || (options.roundOnRead && isRoundedOnRead(&op)))
       renamings.push_back(&op);
     else if (isa<ConstantOp>(op))
       constants.push_back(&op);
@@ -528,7 +528,7 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
         if (failed(check(&op)))
           return signalPassFailure();
       mpt::detail::isolateScans(function);
-      fuse(block, roundOnRead);
+      fuse(block, {roundOnRead, mostSummedColumns});
     }
   }
 };

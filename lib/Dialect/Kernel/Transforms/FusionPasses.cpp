@@ -13,9 +13,18 @@
 
 using namespace mlir;
 
-void mpt::addKernelPasses(OpPassManager &passes, bool roundOnRead) {
+/// 16 of a row's columns for each of the 1024 threads that a block of a GPU has at most.
+static constexpr int64_t kMostSummedColumns = 16384;
+
+mpt::FusionOptions mpt::getFusionOptions(bool isForGPU) {
+  return {/*roundOnRead=*/!isForGPU,
+          /*mostSummedColumns=*/isForGPU ? kMostSummedColumns : 0};
+}
+
+void mpt::addKernelPasses(OpPassManager &passes, const FusionOptions &fusion) {
   FuseKernelsPassOptions options;
-  options.roundOnRead = roundOnRead;
+  options.roundOnRead = fusion.roundOnRead;
+  options.mostSummedColumns = fusion.mostSummedColumns;
   passes.addPass(createFuseKernelsPass(options));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -77,6 +77,8 @@ struct Node {
   bool hasReductions = false;
   SmallVector<int64_t> domain;
   unsigned depth = 0;
+  /// Whether it reduces rows, and whether it sums columns.
+  bool reducesRows = false, sumsColumns = false;
   /// Heavy calls before its last op in program order.
   unsigned epoch = 0;
   /// Tensors that it reads from memory.
@@ -87,7 +89,7 @@ struct Node {
 
 class Planner {
 public:
-  Planner(Block &block, bool roundOnRead) : block(block), roundOnRead(roundOnRead) {}
+  Planner(Block &block, const FusionOptions &options) : block(block), options(options) {}
 
   FusionPlan run() {
     // What records magnitudes comes last, so that it changes no decision on
@@ -109,7 +111,7 @@ private:
   /// True for what is in no node.
   bool isAlias(Operation *op) const {
     return isa<ReshapeOp, BarrierOp, ConstantOp>(op) ||
-           (roundOnRead && isRoundedOnRead(op));
+           (options.roundOnRead && isRoundedOnRead(op));
   }
   void place(Operation *op, Role role);
   /// How `op` would vary over the domain of `merged.front()` if all of `merged`
@@ -119,7 +121,7 @@ private:
   static bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain);
   /// The depth of `merged` with `op`, if that closes no cycle and keeps the
   /// limits.
-  std::optional<unsigned> checkMerge(Operation *op, ArrayRef<unsigned> merged,
+  std::optional<unsigned> checkMerge(Operation *op, Role role, ArrayRef<unsigned> merged,
                                      KernelExtent extent);
   void merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent extent,
              unsigned depth);
@@ -160,7 +162,7 @@ private:
   }
 
   Block &block;
-  bool roundOnRead;
+  FusionOptions options;
   DenseMap<Operation *, unsigned> order;
   SmallVector<Node, 0> nodes;
   SmallVector<unsigned> parent;
@@ -230,7 +232,8 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
   return std::nullopt;
 }
 
-std::optional<unsigned> Planner::checkMerge(Operation *op, ArrayRef<unsigned> merged,
+std::optional<unsigned> Planner::checkMerge(Operation *op, Role role,
+                                            ArrayRef<unsigned> merged,
                                             KernelExtent extent) {
   // Whole tensors are not computed before a heavy call that they come after:
   // the backward pass would move into the forward's kernels, and all it
@@ -239,6 +242,16 @@ std::optional<unsigned> Planner::checkMerge(Operation *op, ArrayRef<unsigned> me
     if (nodes[id].epoch != nodes[merged.front()].epoch ||
         (extent == KernelExtent::Full && nodes[id].epoch != epoch))
       return std::nullopt;
+  bool reducesRows = role == Role::RowReduce || role == Role::FullReduce;
+  bool sumsColumns = role == Role::ColumnReduce;
+  for (unsigned id : merged) {
+    reducesRows |= nodes[id].reducesRows;
+    sumsColumns |= nodes[id].sumsColumns;
+  }
+  ArrayRef<int64_t> domain = nodes[merged.front()].domain;
+  if (options.mostSummedColumns != 0 && reducesRows && sumsColumns && !domain.empty() &&
+      domain.back() > options.mostSummedColumns)
+    return std::nullopt;
   unsigned depth = 0;
   size_t count = 1;
   llvm::SmallSetVector<Value, 4> reads;
@@ -327,7 +340,7 @@ bool Planner::tryJoin(Operation *op, Role role) {
       if (!extent || (role == Role::Elementwise &&
                       (*extent == KernelExtent::AfterColumns) != afterColumns))
         continue;
-      std::optional<unsigned> depth = checkMerge(op, merged, *extent);
+      std::optional<unsigned> depth = checkMerge(op, role, merged, *extent);
       if (!depth)
         continue;
       merge(op, merged, *extent, *depth);
@@ -349,6 +362,8 @@ void Planner::merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent exten
     target.reads.insert_range(nodes[id].reads);
     target.readers.insert_range(nodes[id].readers);
     target.hasReductions |= nodes[id].hasReductions;
+    target.reducesRows |= nodes[id].reducesRows;
+    target.sumsColumns |= nodes[id].sumsColumns;
     nodes[id].ops.clear();
   }
   llvm::SmallSetVector<unsigned, 4> readers;
@@ -384,6 +399,8 @@ void Planner::place(Operation *op, Role role) {
     nodesOf[op] = id;
   }
   unsigned self = find(nodesOf[op]);
+  nodes[self].reducesRows |= role == Role::RowReduce || role == Role::FullReduce;
+  nodes[self].sumsColumns |= role == Role::ColumnReduce;
   for (Value operand : op->getOperands()) {
     std::optional<unsigned> producer = nodeOf(operand);
     if (producer && *producer != self)
@@ -481,6 +498,6 @@ bool mpt::isRoundedOnRead(Operation *op) {
          });
 }
 
-FusionPlan mpt::planFusion(Block &block, bool roundOnRead) {
-  return Planner(block, roundOnRead).run();
+FusionPlan mpt::planFusion(Block &block, const FusionOptions &options) {
+  return Planner(block, options).run();
 }

@@ -78,9 +78,16 @@ bool isFusibleLoad(mlir::Operation *op);
 /// planned as a renaming of its operand.
 bool isRoundedOnRead(mlir::Operation *op);
 
-/// Plans the kernels of `block`. With `roundOnRead` casts that are isRoundedOnRead stay
-/// as they are.
-FusionPlan planFusion(mlir::Block &block, bool roundOnRead = false);
+struct FusionOptions {
+  /// Casts that are isRoundedOnRead stay as they are.
+  bool roundOnRead = false;
+  /// Columns of a kernel that both reduces rows and sums columns, at most; 0: any number.
+  /// On a GPU a thread has no registers for the sums of longer rows.
+  int64_t mostSummedColumns = 0;
+};
+
+/// Plans the kernels of `block`.
+FusionPlan planFusion(mlir::Block &block, const FusionOptions &options = {});
 
 } // namespace mpt
 

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/Pass.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 
 namespace mpt {
 
@@ -23,9 +24,11 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Dialect/Kernel/Transforms/Passes.h.inc"
 
-/// Adds the passes from the ops that kernels are made of to kernels. With `roundOnRead`
-/// casts of parameters are left to the calls that read them (isRoundedOnRead).
-void addKernelPasses(mlir::OpPassManager &passes, bool roundOnRead = false);
+/// Adds the passes from the ops that kernels are made of to kernels.
+void addKernelPasses(mlir::OpPassManager &passes, const FusionOptions &options = {});
+
+/// How the kernels of a GPU are fused, or of a CPU.
+FusionOptions getFusionOptions(bool isForGPU);
 
 } // namespace mpt
 

@@ -17,7 +17,10 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
   let options = [Option<"roundOnRead", "round-on-read", "bool", "false",
     "Leave casts of f32 parameters to f16 or bf16 to the library calls that read them "
-    "(isRoundedOnRead); the CPU's calls round so">];
+    "(isRoundedOnRead); the CPU's calls round so">,
+  Option<"mostSummedColumns", "most-summed-columns", "int64_t", "0",
+    "Most columns of a kernel that both reduces rows and sums columns, 0 for any number; "
+    "on a GPU a thread has no registers for the sums of longer rows">];
 }
 
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD
