@@ -210,6 +210,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   KernelsToGPUOptions kernels;
   kernels.chips = llvm::ArrayRef<std::string>(options.chips);
   kernels.format = "llvm";
+  kernels.math = options.fastMath ? "fast" : "exact";
   ConvertCallsToGPUPassOptions calls;
   calls.f32Matmuls = options.f32Matmuls;
   calls.cudnn = options.cudnn;

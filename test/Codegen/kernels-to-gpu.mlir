@@ -2,7 +2,7 @@
 // sed breaks it into lines.
 
 // DEFINE: %{chip} = sm_90
-// DEFINE: %{ptx} = mpt-opt %s --mpt-kernels-to-gpu="chip=%{chip} format=isa" | sed 's/\\0A/\n/g; s/\\09/ /g'
+// DEFINE: %{ptx} = mpt-opt %s --mpt-kernels-to-gpu="chip=%{chip} format=isa math=exact" | sed 's/\\0A/\n/g; s/\\09/ /g'
 // RUN: %{ptx} | FileCheck %s --implicit-check-not=.local --implicit-check-not=fma --implicit-check-not=approx
 // REDEFINE: %{chip} = sm_80
 // RUN: %{ptx} | FileCheck %s --implicit-check-not=.local --implicit-check-not=fma --implicit-check-not=approx

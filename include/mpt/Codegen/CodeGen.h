@@ -57,6 +57,8 @@ struct CudaOptions {
   bool emulatedKernels = false;
   /// How f32 matmuls are summed: exact, tf32 or bf16x9.
   std::string f32Matmuls = "exact";
+  /// FMAs and ex2.approx in kernels (mpt-math-to-instructions).
+  bool fastMath = true;
   /// Round biases of low matmuls to their type (WidenMatmuls.h).
   bool lowBiases = false;
   /// Attention as device functions, where there are some for it.

@@ -39,7 +39,8 @@ struct CompileOptions {
   bool isCuda = false, emulatedKernels = false;
   std::vector<std::string> chips;
   std::string toolkit, f32Matmuls = "exact";
-  bool lowBiases = false, fusedAttention = true, savingEpilogues = true, cudnn = false;
+  bool fastMath = true, lowBiases = false, fusedAttention = true, savingEpilogues = true,
+       cudnn = false;
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;
   int threads = 8;

@@ -161,6 +161,14 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
     case llvm::Intrinsic::nvvm_ex2_approx:
       value = b.CreateUnaryIntrinsic(llvm::Intrinsic::exp2, old->getArgOperand(0));
       break;
+    case llvm::Intrinsic::nvvm_ex2_approx_ftz: {
+      // Subnormal results are 0. (A subnormal operand gives 1 in any case.)
+      value = b.CreateUnaryIntrinsic(llvm::Intrinsic::exp2, old->getArgOperand(0));
+      auto *least = llvm::ConstantFP::get(value->getType(), 0x1p-126);
+      value = b.CreateSelect(b.CreateFCmpOLT(value, least),
+                             llvm::ConstantFP::get(value->getType(), 0.0), value);
+      break;
+    }
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
       value = loadMatrices(b, *old);

@@ -26,7 +26,13 @@ void mpt::buildKernelsToGPUPipeline(OpPassManager &passes,
   OpPassManager &nested = passes.nest<gpu::GPUModuleOp>();
   nested.addPass(createCSEPass());
   nested.addPass(createLoopInvariantCodeMotionPass());
+  MathToInstructionsPassOptions math;
+  math.math = options.math;
+  // Exponentials before they become polynomials, the rest after.
+  if (options.math != "exact")
+    nested.addPass(createMathToInstructionsPass(math));
   nested.addPass(createApproximateMathPass());
+  nested.addPass(createMathToInstructionsPass(math));
   // LLVM has instructions for bf16.
   nested.addPass(arith::createArithExpandOpsPass());
   nested.addPass(createCanonicalizerPass());

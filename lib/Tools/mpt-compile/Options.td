@@ -40,6 +40,9 @@ def emulated_kernels : Flag<["--"], "emulated-kernels">,
 defm f32_matmuls : Eq<"f32-matmuls", "KIND",
   "With --target=cuda: how f32 matmuls are summed: exact, tf32 or bf16x9 "
   "(default: exact)">;
+defm gpu_math : Eq<"gpu-math", "KIND",
+  "With --target=cuda: the arithmetic of kernels: fast (FMA, ex2.approx) or exact (the "
+  "CPU's) (default: fast)">;
 def low_biases : Flag<["--"], "low-biases">,
   HelpText<"With --target=cuda: round f32 biases of f16 and bf16 matmuls to their "
            "type, as PyTorch's autocast does, instead of writing the result in f32">;

@@ -36,9 +36,11 @@ ElementType test::hostType(Type type) {
   return parsed.value_or(ElementType::F32);
 }
 
-KernelModule::KernelModule(llvm::StringRef text) { compile(text); }
+KernelModule::KernelModule(llvm::StringRef text, llvm::StringRef math) {
+  compile(text, math);
+}
 
-void KernelModule::compile(llvm::StringRef text) {
+void KernelModule::compile(llvm::StringRef text, llvm::StringRef math) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   DialectRegistry registry;
@@ -49,7 +51,7 @@ void KernelModule::compile(llvm::StringRef text) {
   source = parseSourceString<ModuleOp>(text, context.get());
   ASSERT_TRUE(source);
 #ifdef MPT_TEST_DEVICE_KERNELS
-  return compileForDevice();
+  return compileForDevice(math);
 #endif
   OwningOpRef<ModuleOp> lowered = source->clone();
   PassManager passes(context.get(), ModuleOp::getOperationName());
@@ -66,11 +68,12 @@ void KernelModule::compile(llvm::StringRef text) {
   engine = std::move(*made);
 }
 
-void KernelModule::compileForDevice() {
+void KernelModule::compileForDevice(llvm::StringRef math) {
   OwningOpRef<ModuleOp> lowered = source->clone();
   PassManager passes(context.get(), ModuleOp::getOperationName());
   KernelsToGPUOptions options;
   options.format = "llvm";
+  options.math = math.str();
   buildKernelsToGPUPipeline(passes, options);
   ASSERT_TRUE(succeeded(passes.run(*lowered)));
   auto modules = lowered->getOps<gpu::GPUModuleOp>();

@@ -39,7 +39,8 @@ using Tensors = std::vector<HostTensor>;
 class KernelModule {
 public:
   /// Fails the test and leaves the module empty if `text` cannot be compiled.
-  explicit KernelModule(llvm::StringRef text);
+  /// `math` is that of GPUs: exact or fast.
+  explicit KernelModule(llvm::StringRef text, llvm::StringRef math = "exact");
 
   /// Runs the kernel over its tasks cut into calls at `cuts`.
   Tensors run(llvm::StringRef kernel, const Tensors &inputs,
@@ -54,8 +55,8 @@ public:
   int64_t getTasks(llvm::StringRef kernel) const;
 
 private:
-  void compile(llvm::StringRef text);
-  void compileForDevice();
+  void compile(llvm::StringRef text, llvm::StringRef math);
+  void compileForDevice(llvm::StringRef math);
   void callOnDevice(kernel::FuncOp kernel, std::vector<void *> &buffers) const;
   kernel::FuncOp find(llvm::StringRef kernel) const;
   Tensors makeResults(kernel::FuncOp kernel) const;

@@ -320,6 +320,156 @@ TEST(Kernels, SoftmaxRows) {
   }
 }
 
+/// Softmax of long rows, which a GPU's threads keep as bf16 (with 256, 512 and 1024
+/// threads, with a tail and without) or read again (one element at a time; too long). A
+/// thread adds at most 128 of a row's terms, each off by 4 ulp (exp), and 15 partial sums
+/// follow.
+TEST(Kernels, LongRows) {
+  std::vector<int> sizes = {8192, 16392, 40000, 50304, 3001, 70000};
+  std::string text;
+  for (int n : sizes) {
+    std::string size = std::to_string(n);
+    std::string body = kSoftmax;
+    body.replace(body.find("%m"), 0, "%x = arith.extf %h : bf16 to f32\n  ");
+    text += KernelText{"k" + size,
+                       "row",
+                       {3, n},
+                       1,
+                       {"(d0, d1) -> (d0, d1)"},
+                       {"3x" + size + "xbf16"},
+                       {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d0)"},
+                       {"3x" + size + "xf32", "3xf32"},
+                       "%h: bf16",
+                       body}
+                .str();
+  }
+  KernelModule module(text);
+  for (int n : sizes) {
+    std::string name = "k" + std::to_string(n);
+    Tensors inputs = module.makeInputs(name, n);
+    Tensors found = module.run(name, inputs), expected = module.evaluate(name, inputs);
+    int most = std::max(128, n / 96) + 15 + 8;
+#ifndef MPT_TEST_DEVICE_KERNELS
+    most = n / 16 + 24;
+#endif
+    EXPECT_LE(distance(found[0], expected[0]), most) << n;
+    EXPECT_LE(distance(found[1], expected[1]), most) << n;
+  }
+}
+
+/// A residual stream's gradient through a layer norm, in place: three tensors of a row
+/// and sums over its columns, which a GPU's threads keep as one vector each (768), packed
+/// (2560) or, the sums, in memory (20480).
+TEST(Kernels, LongRowsWithSums) {
+  std::vector<int> sizes = {768, 2560, 20480};
+  std::string text;
+  for (int n : sizes) {
+    std::string c = std::to_string(n), full = "(d0, d1) -> (d0, d1)";
+    text += KernelText{"k" + c,
+                       "column",
+                       {7, n},
+                       3,
+                       {full, "(d0, d1) -> (d1)", full, "(d0, d1) -> (d0)", full},
+                       {"7x" + c + "xbf16", c + "xf32", "7x" + c + "xf32", "7xf32",
+                        "7x" + c + "xbf16"},
+                       {full, "(d0, d1) -> (d1)"},
+                       {"7x" + c + "xbf16", c + "xf32"},
+                       "%g: bf16, %w: f32, %xh: f32, %rstd: f32, %r: bf16",
+                       R"(
+        %dy = arith.extf %g : bf16 to f32
+        %dxh = arith.mulf %dy, %w : f32
+        %m1 = mpt_kernel.row_reduce <mean> %dxh : f32
+        %p = arith.mulf %dxh, %xh : f32
+        %m2 = mpt_kernel.row_reduce <mean> %p : f32
+        %q = arith.mulf %xh, %m2 : f32
+        %a = arith.subf %dxh, %m1 : f32
+        %b = arith.subf %a, %q : f32
+        %dx = arith.mulf %b, %rstd : f32
+        %rw = arith.extf %r : bf16 to f32
+        %s = arith.addf %rw, %dx : f32
+        %h = arith.truncf %s : f32 to bf16
+        %db = mpt_kernel.column_reduce <sum> %s : f32
+        mpt_kernel.yield %h, %db : bf16, f32
+      )"}
+                .str();
+  }
+  KernelModule module(text);
+  for (int n : sizes) {
+    std::string name = "k" + std::to_string(n);
+    Tensors inputs = module.makeInputs(name, n);
+    Tensors expected = module.evaluate(name, inputs);
+    Tensors found = module.run(name, inputs);
+    expectSame(module.runInPlace(name, inputs, 4, 0), found);
+    // bf16 has 2^-9; numbers before that rounding are of order 1 to 30, and off by 1e-5.
+    for (int64_t i = 0; i < expected[0].getNumElements(); ++i)
+      ASSERT_NEAR(found[0].getElement(i), expected[0].getElement(i),
+                  1e-4 + std::fabs(expected[0].getElement(i)) / 128)
+          << name << " at " << i;
+    for (int64_t i = 0; i < expected[1].getNumElements(); ++i)
+      ASSERT_NEAR(found[1].getElement(i), expected[1].getElement(i), 1e-3)
+          << name << " at " << i;
+  }
+}
+
+#ifdef MPT_TEST_DEVICE_KERNELS
+/// --gpu-math=fast: exp within 2^-22 + |x| 2^-23, nothing below 2^-126; one rounding of
+/// x y + z where nothing else reads x y.
+TEST(Kernels, FastMath) {
+  std::string d = "(d0) -> (d0)", t = "4096xf32";
+  std::string text =
+      KernelText{"exp",     "pointwise",
+                 {4096},    1,
+                 {d},       {t},
+                 {d},       {t},
+                 "%x: f32", "%y = math.exp %x : f32\nmpt_kernel.yield %y : f32\n"}
+          .str();
+  for (bool isShared : {false, true})
+    text += KernelText{isShared ? "shared" : "fma",
+                       "pointwise",
+                       {1},
+                       1,
+                       {d, d, d},
+                       {"1xf32", "1xf32", "1xf32"},
+                       {d, d},
+                       {"1xf32", "1xf32"},
+                       "%x: f32, %y: f32, %z: f32",
+                       std::string("%m = arith.mulf %x, %y : f32\n"
+                                   "%s = arith.addf %m, %z : f32\n") +
+                           "mpt_kernel.yield %s, " + (isShared ? "%m" : "%x") +
+                           " : f32, f32\n"}
+                .str();
+  KernelModule fast(text, "fast"), exact(text, "exact");
+  Tensors inputs = fast.makeInputs("exp", 1);
+  for (int64_t i = 0; i < 4096; ++i)
+    inputs[0].setElement(i, -104.0 + static_cast<double>(i) * (192.0 / 4096));
+  Tensors found = fast.run("exp", inputs);
+  for (int64_t i = 0; i < 4096; ++i) {
+    double x = inputs[0].getElement(i), y = found[0].getElement(i), right = std::exp(x);
+    double bound = right * (std::ldexp(1, -22) + std::fabs(x) * std::ldexp(1, -23));
+    if (right < std::ldexp(1, -126) * 1.001)
+      EXPECT_LE(y, std::ldexp(1, -126) * 1.001) << x;
+    else
+      EXPECT_NEAR(y, right, bound) << x;
+  }
+  inputs[0].setElement(0, HUGE_VAL);
+  inputs[0].setElement(1, -HUGE_VAL);
+  inputs[0].setElement(2, NAN);
+  found = fast.run("exp", inputs);
+  EXPECT_EQ(found[0].getElement(0), HUGE_VAL);
+  EXPECT_EQ(found[0].getElement(1), 0.0);
+  EXPECT_TRUE(std::isnan(found[0].getElement(2)));
+
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24, whose last term a rounding takes away.
+  Tensors factors = fast.makeInputs("fma", 1);
+  factors[0].setElement(0, 1 + std::ldexp(1, -12));
+  factors[1].setElement(0, 1 + std::ldexp(1, -12));
+  factors[2].setElement(0, -1 - std::ldexp(1, -11));
+  EXPECT_EQ(fast.run("fma", factors)[0].getElement(0), std::ldexp(1, -24));
+  EXPECT_EQ(fast.run("shared", factors)[0].getElement(0), 0.0);
+  EXPECT_EQ(exact.run("fma", factors)[0].getElement(0), 0.0);
+}
+#endif
+
 /// A layer norm's gradient: row sums, row results and column sums in one.
 TEST(Kernels, LayerNormGradient) {
   std::string text;

@@ -42,11 +42,14 @@ struct KernelsToGPUOptions : mlir::PassPipelineOptions<KernelsToGPUOptions> {
       *this, "toolkit",
       llvm::cl::desc("The CUDA toolkit's folder (default: that of the ptxas on the "
                      "path, else /usr/local/cuda)")};
+  Option<std::string> math{
+      *this, "math",
+      llvm::cl::desc("fast: FMAs and ex2.approx; exact: the arithmetic of the CPU's "
+                     "kernels (same polynomials, no contraction)"),
+      llvm::cl::init("fast")};
 };
 
-/// Kernels to a `gpu.module` of LLVM dialect functions, and that to a
-/// `gpu.binary`. The arithmetic is that of the CPU's kernels: same polynomials, no
-/// contraction.
+/// Kernels to a `gpu.module` of LLVM dialect functions, and that to a `gpu.binary`.
 void buildKernelsToGPUPipeline(mlir::OpPassManager &passes,
                                const KernelsToGPUOptions &options);
 
