@@ -229,6 +229,14 @@ static constexpr double largeFilter = 1 << 20;
 /// little.
 static constexpr double manyRows = 128;
 
+/// Sums at least this long lose digits if they are added term by term.
+static constexpr int64_t longChain = 1024;
+/// Rows of a matmul that a chunk in blocks of channels amounts to, about: more would take
+/// memory and save no time.
+static constexpr int64_t blockedRows = 256;
+/// Images at most this wide are multiplied in blocks of channels as fast as without.
+static constexpr int64_t narrowImage = 4;
+
 static int64_t roundTo16(int64_t size) { return (size + 15) / 16 * 16; }
 
 /// Images of a chunk if there are to be about `parts`: equal chunks if at most half of
@@ -288,6 +296,19 @@ static void cutConv(ConvPlan &plan, int64_t images, const ConvTraffic &traffic) 
     }
 }
 
+/// Whether a convolution, or its input gradient, adds so many terms that blocks of
+/// channels pay, and costs no more with them.
+static bool wantsBlocks(const ConvCall &conv, const std::array<int64_t, 4> &filter,
+                        const BufferRef &y) {
+  const auto [height, width, in, out] = filter;
+  if (conv.kind == CallId::Conv2DFilterGrad || conv.groups != 1 || height * width == 1 ||
+      in % 16 != 0 || out % 16 != 0)
+    return false;
+  if (conv.kind == CallId::Conv2D)
+    return y.dims[2] <= narrowImage && height * width * in >= longChain;
+  return height * width * out >= longChain;
+}
+
 ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   ConvPlan plan;
   std::optional<ConvCall> conv = getConv(call);
@@ -300,7 +321,8 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
                   &y = call.refs[conv->y];
   if (x.count() <= 0 || filter.count() <= 0 || y.count() <= 0)
     return plan;
-  const auto [kernelHeight, kernelWidth, in, out] = conv->getFilterSizes(filter.dims);
+  const std::array<int64_t, 4> sizes = conv->getFilterSizes(filter.dims);
+  const auto [kernelHeight, kernelWidth, in, out] = sizes;
   const int64_t images = x.dims[0];
   const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
              isInputGrad = conv->kind == CallId::Conv2DInputGrad;
@@ -328,22 +350,32 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
       filterBytes >= largeFilter && rows < manyRows * static_cast<double>(plan.chunks);
   if (isFilterGrad || isLarge || plan.chunks < fewTasks)
     cutConv(plan, images, traffic);
+  plan.hasBlocks = wantsBlocks(*conv, sizes, y);
+  if (plan.hasBlocks && plan.slices == 1) {
+    const int64_t points = x.dims[1] * x.dims[2];
+    const int64_t most = std::max<int64_t>(blockedRows / points, 1);
+    if (plan.chunk > most)
+      plan.chunk = getImageChunk(images, ceilDiv(images, most));
+    plan.chunks = ceilDiv(images, plan.chunk);
+  }
   plan.packedBytes = getPackedFilterBytes(
       kernelHeight * kernelWidth, isInputGrad ? in / plan.slices : in,
       isInputGrad ? out : out / plan.slices, conv->groups);
   auto getBytes = [](const BufferRef &ref) { return alignUp(ref.count() * 4); };
   auto getChunkBytes = [&](const BufferRef &ref) {
-    return ref.type == DataType::F32 ? 0 : alignUp(ref.count() / images * plan.chunk * 4);
+    return ref.type == DataType::F32 && !plan.hasBlocks
+               ? 0
+               : alignUp(ref.count() / images * plan.chunk * 4);
   };
   if (filter.type != DataType::F32)
     plan.filterBytes = getBytes(filter);
   if (isFilterGrad)
     plan.sums = std::min(plan.chunks, std::max<int64_t>(maxThreads, 1) + 1);
   if (plan.slices > 1) {
-    // One is in slices; the other is widened, if at all, before there are any.
-    if (isInputGrad || x.type != DataType::F32)
+    // One is in slices; the other is widened or blocked, if at all, before there are any.
+    if (isInputGrad || x.type != DataType::F32 || plan.hasBlocks)
       plan.xBytes = getBytes(x);
-    if (!isInputGrad || y.type != DataType::F32)
+    if (!isInputGrad || y.type != DataType::F32 || plan.hasBlocks)
       plan.yBytes = getBytes(y);
     return plan;
   }

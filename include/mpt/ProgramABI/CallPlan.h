@@ -130,6 +130,9 @@ struct ConvPlan {
   /// Images of a chunk, and how many chunks there are.
   int64_t chunk = 1, chunks = 1;
   int64_t slices = 1;
+  /// Whether there is room for operand and result in blocks of 16 channels, with which
+  /// some CPUs add the terms of 16 channels apart.
+  bool hasBlocks = false;
   /// Partial filter gradients that are there at a time: one a thread, and the sum of
   /// those before, to which they are added in order.
   int64_t sums = 0;

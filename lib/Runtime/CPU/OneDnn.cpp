@@ -78,6 +78,11 @@ bool mpt::rt::makeDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims,
                                           strides.data()) == dnnl_success;
 }
 
+bool mpt::rt::makeBlockedDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims) {
+  return dnnl_memory_desc_init_by_tag(&desc, 4, dims.data(), dnnl_f32, dnnl_aBcd16b) ==
+         dnnl_success;
+}
+
 Primitive::~Primitive() {
   for (Handles &handles : perThread) {
     for (dnnl_exec_arg_t &arg : handles.args)

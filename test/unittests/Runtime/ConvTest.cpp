@@ -319,6 +319,81 @@ TEST(ConvTest, SlicesOfResults) {
       EXPECT_EQ(planOf(id, p, F32, 2).slices, 1);
 }
 
+/// Where input gradients, and convolutions of narrow images, add many terms, images are
+/// brought into blocks of channels.
+const Problem longSums{5, 4, 4, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1},
+    fewPlaces{2, 2, 3, 256, 512, 3, 3, 2, 2, 1, 1, 1, 1},
+    wideImages{1, 7, 7, 128, 128, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2};
+
+TEST(ConvTest, PlansOfBlocks) {
+  auto has = [](CallId id, const Problem &p) { return planOf(id, p, F32, 2).hasBlocks; };
+  for (const Problem &p : {longSums, fewPlaces, wideImages})
+    EXPECT_TRUE(has(CallId::Conv2DInputGrad, p));
+  EXPECT_TRUE(has(CallId::Conv2D, longSums));
+  EXPECT_TRUE(has(CallId::Conv2D, fewPlaces));
+  EXPECT_GT(planOf(CallId::Conv2D, fewPlaces, F32, 2).slices, 1);
+  // A wide image, few terms, 1 x 1, no whole blocks, groups, a filter gradient.
+  EXPECT_FALSE(has(CallId::Conv2D, wideImages));
+  for (const Problem &p : {Problem{2, 4, 4, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{2, 4, 4, 1024, 1024, 1, 1},
+                           Problem{2, 4, 4, 520, 520, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{2, 4, 4, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2}}) {
+    EXPECT_FALSE(has(CallId::Conv2D, p));
+    EXPECT_FALSE(has(CallId::Conv2DInputGrad, p));
+  }
+  EXPECT_FALSE(has(CallId::Conv2DFilterGrad, longSums));
+  // Chunks of one large image each: the memory of blocks does not grow with the batch.
+  EXPECT_EQ(planOf(CallId::Conv2DInputGrad,
+                   {64, 28, 28, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}, F32, 2)
+                .chunk,
+            1);
+}
+
+TEST(ConvTest, BlocksOfChannels) {
+  check(fewPlaces);
+  check(wideImages, F16);
+  // Chunks of several images, the last of fewer, without slices.
+  const Problem chunks{37, 3, 3, 16, 128, 3, 3, 1, 1, 1, 1, 1, 1};
+  const ConvPlan plan = planOf(CallId::Conv2DInputGrad, chunks, F32, 2);
+  EXPECT_TRUE(plan.hasBlocks);
+  EXPECT_GT(plan.chunk, 1);
+  EXPECT_NE(37 % plan.chunk, 0);
+  EXPECT_EQ(plan.slices, 1);
+  check(chunks);
+  check(chunks, BF16, /*fastBF16=*/false);
+}
+
+/// With rounding errors that are independent, of at most u times a partial sum each, B
+/// chains of T terms of variance 1, added one after another, have an expected square
+/// error of at most u^2 (B T^2 + T B^2) / 2, beside sums of variance B T. Rounding errors
+/// of this kind have 0.4 u, so one chain of 4608 terms (1e-6 here) misses the bound.
+TEST(ConvTest, ErrorsOfLongSums) {
+  const bool addsBlocks = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
+  Problem p = longSums;
+  Tensor x = randomTensor(F32, p.xDims(), 1),
+         filter = randomTensor(F32, p.filterDims(), 2),
+         dy = randomTensor(F32, p.yDims(), 3), y(F32, p.yDims()), dx(F32, p.xDims());
+  std::vector<double> forward(y.count()), input(x.count());
+  p.forProducts([&](int64_t xi, int64_t fi, int64_t yi) {
+    forward[yi] += x[xi] * filter[fi];
+    input[xi] += dy[yi] * filter[fi];
+  });
+  const double blocks = addsBlocks ? 512 / 16 : 1, terms = 512 * 9 / blocks;
+  const double bound = std::ldexp(std::sqrt((terms + blocks) / 2), -24);
+  auto expectClose = [&](const Tensor &found, const std::vector<double> &exact) {
+    double error = 0, size = 0;
+    for (int64_t i = 0; i < found.count(); ++i) {
+      error += (found[i] - exact[i]) * (found[i] - exact[i]);
+      size += exact[i] * exact[i];
+    }
+    EXPECT_LT(std::sqrt(error / size), bound);
+  };
+  ASSERT_EQ(runCall(p.call(CallId::Conv2D), {&x, &filter}, y), "");
+  expectClose(y, forward);
+  ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &filter}, dx), "");
+  expectClose(dx, input);
+}
+
 /// Many output channels are repacked in pieces.
 TEST(ConvTest, PiecesOfFilters) {
   check({2, 4, 3, 5, 128, 3, 3, 1, 1, 1, 1, 1, 1});
