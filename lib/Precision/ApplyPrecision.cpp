@@ -9,6 +9,7 @@
 #include "mpt/Precision/ApplyPrecision.h"
 
 #include "CastSpelling.h"
+#include "ConstantElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -16,6 +17,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Interfaces/ElementRegionOpInterface.h"
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpt;
@@ -315,20 +317,21 @@ void Applier::convertRegions(Operation *op) {
 Value Applier::convertConstant(Operation *op) {
   ElementsAttr elements;
   isConstant(op, policy.getRules(), &elements);
-  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
+  const ConstantElements numbers(elements);
   Type type = ElementTypes::clone(op->getResult(0).getType(), low);
-  if (!dense || !type || !dense.getElementType().isF32())
+  if (!numbers || !type)
     return {};
+  const llvm::fltSemantics &semantics = cast<FloatType>(low).getFloatSemantics();
   bool overflows = false, vanishes = false;
-  auto converted = dense.mapValues(low, [&](const llvm::APFloat &number) {
-    llvm::APFloat rounded = number;
+  numbers.all([&](float number) {
+    llvm::APFloat rounded(number);
     bool losesInfo;
-    rounded.convert(cast<FloatType>(low).getFloatSemantics(),
-                    llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    overflows |= rounded.isInfinity() && number.isFinite();
-    vanishes |= rounded.isZero() && !number.isZero();
-    return rounded.bitcastToAPInt();
+    rounded.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    overflows |= rounded.isInfinity() && std::isfinite(number);
+    vanishes |= rounded.isZero() && number != 0;
+    return !overflows || !vanishes;
   });
+  ElementsAttr converted = numbers.convert(cast<FloatType>(low));
   if (overflows)
     op->emitWarning("a number of this constant becomes infinite in ")
         << low << "; check-constants=true keeps what reads it in f32";

@@ -36,7 +36,9 @@ static constexpr StringRef torchMlirSums[] = {"torch.aten.sum*",
                                               "torch.aten.var*",
                                               "torch.aten.std*",
                                               "torch.aten.norm*",
-                                              "torch.aten.linalg_vector_norm"};
+                                              "torch.aten.linalg_vector_norm",
+                                              "torch.prims.var",
+                                              "torch.prims.sum"};
 
 static constexpr ClientProfile clients[] = {
     {"generic", MixedResults::All, {}},

@@ -8,6 +8,7 @@
 
 #include "PrecisionGraphBuilder.h"
 
+#include "ConstantElements.h"
 #include "PrecisionClusters.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -56,27 +57,16 @@ static bool roundsToOne(float number, Type low) {
 }
 
 /// True if a number of `elements` becomes infinite in `low`.
-static bool overflowsIn(ElementsAttr elements, Type low) {
-  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
-  if (!dense || !dense.getElementType().isF32())
-    return false;
-  auto overflows = [&](float number) {
-    return !fitsIn(number, low) && std::fabs(number) > 1.0f;
-  };
-  return dense.isSplat() ? overflows(dense.getSplatValue<float>())
-                         : llvm::any_of(dense.getValues<float>(), overflows);
+static bool overflowsIn(const ConstantElements &elements, Type low) {
+  return !elements.all(
+      [&](float number) { return fitsIn(number, low) || std::fabs(number) <= 1.0f; });
 }
 
-static bool fitsIn(ElementsAttr elements, Type low) {
-  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(elements);
-  if (!dense || !dense.getElementType().isF32())
-    return true;
+static bool fitsIn(const ConstantElements &elements, Type low) {
   // In a table, a number near 1 is one among others.
-  if (dense.isSplat())
-    return fitsIn(dense.getSplatValue<float>(), low) &&
-           !roundsToOne(dense.getSplatValue<float>(), low);
-  return llvm::all_of(dense.getValues<float>(),
-                      [&](float number) { return fitsIn(number, low); });
+  if (elements.isSplat() && roundsToOne(elements.getSplat(), low))
+    return false;
+  return elements.all([&](float number) { return fitsIn(number, low); });
 }
 
 /// True unless `value` is a constant scalar of f32 that does not fit.
@@ -279,13 +269,18 @@ void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
     return;
   ValueNode &node = graph.values[indexOf(op->getResult(0))];
   node.maybeOurs = true;
-  // What is not in the module's text (a resource) is cast when it runs.
-  if (node.isLow || !isa_and_nonnull<DenseFPElementsAttr>(value))
+  if (node.isLow)
+    return;
+  // What is not in the module is cast when it runs.
+  const ConstantElements elements(value);
+  if (!elements && !isa_and_nonnull<DenseFPElementsAttr>(value))
     return;
   if (options.foldConstants)
     node.producer = Producer::Constant;
-  node.fitsLow = fitsIn(value, low);
-  node.overflows = !node.fitsLow && overflowsIn(value, low);
+  if (!elements)
+    return;
+  node.fitsLow = fitsIn(elements, low);
+  node.overflows = !node.fitsLow && overflowsIn(elements, low);
 }
 
 void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {

@@ -8,6 +8,8 @@
 
 #include "mpt/Precision/PrecisionRemarks.h"
 
+#include "ConstantElements.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Precision/RangeProfile.h"
@@ -244,6 +246,27 @@ static void emitCast(const PrecisionPlan &plan, Type low,
          << RemarkArg("Bytes", plan.getCastBytes(cast.value));
 }
 
+/// Says why the constant that is cast was not converted instead.
+static void emitConstantCast(const PrecisionPlan &plan, const RuleTable &rules,
+                             const PrecisionPlan::Cast &cast) {
+  Value value = plan.getGraph().getValues()[cast.value].value;
+  Operation *maker = value.getDefiningOp();
+  ElementsAttr elements;
+  if (!cast.toLow || !maker || !isConstant(maker, rules, &elements))
+    return;
+  const ConstantElements numbers(elements);
+  if (numbers)
+    return;
+  if (auto remark = emitRemark(PrecisionReason::ConstantCast, value.getLoc(),
+                               getFunctionName(maker))) {
+    const RemarkInfo &info = getRemarkInfo(PrecisionReason::ConstantCast);
+    remark << RemarkArg("Op", maker->getName().getStringRef())
+           << RemarkArg("Reason", numbers.getObstacle())
+           << RemarkArg("Suggestion", StringRef(info.hint))
+           << RemarkArg("Bytes", plan.getCastBytes(cast.value));
+  }
+}
+
 void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
                                const PrecisionPlanner &planner) {
   if (!planner.root->getContext()->getRemarkEngine())
@@ -315,6 +338,10 @@ void mpt::emitPrecisionRemarks(const PrecisionPlan &plan,
   if (!isUnwanted(PrecisionReason::CastInserted))
     plan.forEachCast([&](const PrecisionPlan::Cast &cast) {
       emitCast(plan, planner.policy->getLowType(), cast);
+    });
+  if (!isUnwanted(PrecisionReason::ConstantCast))
+    plan.forEachCast([&](const PrecisionPlan::Cast &cast) {
+      emitConstantCast(plan, planner.policy->getRules(), cast);
     });
   for (auto &[name, entry] : graph.getUnlisted()) {
     auto remark = emitRemark(PrecisionReason::UnlistedOp, entry.first->getLoc(),

@@ -130,6 +130,11 @@ def CastInserted : Remark<"CastInserted", 20, "cast-inserted", "analysis",
   "its maker and a reader differ", "",
   "A cast: the value, its types, the bytes read and written, the op that makes "
   "it and the first that reads it in the other type, each with its reason.">;
+def ConstantCast : Remark<"ConstantCast", 28, "constant-cast", "missed",
+  "the numbers of a constant are not known",
+  "print the module with its resources (without --mlir-elide-resource-strings-if-larger)",
+  "A constant that low ops read stays f32 and is cast each time that the module runs. "
+  "`Reason` says why it was not converted, `Bytes` what the cast reads and writes.">;
 def UnlistedOp : Remark<"UnlistedOp", 21, "unlisted", "missed",
   "no rule table, list or interface knows the op",
   "a row for '{0}' in a rule table (option 'rules') lets it take part",
@@ -266,7 +271,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
     NotBetween, NoLowNeighbour, Promoted, FewerCasts, ListInF32, LoopInF32,
-    CastInserted, UnlistedOp, Padded, Unaligned, CostGate,
+    CastInserted, UnlistedOp, Padded, Unaligned, CostGate, ConstantCast,
     ProfileRange, State, Recurrence, Fp8Matmul, Fp8Kept, Recomputed,
     RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary,
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,

@@ -47,7 +47,7 @@ def lower_by_torch_mlir(source, target):
 def evaluate(path, x):
     program = iree.compiler.compile_file(
         str(path), input_type="auto", target_backends=["llvm-cpu"],
-        extra_args=["--iree-llvmcpu-target-cpu=host"])
+        extra_args=["--iree-llvmcpu-target-cpu=generic"])
     module = iree.runtime.load_vm_flatbuffer(program, driver="local-sync")
     return torch.from_numpy(module.main(x.numpy()).to_host().copy())
 
@@ -57,7 +57,8 @@ def main():
     parser.add_argument("--mpt-opt", required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    autocast = [options.mpt_opt, "--allow-unregistered-dialect", "--mpt-autocast=type=bf16"]
+    autocast = [options.mpt_opt, "--allow-unregistered-dialect",
+                "--mpt-autocast=type=bf16 client=torch-mlir"]
     torch.manual_seed(0)
     model, x = Model(), torch.randn(16, 64)
     with torch.no_grad():
