@@ -12,11 +12,26 @@
 using namespace mlir;
 using namespace mpt;
 
-TrainingOptions mpt::getTrainingOptions(const MixedPrecisionOptions &options) {
+FailureOr<TrainingOptions> mpt::getTrainingOptions(const MixedPrecisionOptions &options,
+                                                   EmitError emitError) {
+  if (options.from != "forward" && options.from != "step")
+    return emitError("mpt-mixed-precision: from: expected forward or step, found '" +
+                     options.from + "'");
   TrainingOptions training;
   training.function = options.function;
-  training.isStep = options.from != "forward";
-  if (options.accumulate > 1)
+  training.isStep = options.from == "step";
+  if (training.isStep)
+    for (auto [name, isGiven] :
+         {std::pair("accumulate", options.accumulate.hasValue()),
+          std::pair("optimizer", options.optimizer.hasValue()),
+          std::pair("lr", options.lr.hasValue()),
+          std::pair("weight-decay", options.weightDecay.hasValue()),
+          std::pair("clip-norm", options.clipNorm.hasValue())})
+      if (isGiven)
+        return emitError("mpt-mixed-precision: " + Twine(name) +
+                         " is for a forward function, and from=step says that this is a "
+                         "step; leave one of them out");
+  if (options.accumulate != 1)
     training.accumulate.emplace().options.steps = options.accumulate;
   TrainStepPassOptions &step = training.trainStep.options;
   step.optimizer = options.optimizer;

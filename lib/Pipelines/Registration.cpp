@@ -40,8 +40,8 @@ static void registerTrainingPipeline(StringRef name, StringRef description,
 void mpt::registerPipelines() {
   registerTrainingPipeline<MixedPrecisionOptions>(
       "mpt-mixed-precision", "From a forward function to a mixed-precision training step",
-      [](const MixedPrecisionOptions &options, EmitError) -> FailureOr<TrainingOptions> {
-        return getTrainingOptions(options);
+      [](const MixedPrecisionOptions &options, EmitError emitError) {
+        return getTrainingOptions(options, emitError);
       });
   registerTrainingPipeline<ApexOptions>(
       "mpt-apex", "From a forward function to a training step as Apex's O0 to O3 make it",

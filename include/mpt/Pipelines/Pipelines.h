@@ -146,8 +146,10 @@ struct ApexOptions : mlir::PassPipelineOptions<ApexOptions> {
                                  llvm::cl::init("")};
 };
 
-/// What `mpt-mixed-precision` asks for.
-TrainingOptions getTrainingOptions(const MixedPrecisionOptions &options);
+/// What `mpt-mixed-precision` asks for. Fails, after `emitError` has said why, where
+/// options contradict each other.
+llvm::FailureOr<TrainingOptions> getTrainingOptions(const MixedPrecisionOptions &options,
+                                                    EmitError emitError);
 
 /// What `mpt-apex` asks for: Apex's levels. Fails, after `emitError` has said why, where
 /// Apex refuses a combination of properties.

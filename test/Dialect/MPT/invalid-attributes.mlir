@@ -409,6 +409,11 @@ func.func private @prefix() -> (tensor<4xf32> {mpt.name = "mpt.step"})
 
 // -----
 
+// expected-error @below {{'mpt.name' is "mpt", with which the names of its optimizer's state begin, and names that begin with 'mpt.' are kept for MPT; rename it}}
+func.func private @prefix(tensor<4xf32> {mpt.name = "mpt", mpt.role = "parameter"})
+
+// -----
+
 // expected-error @below {{expected 'mpt.name' to be UTF-8 without control characters, found "a\00b"}}
 func.func private @control(tensor<4xf32> {mpt.name = "a\00b"})
 

@@ -94,6 +94,11 @@ static LogicalResult verifyName(llvm::function_ref<InFlightDiagnostic()> emitErr
   if (name == "__metadata__")
     return emitError() << "'mpt.name' is \"__metadata__\", which .safetensors files keep "
                           "for themselves; rename it";
+  if (name == "mpt")
+    return emitError()
+           << "'mpt.name' is \"mpt\", with which the names of its optimizer's "
+              "state begin, and names that begin with 'mpt.' are kept for MPT; "
+              "rename it";
   if (name.starts_with("mpt."))
     return emitError() << "'mpt.name' is \"" << name
                        << "\", and names that begin with 'mpt.' are kept for MPT; rename "

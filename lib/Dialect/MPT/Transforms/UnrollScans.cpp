@@ -190,6 +190,9 @@ void Unroller::finish() {
 }
 
 LogicalResult mpt::detail::unrollScans(Operation *root, int64_t maxIterations) {
+  if (maxIterations < 0)
+    return root->emitError("expected max-unrolled to be at least 0, found ")
+           << maxIterations;
   Unroller unroller(maxIterations);
   for (Region &region : root->getRegions())
     for (Block &block : region)
