@@ -86,6 +86,8 @@ def train(build, network, mode, seed, options):
     if options.steps:
         arguments = [a for a in arguments if not a.startswith(("--steps", "--epochs"))]
         arguments.append(f"--steps={options.steps}")
+    if any(option.startswith("--pipeline=") for option in MODES[mode]):
+        arguments = [a for a in arguments if not a.startswith("--optimizer=")]
     command = [os.path.join(build, "bin", "mpt-run"),
                os.path.join(EXAMPLES, network, network + ".mlir"), *MODES[mode], *arguments,
                f"--seed={seed}", f"--threads={options.threads}", "--progress=none",
