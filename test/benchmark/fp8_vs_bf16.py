@@ -1,6 +1,7 @@
 """Losses of 8-bit training by blocks beside bf16's, over seeds.
 
-    fp8_vs_bf16.py BUILD_DIR NETWORK... [--seeds 3] [--steps 100] [--threads 1] [--recipes deepseek,mxfp8]
+    fp8_vs_bf16.py BUILD_DIR NETWORK... [--seeds 3] [--steps 100] [--threads 1]
+                   [--recipes deepseek,mxfp8]
 
 NETWORK is a folder of docs/examples. Trains it in bf16 and with `--mpt-fp8`, whose matmuls
 that stay as they are run in bf16 too, with the options of seed_spread.py and the same
@@ -20,7 +21,7 @@ STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365
 
 
 def precision_options(recipe, arguments):
-    """The pipeline that makes the step: what --precision=bf16 and its --optimizer make, and --mpt-fp8."""
+    """The pipeline of --precision=bf16 with the optimizer of `arguments`, and --mpt-fp8."""
     optimizer = next((a for a in arguments if a.startswith("--optimizer=")), "--optimizer=adamw")
     name, *options = optimizer[len("--optimizer="):].split()
     step = " ".join([f"optimizer={name}", *options])
