@@ -309,6 +309,43 @@ static bool wantsBlocks(const ConvCall &conv, const std::array<int64_t, 4> &filt
   return height * width * out >= longChain;
 }
 
+/// Points of an image of dy up to which a filter gradient is a matmul, also with a filter
+/// of 1 x 1; points of a sum; and channels of a block.
+static constexpr int64_t fewPoints = 64, fewestPoints = 4, pointsOfSum = 512,
+                         fewestBlock = 64, mostBlock = 256;
+
+/// Makes matmuls of a filter gradient of small images and many channels; false for
+/// others.
+static bool planFilterGradMatmul(ConvPlan &plan, const ConvCall &conv, int64_t images,
+                                 int64_t points, std::array<int64_t, 4> filter) {
+  const int64_t taps = filter[0] * filter[1], in = filter[2], out = filter[3];
+  const int64_t channels = std::min(in, out);
+  if (conv.kind != CallId::Conv2DFilterGrad || conv.groups != 1 ||
+      channels < fewestBlock ||
+      points > (taps == 1 ? fewestPoints : std::min(fewPoints, channels / 4)))
+    return false;
+  plan.inBlock = std::min(in, mostBlock);
+  plan.outBlock = std::min(out, mostBlock);
+  auto countTasks = [&] {
+    return taps * ceilDiv(in, plan.inBlock) * ceilDiv(out, plan.outBlock);
+  };
+  // Narrow blocks read the other side more often.
+  for (int64_t least : {2 * fewestBlock, fewestBlock})
+    for (int64_t *block : {&plan.inBlock, &plan.outBlock})
+      if (countTasks() < convTasks)
+        *block = std::min(*block, least);
+  plan.chunk = std::clamp<int64_t>(pointsOfSum / points, 1, images);
+  plan.chunks = ceilDiv(images, plan.chunk);
+  plan.threadInBytes = alignUp(plan.chunk * points * plan.inBlock * 4);
+  plan.threadOutBytes = alignUp(plan.chunk * points * plan.outBlock * 4);
+  if (conv.isOIHW)
+    plan.filterBytes = alignUp(taps * in * out * 4);
+  const int64_t sums = plan.chunks > 1 ? 2 : 1;
+  plan.threadBytes = plan.threadInBytes + plan.threadOutBytes +
+                     sums * alignUp(plan.inBlock * plan.outBlock * 4);
+  return true;
+}
+
 ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   ConvPlan plan;
   std::optional<ConvCall> conv = getConv(call);
@@ -326,6 +363,9 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   const int64_t images = x.dims[0];
   const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
              isInputGrad = conv->kind == CallId::Conv2DInputGrad;
+  if (planFilterGradMatmul(plan, *conv, images, y.dims[1] * y.dims[2],
+                           {kernelHeight, kernelWidth, in, out}))
+    return plan;
   plan.chunk = getImageChunk(images, convTasks);
   plan.chunks = ceilDiv(images, plan.chunk);
   auto getTraffic = [](const BufferRef &ref) {

@@ -142,6 +142,9 @@ struct ConvPlan {
   int64_t packedBytes = 0;
   /// Bytes of a thread's images in another type, and those of the first such tensor.
   int64_t threadBytes = 0, threadInBytes = 0;
+  /// A filter gradient of small images is a matmul for each tap of the filter, in blocks
+  /// of so many input and output channels; else 0. Bytes of a thread's points of dy.
+  int64_t inBlock = 0, outBlock = 0, threadOutBytes = 0;
 
   int64_t workspaceBytes(int64_t maxThreads) const {
     return xBytes + filterBytes + yBytes + packedBytes * slices * (sums > 0 ? sums : 1) +

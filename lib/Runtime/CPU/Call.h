@@ -53,6 +53,10 @@ std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThre
                                  bool fastBF16, std::string &error);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);
+/// Of a filter gradient that planConv makes a matmul of.
+std::unique_ptr<Call> makeFilterGradMatmul(const Instruction &instruction,
+                                           int64_t maxThreads, bool fastBF16,
+                                           std::string &error);
 /// Calls of several processes.
 std::unique_ptr<Call> makeCollective(const AllReduceCall &call,
                                      const Instruction &instruction);

@@ -663,6 +663,8 @@ private:
 std::unique_ptr<Call> mpt::rt::makeConv(const Instruction &instruction,
                                         int64_t maxThreads, bool fastBF16,
                                         std::string &error) {
+  if (planConv(instruction, maxThreads).inBlock > 0)
+    return makeFilterGradMatmul(instruction, maxThreads, fastBF16, error);
   auto call = std::make_unique<Conv>();
   call->init(instruction, fastBF16);
   if (!call->prepare(maxThreads, error))

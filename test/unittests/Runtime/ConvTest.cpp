@@ -176,11 +176,54 @@ TEST(ConvTest, CutsOfFilterGradients) {
   };
   // Layers of ResNet-18 on images of 224 x 224 and 32 x 32.
   expectCut({8, 56, 56, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1}, 8, 1);
-  expectCut({8, 7, 7, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1}, 1, 16);
   expectCut({8, 14, 14, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1}, 2, 8);
-  expectCut({64, 1, 1, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1}, 1, 16);
+  expectCut({8, 8, 8, 64, 512, 3, 3, 1, 1, 1, 1, 1, 1}, 1, 16);
   // Depthwise.
   expectCut({32, 16, 16, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 128}, 16, 1);
+}
+
+/// Filter gradients of small images and many channels are matmuls, with blocks of
+/// channels and chunks of images that need not divide them.
+TEST(ConvTest, FilterGradientsAsMatmuls) {
+  using Blocks = std::pair<int64_t, int64_t>;
+  auto getBlocks = [](const Problem &p) {
+    ConvPlan plan = planFilterGrad(p, F32, 2);
+    return Blocks(plan.inBlock, plan.outBlock);
+  };
+  const Blocks none(0, 0);
+  EXPECT_EQ(getBlocks({8, 7, 7, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1}), Blocks(256, 256));
+  EXPECT_EQ(getBlocks({64, 4, 4, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), Blocks(64, 128));
+  EXPECT_EQ(getBlocks({64, 2, 2, 512, 512, 1, 1}), Blocks(128, 128));
+  // Large images, few channels, points of images, groups.
+  EXPECT_EQ(getBlocks({8, 14, 14, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1}), none);
+  EXPECT_EQ(getBlocks({8, 8, 8, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), none);
+  EXPECT_EQ(getBlocks({8, 2, 2, 63, 128, 3, 3, 1, 1, 1, 1, 1, 1}), none);
+  EXPECT_EQ(getBlocks({8, 3, 3, 256, 256, 1, 1}), none);
+  EXPECT_EQ(getBlocks({8, 2, 2, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2}), none);
+
+  for (const Problem &p : {Problem{5, 3, 2, 64, 96, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{2, 3, 3, 70, 300, 3, 2, 1, 1, 2, 0, 0, 1},
+                           Problem{3, 5, 5, 64, 128, 3, 3, 2, 2, 1, 1, 1, 1},
+                           Problem{2, 6, 6, 64, 64, 3, 3, 1, 1, 0, 0, 0, 0, 2, 2},
+                           // Taps that read nothing.
+                           Problem{4, 1, 1, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+                           // Two chunks, the second shorter.
+                           Problem{150, 2, 2, 64, 65, 1, 1}}) {
+    ASSERT_GT(getBlocks(p).first, 0);
+    for (DataType type : {F32, F16, BF16})
+      for (bool fastBF16 : {false, true})
+        for (DataType result : {F32, BF16}) {
+          Tensor x = randomTensor(type, p.xDims(), 1),
+                 dy = randomTensor(type, p.yDims(), 2), dfilter(result, p.filterDims());
+          Sums sums(dfilter.count());
+          p.forProducts(
+              [&](int64_t xi, int64_t fi, int64_t yi) { sums.add(fi, dy[yi] * x[xi]); });
+          ASSERT_EQ(
+              runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, dfilter, fastBF16),
+              "");
+          sums.compare(dfilter);
+        }
+  }
 }
 
 TEST(ConvTest, SlicesOfChannels) {
@@ -239,6 +282,7 @@ TEST(ConvTest, LayoutsOfFilters) {
        {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
         Problem{3, 3, 4, 256, 128, 3, 2, 2, 2, 1, 1, 1, 1},
         Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4},
+        Problem{9, 3, 3, 80, 64, 3, 3, 1, 1, 1, 1, 1, 1},
         Problem{2, 5, 5, 20, 64, 3, 3, 1, 1, 1, 1, 1, 1}, Problem{2, 5, 5, 64, 20, 1, 1},
         // There may be no room for oneDNN's layouts of these.
         Problem{8, 14, 14, 240, 40, 1, 1},
@@ -263,7 +307,11 @@ TEST(ConvTest, LayoutsOfFilters) {
       const ConvPlan one = planOf(id, p, F32, 2), other = planOf(id, q, F32, 2);
       EXPECT_EQ(one.chunks, other.chunks);
       EXPECT_EQ(one.slices, other.slices);
-      EXPECT_EQ(one.workspaceBytes(2), other.workspaceBytes(2));
+      EXPECT_EQ(one.inBlock, other.inBlock);
+      EXPECT_EQ(one.outBlock, other.outBlock);
+      // Matmuls make [KH, KW, C, O].
+      const int64_t reordered = one.inBlock > 0 ? hwio.ref.bytes() : 0;
+      EXPECT_EQ(one.workspaceBytes(2) + reordered, other.workspaceBytes(2));
     }
     Tensor y(F32, p.yDims()), sameY(F32, p.yDims()), dx(F32, p.xDims()),
         sameDx(F32, p.xDims()), df(F32, p.filterDims()), stored(F32, q.filterDims()),
