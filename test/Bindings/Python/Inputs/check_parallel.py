@@ -44,7 +44,7 @@ rows = [12 * RANKS] * 4 + [6 * RANKS]
 batches = [(torch.randn(n, 8), torch.randint(0, 4, (n,))) for n in rows]
 optimizer = torch.optim.AdamW(model.parameters(), 0.01)
 schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
-mode = {"accumulate": RANKS} if ALONE else {"parallel": "data"}
+mode = {"accumulate": RANKS} if ALONE else {"parallel": "data", "parallel_timeout": 600}
 rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
 step = mpt.torch.TrainStep(
     model, loss, optimizer, batches[0] if ALONE else part(batches[0], rank),
