@@ -77,6 +77,16 @@ TEST(DeviceTraceTest, CountsFlopsOfThreadsThatRun) {
   EXPECT_EQ(trace.waits, 1);
 }
 
+TEST(DeviceTraceTest, DropsWhatIsWrittenToNothing) {
+  // Many of them: each would overwrite what lies before the registers.
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text += "\tmov.b64 {_, %r" + std::to_string(i) + "}, %rd4;\n";
+  LaunchTrace trace = run(makeKernel("\tmov.b64 %rd4, 5;\n" + text + "\tret;\n"),
+                          {"", {1, 1}, 32, 0, {{kIn, 4}, {kOut, 4}}});
+  EXPECT_EQ(trace.warps, 1);
+}
+
 TEST(DeviceTraceTest, ExtrapolatesLargeGrids) {
   const uint64_t count = 256 * 100000;
   LaunchTrace trace =

@@ -286,6 +286,12 @@ private:
     }
     kernel.instructions.emplace_back().op = PtxOp::Return;
     kernel.instructions.back().issue = 0;
+    // What is written to `_` goes to a register that nothing reads.
+    const int sink = getRegister("_");
+    for (PtxInstruction &instruction : kernel.instructions)
+      for (int &result : instruction.results)
+        if (result < 0)
+          result = sink;
     kernel.numRegisters = registers.size() + constantRegisters.size();
     // Constants are numbered after the registers.
     for (PtxInstruction &instruction : kernel.instructions)
