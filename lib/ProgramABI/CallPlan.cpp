@@ -101,7 +101,8 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   if (s.batch == 1 && widenRhs) {
     const int64_t n = std::max<int64_t>(s.n, 1);
     int64_t columns = columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
-    if (isF8(s.lhs)) { // Both sides are widened for each task, least often if it is square.
+    if (isF8(s.lhs)) {
+      // Both sides are widened for each task, least often if it is square.
       columns = std::min(columns, getSquareTask(s.m, n));
     } else {
       // Rows that are copied are copied for each chunk of columns. Where there are many,
