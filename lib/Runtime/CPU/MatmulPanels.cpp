@@ -8,6 +8,7 @@
 
 #include "MatmulPanels.h"
 #include "Convert.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
 #include <cstring>
@@ -111,6 +112,8 @@ void mpt::rt::packPairs(const StoredRows &rhs, int64_t block, uint16_t *target) 
           std::fill_n(rounded[i], count, uint16_t(0));
         else if (rhs.type == DataType::BF16)
           row[i] = static_cast<const uint16_t *>(rhs.data) + from;
+        else if (isF8(rhs.type))
+          widenF8ToBF16(rhs.type, rhs.data, from, rounded[i], count);
         else
           narrow(DataType::BF16, static_cast<const float *>(rhs.data) + from, rounded[i],
                  0, count);

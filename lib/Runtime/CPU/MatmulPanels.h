@@ -48,8 +48,8 @@ void packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin, int64_t
 /// element, and the pairs of rows of a block follow each other.
 int64_t getPairedColumns(const dnnl_memory_desc_t &desc);
 
-/// Writes all of a right side of f32 that is rounded, or of bf16, in that layout, in
-/// blocks of `block` columns. Rows and columns beyond the last are zeros.
+/// Writes all of a right side of f32 that is rounded, of bf16, or of 8-bit floats in that
+/// layout, in blocks of `block` columns. Rows and columns beyond the last are zeros.
 void packPairs(const StoredRows &rhs, int64_t block, uint16_t *target);
 
 /// Writes the transposed matrix: `length` rows of `rows` floats. `buffer` as above.

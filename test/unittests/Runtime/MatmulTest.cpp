@@ -292,7 +292,7 @@ TEST(MatmulTest, BF16Operands) {
 TEST(MatmulTest, PairsOfRows) {
   for (auto [tag, block] : {std::pair{dnnl_BA16a16b2a, 16}, {dnnl_BA16a64b2a, 64}})
     for (auto [k, n] : {std::array<int64_t, 2>{1, 1}, {32, 64}, {33, 65}, {70, 50}})
-      for (DataType type : {F32, BF16}) {
+      for (DataType type : {F32, BF16, E4M3, E5M2}) {
         const dnnl_dim_t dims[] = {k, n};
         dnnl_memory_desc_t desc;
         ASSERT_EQ(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16, tag),
