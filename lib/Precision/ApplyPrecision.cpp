@@ -335,7 +335,7 @@ Value Applier::convertConstant(Operation *op) {
   if (overflows)
     op->emitWarning("a number of this constant becomes infinite in ")
         << low << "; check-constants=true keeps what reads it in f32";
-  if (vanishes)
+  if (vanishes && (numbers.isSplat() || !numbers.losesLittle(cast<FloatType>(low))))
     op->emitWarning("a number of this constant becomes zero in ")
         << low << "; check-constants=true keeps what reads it in f32";
   OpBuilder builder(op->getContext());

@@ -11,6 +11,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpt;
@@ -49,6 +50,20 @@ bool ConstantElements::all(function_ref<bool(float)> predicate) const {
     return predicate(getSplat());
   return dense ? llvm::all_of(dense.getValues<float>(), predicate)
                : llvm::all_of(numbers, predicate);
+}
+
+bool ConstantElements::losesLittle(FloatType low) const {
+  float largest = 0;
+  all([&](float number) {
+    if (std::isfinite(number))
+      largest = std::max(largest, std::fabs(number));
+    return true;
+  });
+  // Up to half of the smallest number becomes zero; the largest, of p bits, is rounded by
+  // up to its 2^-(p + 1) at least.
+  const llvm::fltSemantics &semantics = low.getFloatSemantics();
+  const float half = std::ldexp(APFloat::getSmallest(semantics).convertToDouble(), -1);
+  return std::ldexp(largest, -1 - int(APFloat::semanticsPrecision(semantics))) >= half;
 }
 
 static APInt roundTo(APFloat number, FloatType low) {

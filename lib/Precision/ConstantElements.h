@@ -33,6 +33,9 @@ public:
   bool isSplat() const { return dense && dense.isSplat(); }
   float getSplat() const { return dense.getSplatValue<float>(); }
   bool all(llvm::function_ref<bool(float)> predicate) const;
+  /// Whether numbers that `low` rounds to zero are less than what it takes from the
+  /// largest: in a sum of products they do not count.
+  bool losesLittle(mlir::FloatType low) const;
 
   /// The same, rounded to `low`; a resource becomes dense.
   mlir::ElementsAttr convert(mlir::FloatType low) const;

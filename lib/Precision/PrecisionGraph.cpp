@@ -281,6 +281,8 @@ void PrecisionGraphBuilder::visitConstant(Operation *op, ElementsAttr value) {
     return;
   node.fitsLow = fitsIn(elements, low);
   node.overflows = !node.fitsLow && overflowsIn(elements, low);
+  node.losesLittle = !node.fitsLow && !node.overflows && !elements.isSplat() &&
+                     elements.losesLittle(cast<FloatType>(low));
 }
 
 void PrecisionGraphBuilder::visitCast(Operation *op, const OpRecord &record) {
@@ -322,9 +324,11 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
       isLow(op->getResult(0).getType()))
     return false;
   // What needs no tensor (tensor.empty) is as good as a constant.
-  bool any = record.rule, fits = true, overflows = false;
+  bool any = record.rule, fits = true, overflows = false, losesLittle = true;
   for (Value operand : op->getOperands()) {
-    fits &= fitsIn(operand, low);
+    const bool scalarFits = fitsIn(operand, low);
+    fits &= scalarFits;
+    losesLittle &= scalarFits;
     if (!isCandidate(operand))
       continue;
     const ValueNode &node = graph.values[indexOf(operand)];
@@ -333,6 +337,7 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
     any = true;
     fits &= node.fitsLow;
     overflows |= node.overflows;
+    losesLittle &= node.fitsLow || node.losesLittle;
   }
   if (!any)
     return false;
@@ -340,6 +345,7 @@ bool PrecisionGraphBuilder::visitClonable(Operation *op, const OpRecord &record)
   node.producer = Producer::Constant;
   node.fitsLow = fits;
   node.overflows = overflows;
+  node.losesLittle = !fits && losesLittle;
   return true;
 }
 

@@ -195,8 +195,12 @@ void PrecisionRules::barAfterOverflow() {
 bool PrecisionRules::readsUnfit(uint32_t vertex) const {
   if (graph.getVertices()[vertex].unfitScalar)
     return true;
-  return llvm::any_of(graph.getConsumed(vertex),
-                      [&](uint32_t value) { return !graph.getValues()[value].fitsLow; });
+  // One of a million weights is so small that f16 has no number for it.
+  const bool sums = graph.getVertices()[vertex].contraction;
+  return llvm::any_of(graph.getConsumed(vertex), [&](uint32_t value) {
+    const PrecisionGraph::ValueNode &node = graph.getValues()[value];
+    return !node.fitsLow && !(sums && node.losesLittle);
+  });
 }
 
 void PrecisionRules::spreadDeny() {

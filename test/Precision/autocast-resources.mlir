@@ -32,6 +32,23 @@
 // RUN: %{autocast}="type=f16" %t/large.mlir | FileCheck %s --check-prefix=LARGE
 // LARGE: "stablehlo.add"({{.*}}) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 //
+// 1e-9, which is zero in f16, is less than what rounding takes from 3: a matmul may read the
+// weights, an addition may not, nor a matmul weights of which the largest is 2^-14 or that are
+// all 1e-9.
+// RUN: %{autocast}="type=f16" %t/small.mlir 2>&1 | FileCheck %s --check-prefix=SMALL --implicit-check-not=warning
+// RUN: %{autocast}="type=f16 check-constants=false" %t/small.mlir 2>&1 | FileCheck %s --check-prefix=SMALL-WARN
+// SMALL-LABEL: func.func @weights
+// SMALL: dense<{{[[][[]}}0.000000e+00, 5.000000e-01], [2.000000e+00, 3.000000e+00]]> : tensor<2x2xf16>
+// SMALL: "stablehlo.dot"({{.*}}) : (tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x2xf32>
+// SMALL-LABEL: func.func @transposed
+// SMALL: "stablehlo.dot"({{.*}}) : (tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x2xf32>
+// SMALL-LABEL: func.func @added
+// SMALL: "stablehlo.add"({{.*}}) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// SMALL-LABEL: func.func @tiny
+// SMALL: "stablehlo.dot"({{.*}}) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// SMALL: "stablehlo.dot"({{.*}}) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// SMALL-WARN-COUNT-2: warning: a number of this constant becomes zero in 'f16'
+//
 // Without data, or with data of another size, it is cast when it runs, and a remark says so.
 // RUN: %{autocast}="type=bf16" --remarks-filter="mpt[.]autocast" %t/elided.mlir -o %t/elided-low.mlir 2>&1 | FileCheck %s --check-prefix=ELIDED
 // RUN: FileCheck %s --check-prefix=ELIDED-CAST < %t/elided-low.mlir
@@ -70,6 +87,33 @@ func.func @f(%x: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> tensor<2x2xf32> {
   return %a : tensor<2x2xf32>
 }
 {-# dialect_resources: { builtin: { w: "0x040000000000803F000080470000807F0000803F" } } #-}
+//--- small.mlir
+func.func @weights(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = "stablehlo.constant"() <{value = dense_resource<w> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %y = "stablehlo.dot"(%x, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+func.func @transposed(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = "stablehlo.constant"() <{value = dense<[[1.0e-9, 0.5], [2.0, 3.0]]> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %t = "stablehlo.transpose"(%w) <{permutation = array<i64: 1, 0>}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %y = "stablehlo.dot"(%x, %t) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+func.func @added(%x: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = "stablehlo.constant"() <{value = dense_resource<w> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %y = "stablehlo.dot"(%x, %v) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %z = "stablehlo.add"(%y, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %a = "stablehlo.dot"(%z, %v) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %a : tensor<2x2xf32>
+}
+func.func @tiny(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = "stablehlo.constant"() <{value = dense_resource<tiny> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %y = "stablehlo.dot"(%x, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %v = "stablehlo.constant"() <{value = dense<1.0e-9> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %z = "stablehlo.dot"(%y, %v) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %z : tensor<2x2xf32>
+}
+{-# dialect_resources: { builtin: { w: "0x040000005F7089300000003F0000004000004040", tiny: "0x040000005F708930000080380000003800008037" } } #-}
 //--- elided.mlir
 func.func @f(%x: tensor<2x2xf32>, %o: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %w = arith.constant dense_resource<__elided__> : tensor<2x2xf32>

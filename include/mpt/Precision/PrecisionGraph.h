@@ -96,6 +96,9 @@ public:
     bool readAny = false;
     /// A handle to a list, which cannot be cast.
     bool isList = false;
+    /// Constants that do not fit since numbers become zero, each of which is less than
+    /// what rounding takes from the largest.
+    bool losesLittle = false;
   };
 
   struct Use {
