@@ -17,6 +17,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace mpt {
 
@@ -30,8 +31,12 @@ public:
   /// Why not, as a clause.
   llvm::StringRef getObstacle() const { return obstacle; }
 
-  bool isSplat() const { return dense && dense.isSplat(); }
-  float getSplat() const { return dense.getSplatValue<float>(); }
+  bool isSplat() const {
+    return dense ? dense.isSplat() : !numbers.empty() && llvm::all_equal(numbers);
+  }
+  float getSplat() const {
+    return dense ? dense.getSplatValue<float>() : numbers.front();
+  }
   bool all(llvm::function_ref<bool(float)> predicate) const;
   /// Whether numbers that `low` rounds to zero are less than what it takes from the
   /// largest: in a sum of products they do not count.

@@ -49,6 +49,10 @@
 // SMALL: "stablehlo.dot"({{.*}}) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // SMALL-WARN-COUNT-2: warning: a number of this constant becomes zero in 'f16'
 //
+// A resource of one number is that number: 0.999 is 1 in bf16, so what reads it stays f32.
+// RUN: %{autocast}="type=bf16" %t/decay.mlir | FileCheck %s --check-prefix=DECAY
+// DECAY: "stablehlo.multiply"({{.*}}) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+//
 // Without data, or with data of another size, it is cast when it runs, and a remark says so.
 // RUN: %{autocast}="type=bf16" --remarks-filter="mpt[.]autocast" %t/elided.mlir -o %t/elided-low.mlir 2>&1 | FileCheck %s --check-prefix=ELIDED
 // RUN: FileCheck %s --check-prefix=ELIDED-CAST < %t/elided-low.mlir
@@ -114,6 +118,15 @@ func.func @tiny(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   return %z : tensor<2x2xf32>
 }
 {-# dialect_resources: { builtin: { w: "0x040000005F7089300000003F0000004000004040", tiny: "0x040000005F708930000080380000003800008037" } } #-}
+//--- decay.mlir
+func.func @f(%x: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = "stablehlo.constant"() <{value = dense_resource<w> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %y = "stablehlo.dot"(%x, %v) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %z = "stablehlo.multiply"(%y, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %a = "stablehlo.dot"(%z, %v) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %a : tensor<2x2xf32>
+}
+{-# dialect_resources: { builtin: { w: "0x0400000077BE7F3F77BE7F3F77BE7F3F77BE7F3F" } } #-}
 //--- elided.mlir
 func.func @f(%x: tensor<2x2xf32>, %o: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %w = arith.constant dense_resource<__elided__> : tensor<2x2xf32>
