@@ -33,6 +33,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unistd.h>
 #include <unordered_map>
 
 namespace nb = nanobind;
@@ -587,16 +588,20 @@ private:
   void start(double deadline) {
     call([&] { return mptRanksConnect(deadline, &ranks); });
     // A rank that is done waits for the others. One that fails does not, whatever ends it
-    // (an exception, sys.exit): mpirun sees its status, and ends them.
+    // (an exception, sys.exit): mpirun sees its status, and ends them. Nor does a process
+    // that a rank forked: it is none.
+    process = getpid();
     on_exit(
         [](int status, void *pointer) {
-          if (status == 0)
-            mptRanksDestroy({pointer});
+          const Ranks &self = *static_cast<const Ranks *>(pointer);
+          if (status == 0 && getpid() == self.process)
+            mptRanksDestroy(self.ranks);
         },
-        ranks.ptr);
+        this);
   }
 
   MptRanks ranks = {nullptr};
+  pid_t process = 0;
 };
 
 /// The options of a step, freed at the end.

@@ -1,5 +1,7 @@
 """What differs between two ranks is an error on both, after which they may go on.
-parallel_faults.py exit|late|end: rank 1 leaves, does not answer, or does not end."""
+parallel_faults.py exit|late|end|fork: rank 1 leaves, does not answer, does not end, or forks
+a process."""
+import os
 import sys
 import time
 
@@ -11,6 +13,16 @@ if "exit" in sys.argv:
         sys.exit(1)
     ranks.is_same(0)
     print("came back")
+if "fork" in sys.argv:
+    if ranks.rank:
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        assert os.waitpid(child, 0) == (child, 0)
+    same = ranks.is_same(7)
+    if ranks.rank == 0:
+        print("all ranks go on:", same)
+    sys.exit(0)
 if "end" in sys.argv:
     time.sleep(600 if ranks.rank else 0)
     sys.exit(0)
