@@ -395,10 +395,12 @@ llvm::Expected<PreparedFunction> mpt::buildStep(func::FuncOp function, bool isSt
   if (!prepared)
     return prepared.takeError();
   if (training && options.accumulate * options.numRanks > 1) {
+    // Some functions take no batch but this one: nothing else can go on from there.
     auto whole = computeWholeDigest(function, batch, precision, options);
-    if (!whole)
-      return whole.takeError();
-    prepared->wholeDigest = std::move(*whole);
+    if (whole)
+      prepared->wholeDigest = std::move(*whole);
+    else
+      llvm::consumeError(whole.takeError());
   }
   if (options.pipeline && !prepared->signature.isStep() && !options.isQuiet)
     llvm::errs()
