@@ -16,7 +16,7 @@
 /// gradients), so that a slice of the filter stays in the cache. The parts of a filter
 /// gradient are added in order, in oneDNN's layout.
 ///
-/// Where sums are long and planConv finds that it costs nothing, images are brought into
+/// Where sums are long and planConv finds that it costs little, images are brought into
 /// blocks of 16 channels: with AVX-512 oneDNN then adds the terms of 16 channels apart
 /// from the others, and the error grows by that number of terms and that of blocks, not
 /// by the number of all terms.
