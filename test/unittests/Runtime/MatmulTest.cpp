@@ -340,6 +340,7 @@ TEST(MatmulTest, F8Operands) {
                false, fastBF16});
       }
     check({1, 70, 50, 97, E4M3, BF16, F32, false, true, false, 0, false, fastBF16});
+    check({1, 2, 112, 32, BF16, E5M2, F32, false, false, false, 0, false, fastBF16});
     check({1, 12, 10, 9001, E5M2, E4M3, F32, true, false, false, 0, false, fastBF16});
     check({3, 70, 50, 97, E4M3, E4M3, BF16, false, false, false, 0, false, fastBF16});
   }
