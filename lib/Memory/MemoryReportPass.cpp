@@ -14,6 +14,7 @@
 #include "mpt/Memory/MemoryReport.h"
 #include "mpt/Memory/Passes.h"
 #include "mpt/Precision/PlanOptions.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
@@ -82,9 +83,9 @@ LogicalResult MemoryReportPass::checkOptions(ModuleOp module) {
     return error(module) << "format must be text, json or html, got '" << format << "'";
   if (grain != "auto" && grain != "kernels" && grain != "ops")
     return error(module) << "grain must be auto, kernels or ops, got '" << grain << "'";
-  if (maxThreads < 1)
-    return error(module) << "max-threads must be at least 1, got "
-                         << maxThreads.getValue();
+  if (maxThreads < 1 || maxThreads > rt::kMaxProgramThreads)
+    return error(module) << "max-threads must be 1 to " << rt::kMaxProgramThreads
+                         << ", got " << maxThreads.getValue();
   if (alignment < 1 || alignment > (int64_t(1) << 30))
     return error(module) << "alignment must be from 1 to 2^30, got "
                          << alignment.getValue();

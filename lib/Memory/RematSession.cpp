@@ -11,6 +11,7 @@
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/ProgramABI/ProgramFormat.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -26,8 +27,10 @@ LogicalResult RematSession::readOptions() {
   if (!chosen)
     return error() << "unknown strategy '" << request.strategy
                    << "'; expected auto, none, segments, mincut or optimal";
-  if (request.effort < 0 || request.maxThreads < 1)
-    return error() << "effort must be at least 0 and max-threads at least 1";
+  if (request.effort < 0 || request.maxThreads < 1 ||
+      request.maxThreads > rt::kMaxProgramThreads)
+    return error() << "effort must be at least 0 and max-threads 1 to "
+                   << rt::kMaxProgramThreads;
   if (!request.barrier.empty() && !StringRef(request.barrier).contains('.'))
     return error() << "barrier must name an op with its dialect, such as "
                       "stablehlo.optimization_barrier, found '"

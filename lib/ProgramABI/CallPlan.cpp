@@ -298,7 +298,7 @@ static void cutConv(ConvPlan &plan, int64_t images, const ConvTraffic &traffic) 
 }
 
 /// Whether a convolution, or its input gradient, adds so many terms that blocks of
-/// channels pay, and costs no more with them.
+/// channels pay, and takes about as long with them.
 static bool wantsBlocks(const ConvCall &conv, const std::array<int64_t, 4> &filter,
                         const BufferRef &y) {
   const auto [height, width, in, out] = filter;

@@ -143,12 +143,11 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
       fail(name, " has no meaning with mode=amax, whose scale follows the largest "
                  "gradient; remove it, or use mode=dynamic");
   };
-  // The least integer and NaN say that nothing was given.
+  // The least integer and minus infinity say that nothing was given.
   auto set = [&](auto &field, auto option, StringRef name, bool inAmax, bool isValid,
                  StringRef expected) {
-    if (std::isnan(static_cast<double>(option)) ||
-        static_cast<double>(option) ==
-            static_cast<double>(std::numeric_limits<int64_t>::min()))
+    using Limits = std::numeric_limits<decltype(option)>;
+    if (option == (Limits::is_integer ? Limits::lowest() : -Limits::infinity()))
       return;
     if (name != "init-scale")
       checkMode(name, /*inDynamic=*/true, inAmax);
@@ -162,8 +161,8 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
   int64_t interval = growthInterval, patience = hysteresis;
   set(rule.init, init, "init-scale", true, isF32AboveZero(init),
       "a number above 0 that f32 holds");
-  set(rule.growth, growth, "growth-factor", false, growth > 1 && std::isfinite(growth),
-      "a finite number above 1");
+  set(rule.growth, growth, "growth-factor", false, growth > 1 && isF32AboveZero(growth),
+      "a number above 1 that f32 holds");
   set(rule.backoff, backoff, "backoff-factor", true, backoff > 0 && backoff < 1,
       "between 0 and 1");
   set(rule.interval, interval, "growth-interval", false, interval > 0 && interval <= most,
@@ -195,7 +194,7 @@ LogicalResult LossScalePass::makeRule(ModuleOp module) {
   if (mode != "static" &&
       (rule.init < rule.min || (rule.max != 0 && rule.init > rule.max))) {
     const bool isLow = rule.init < rule.min;
-    if (!std::isnan(init))
+    if (std::isfinite(init))
       return module.emitError("mpt-loss-scale: init-scale is ")
              << print(rule.init) << ", outside " << (isLow ? "min-scale" : "max-scale")
              << ", which is " << print(isLow ? rule.min : rule.max);

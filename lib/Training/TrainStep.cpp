@@ -47,9 +47,12 @@ private:
   LogicalResult checkOptions();
   /// Options that the optimizer, or what is switched off, would not read are errors.
   LogicalResult checkUnread();
+  bool isMomentumGiven() const {
+    return momentum != -std::numeric_limits<double>::infinity();
+  }
   /// Of the optimizers of SGD; the option's value where it is given.
   double getMomentum() const {
-    return std::isnan(momentum) ? (optimizer == "momentum" ? 0.9 : 0.0) : momentum;
+    return isMomentumGiven() ? momentum : optimizer == "momentum" ? 0.9 : 0.0;
   }
   /// SGD with momentum, by either name.
   bool hasMomentumBuffer() const {
@@ -92,9 +95,8 @@ LogicalResult TrainStepPass::checkOptions() {
   if (decay != "matrices" && decay != "all")
     return module.emitError("mpt-train-step: unknown decay '")
            << decay << "'; expected matrices or all";
-  // A value that is not a number means that none was given.
   for (auto [name, value] : {std::pair<StringRef, double>{"lr", lr},
-                             {"momentum", std::isnan(momentum) ? 0.0 : momentum},
+                             {"momentum", getMomentum()},
                              {"eps", eps},
                              {"weight-decay", weightDecay},
                              {"clip-norm", clipNorm}})
@@ -131,7 +133,7 @@ LogicalResult TrainStepPass::checkUnread() {
   const bool isAdam = optimizer == "adam" || optimizer == "adamw";
   // By the value, not by whether it was given: a printed pipeline gives all options.
   for (auto [name, isGiven, ofAdam] :
-       {std::tuple<StringRef, bool, bool>{"momentum", !std::isnan(momentum), false},
+       {std::tuple<StringRef, bool, bool>{"momentum", isMomentumGiven(), false},
         {"nesterov", nesterov, false},
         {"beta1", beta1 != 0.9, true},
         {"beta2", beta2 != 0.999, true},

@@ -8,6 +8,9 @@
 // RUN: not mpt-opt %t/order.mlir --mpt-plan-step 2>&1 | FileCheck %s --check-prefix=OWNORDER
 // RUN: not mpt-opt %t/ordernumber.mlir --mpt-assign-buffers 2>&1 | FileCheck %s --check-prefix=ORDERNUMBER
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="max-threads=0" 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="max-threads=4097" 2>&1 | FileCheck %s --check-prefix=MANY-THREADS
+// RUN: not mpt-opt %t/ok.mlir --mpt-plan-kernels="max-threads=9223372036854775807" 2>&1 | FileCheck %s --check-prefix=PLAN-THREADS
+// RUN: not mpt-opt %t/ok.mlir --mpt-rematerialize="budget=min max-threads=4097" 2>&1 | FileCheck %s --check-prefix=REMAT-THREADS
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="alignment=0" 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="top=-1" 2>&1 | FileCheck %s --check-prefix=TOP
 // RUN: not mpt-opt %t/ok.mlir --mpt-memory-report="function=other" 2>&1 | FileCheck %s --check-prefix=FUNCTION
@@ -33,7 +36,10 @@
 // SLOTORDER: error: mpt-assign-buffers: order must be best, keep, early-update, least-peak or depth-first, got 'random'
 // OWNORDER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found "any"
 // ORDERNUMBER: error: expected 'mpt.memory_order' to be a string: best, keep, early-update, least-peak or depth-first; found 3
-// THREADS: error: mpt-memory-report: max-threads must be at least 1, got 0
+// THREADS: error: mpt-memory-report: max-threads must be 1 to 4096, got 0
+// MANY-THREADS: error: mpt-memory-report: max-threads must be 1 to 4096, got 4097
+// PLAN-THREADS: error: mpt-plan-kernels: effort must be at least 0 and max-threads 1 to 4096
+// REMAT-THREADS: error: mpt-rematerialize: effort must be at least 0 and max-threads 1 to 4096
 // ALIGNMENT: error: mpt-memory-report: alignment must be from 1 to 2^30, got 0
 // TOP: error: mpt-memory-report: top must not be negative, got -1
 // FUNCTION: error: mpt-memory-report: no function 'other' with a body

@@ -53,9 +53,9 @@
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static init-scale=1e-50" 2>&1 | FileCheck %s --check-prefix=INIT-ZERO
 // INIT-ZERO: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got 1e-50
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-factor=-1" 2>&1 | FileCheck %s --check-prefix=GROWTH-NEGATIVE
-// GROWTH-NEGATIVE: error: mpt-loss-scale: growth-factor must be a finite number above 1, got -1
+// GROWTH-NEGATIVE: error: mpt-loss-scale: growth-factor must be a number above 1 that f32 holds, got -1
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-factor=inf" 2>&1 | FileCheck %s --check-prefix=GROWTH-INF
-// GROWTH-INF: error: mpt-loss-scale: growth-factor must be a finite number above 1, got inf
+// GROWTH-INF: error: mpt-loss-scale: growth-factor must be a number above 1 that f32 holds, got inf
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="backoff-factor=-1" 2>&1 | FileCheck %s --check-prefix=BACKOFF-NEGATIVE
 // BACKOFF-NEGATIVE: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got -1
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-interval=-1" 2>&1 | FileCheck %s --check-prefix=INTERVAL-NEGATIVE
@@ -65,6 +65,17 @@
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="preset=megatron hysteresis=-1" 2>&1 | FileCheck %s --check-prefix=HYSTERESIS-NEGATIVE
 // HYSTERESIS-NEGATIVE: error: mpt-loss-scale: hysteresis must be above 0 and below 2^31 - 1, got -1
 
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=nan" 2>&1 | FileCheck %s --check-prefix=INIT-NAN
+// INIT-NAN: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got nan
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="init-scale=-9223372036854775808" 2>&1 | FileCheck %s --check-prefix=INIT-LEAST
+// INIT-LEAST: error: mpt-loss-scale: init-scale must be a number above 0 that f32 holds, got -9.22337e+18
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="min-scale=nan" 2>&1 | FileCheck %s --check-prefix=MIN-NAN
+// MIN-NAN: error: mpt-loss-scale: min-scale must be 0 (none) or a number above 0 that f32 holds, got nan
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="growth-factor=1e308" 2>&1 | FileCheck %s --check-prefix=GROWTH-LARGE
+// GROWTH-LARGE: error: mpt-loss-scale: growth-factor must be a number above 1 that f32 holds, got 1e+308
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="backoff-factor=nan" 2>&1 | FileCheck %s --check-prefix=BACKOFF-NAN
+// BACKOFF-NAN: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got nan
+
 // A first scale that is not given goes where the bounds are.
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="max-scale=1024" | FileCheck %s --check-prefix=CEILING
 // CEILING: value = 1.024000e+03 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
@@ -73,8 +84,8 @@
 
 // What a printed pipeline says, with all options and their defaults, is taken again.
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="mode=static" --dump-pass-pipeline 2>&1 >/dev/null | FileCheck %s --check-prefix=PRINTED
-// PRINTED: mpt-loss-scale{backoff-factor=nan growth-factor=nan growth-interval=-9223372036854775808 hysteresis=-9223372036854775808 init-scale=nan margin=1.600000e+01 max-scale=nan min-scale=nan mode=static preset=torch type=f16 window=16}
-// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="backoff-factor=nan growth-factor=nan growth-interval=-9223372036854775808 hysteresis=-9223372036854775808 init-scale=nan margin=1.600000e+01 max-scale=nan min-scale=nan mode=static preset=torch type=f16 window=16" | FileCheck %s --check-prefix=REREAD
+// PRINTED: mpt-loss-scale{backoff-factor=-INF growth-factor=-INF growth-interval=-9223372036854775808 hysteresis=-9223372036854775808 init-scale=-INF margin=1.600000e+01 max-scale=-INF min-scale=-INF mode=static preset=torch type=f16 window=16}
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale="backoff-factor=-INF growth-factor=-INF growth-interval=-9223372036854775808 hysteresis=-9223372036854775808 init-scale=-INF margin=1.600000e+01 max-scale=-INF min-scale=-INF mode=static preset=torch type=f16 window=16" | FileCheck %s --check-prefix=REREAD
 // REREAD: value = 6.553600e+04 : f64}, mpt.name = "loss_scale", mpt.role = "loss_scale"
 
 // amax keeps the gradients below the largest number of what they are in.
@@ -97,7 +108,7 @@
 // MEGATRON-NOT: at_max
 // PRESET: error: mpt-loss-scale: unknown preset 'nobody'; expected one of torch, tf, keras, apex, megatron, deepspeed, deepspeed-consecutive, deepspeed-0.18, deepspeed-0.18-consecutive, jmp, paddle
 // HYSTERESIS: error: mpt-loss-scale: the preset 'torch' has no hysteresis; megatron, deepspeed and paddle have
-// GROWTH: error: mpt-loss-scale: growth-factor must be a finite number above 1, got 1
+// GROWTH: error: mpt-loss-scale: growth-factor must be a number above 1 that f32 holds, got 1
 // BACKOFF: error: mpt-loss-scale: backoff-factor must be between 0 and 1, got 1.5
 // INTERVAL: error: mpt-loss-scale: growth-interval must be above 0 and below 2^31 - 1, got 0
 // BOUNDS: error: mpt-loss-scale: min-scale is above max-scale

@@ -12,6 +12,8 @@
 
 // RUN: not mpt-opt %s -mpt-train-step="optimizer=momentum momentum=-1" 2>&1 | FileCheck %s --check-prefix=MOMENTUM
 // MOMENTUM: error: mpt-train-step: expected a finite momentum of at least 0, found -1
+// RUN: not mpt-opt %s -mpt-train-step="optimizer=momentum momentum=nan" 2>&1 | FileCheck %s --check-prefix=MOMENTUM-NAN
+// MOMENTUM-NAN: error: mpt-train-step: expected a finite momentum of at least 0, found nan
 
 // RUN: not mpt-opt %s -mpt-train-step="eps=inf" 2>&1 | FileCheck %s --check-prefix=EPS
 // EPS: error: mpt-train-step: expected a finite eps of at least 0, found inf
@@ -70,8 +72,8 @@
 
 // What a printed pipeline says, with all options and their defaults, is taken again.
 // RUN: mpt-opt %s -mpt-train-step="optimizer=sgd" --dump-pass-pipeline 2>&1 >/dev/null | FileCheck %s --check-prefix=PRINTED
-// PRINTED: mpt-train-step{beta1={{.*}} momentum=nan
-// RUN: mpt-opt %s -mpt-train-step="optimizer=sgd beta1=9.000000e-01 eps=1.000000e-08 lr-gamma=1.000000e-01 momentum=nan spike-patience=10"
+// PRINTED: mpt-train-step{beta1={{.*}} momentum=-INF
+// RUN: mpt-opt %s -mpt-train-step="optimizer=sgd beta1=9.000000e-01 eps=1.000000e-08 lr-gamma=1.000000e-01 momentum=-INF spike-patience=10"
 
 // RUN: not mpt-opt %s -mpt-train-step="lr=fast" 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: 'fast' value invalid for floating point argument
