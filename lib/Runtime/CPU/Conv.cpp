@@ -248,7 +248,7 @@ public:
       return true;
     }
     plan = planConv(call, threads);
-    if (operands != DataType::F32 && !prepareChunks())
+    if (operands != DataType::F32 && (hasIdleTaps() || !prepareChunks()))
       operands = DataType::F32;
     isBlocked = operands == DataType::F32 && plan.hasBlocks && prepareBlocks();
     if (operands == DataType::F32 && !isBlocked && !prepareChunks()) {
@@ -568,6 +568,28 @@ private:
   bool hasNoTerms() const {
     return call.refs[xIndex].count() == 0 || call.refs[filterIndex].count() == 0 ||
            call.refs[yIndex].count() == 0;
+  }
+  /// Whether a tap of a filter gradient meets only padding along the width. oneDNN 2.6
+  /// leaves it as it was if operands are bf16, images have a width of 1 and strides
+  /// are 2.
+  bool hasIdleTaps() const {
+    if (kind != CallId::Conv2DFilterGrad)
+      return false;
+    const int64_t taps = attributes.getFilterSizes(call.refs[filterIndex].dims)[1];
+    const int64_t width = call.refs[xIndex].dims[2], outWidth = call.refs[yIndex].dims[2];
+    auto meets = [&](int64_t tap, int64_t out) {
+      const int64_t column = out * attributes.strides[1] - attributes.padding[2] +
+                             tap * attributes.dilations[1];
+      return column >= 0 && column < width;
+    };
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int64_t out = 0;
+      while (out < outWidth && !meets(tap, out))
+        ++out;
+      if (out == outWidth)
+        return true;
+    }
+    return false;
   }
   /// Sums over nothing: zeros, then bias and epilogue.
   void writeEmptySums(void **buffers) {
