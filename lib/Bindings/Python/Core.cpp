@@ -589,7 +589,7 @@ private:
     call([&] { return mptRanksConnect(deadline, &ranks); });
     // A rank that is done waits for the others. One that fails does not, whatever ends it
     // (an exception, sys.exit): mpirun sees its status, and ends them. Nor does a process
-    // that a rank forked: it is none.
+    // that a rank forked, which MPI does not know.
     process = getpid();
     on_exit(
         [](int status, void *pointer) {
