@@ -91,7 +91,8 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options
                                                           bool emulatedKernels);
 /* State of the step that is made is that of `other` where names, types and shapes agree:
  * the same memory, which lives as long as either step. It must not be destroyed before
- * the step is made. Neither may run while the other does. On the CPU. */
+ * the step is made. Neither may run while the other does. On a GPU all state must agree,
+ * and both must be for the same GPU. */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetSharedState(MptStepOptions options,
                                                          MptStep other);
 

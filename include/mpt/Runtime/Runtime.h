@@ -86,10 +86,12 @@ MPT_RT_EXPORT int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device
 MPT_RT_EXPORT int mpt_rt_get_cuda_architecture(mpt_rt_context *context,
                                                int32_t *architecture);
 
-/* State of the program to be opened is that of `other`, an open program for the CPU,
- * where names, types and shapes agree: the same memory, which lives as long as either
- * context. No two contexts that share state may run at a time. Before the program is
- * opened, which fails with MPT_RT_UNSUPPORTED if it is for GPUs. */
+/* State of the program to be opened is that of `other`, an open program for the same
+ * device, where names, types and shapes agree: the same memory, which lives as long as
+ * either context. On a GPU all state must agree, in its order, too; the programs then do
+ * their work in one stream, and what fails on the device ends both. No two contexts that
+ * share state may run at a time. Before the program is opened, which fails with
+ * MPT_RT_UNSUPPORTED if its state cannot be shared. */
 MPT_RT_EXPORT int mpt_rt_share_state(mpt_rt_context *context,
                                      const mpt_rt_context *other);
 

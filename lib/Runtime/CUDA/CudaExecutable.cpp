@@ -35,19 +35,6 @@ static int fail(std::string &error, int status, std::string message) {
   return status;
 }
 
-static int checkCode(const Api &api, Error code, const std::string &what,
-                     std::string &error) {
-  if (code == kSuccess)
-    return MPT_RT_OK;
-  const char *why = api.cudaGetErrorString(code);
-  int status = code == kNoDevice || code == kInsufficientDriver ? MPT_RT_UNSUPPORTED
-               : code == kOutOfMemory                           ? MPT_RT_OUT_OF_MEMORY
-                                                                : MPT_RT_RUN_FAILED;
-  return fail(error, status,
-              what + ": " + (why ? why : "unknown error") + " (CUDA error " +
-                  std::to_string(code) + ")");
-}
-
 int CudaExecutable::check(Error code, const std::string &what, std::string &error) {
   return checkCode(api, code, what, error);
 }
@@ -65,36 +52,12 @@ int CudaExecutable::checkCublasLt(Status code, const std::string &what,
   if (int status = (expression))                                                         \
   return status
 
-int mpt::rt::cuda::selectDevice(const Api &api, int device, int &architecture,
-                                std::string &error) {
-  int count = 0, major = 0, minor = 0;
-  MPT_TRY(checkCode(api, api.cudaGetDeviceCount(&count), "no GPU can be used", error));
-  if (count == 0)
-    return fail(error, MPT_RT_UNSUPPORTED, "this machine has no GPU");
-  if (device >= count)
-    return fail(error, MPT_RT_UNSUPPORTED,
-                "there is no GPU " + std::to_string(device) + "; this machine has " +
-                    std::to_string(count) + ", numbered from 0");
-  MPT_TRY(checkCode(api, api.cudaSetDevice(device), "no GPU can be used", error));
-  MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&major, kAttributeMajor, device),
-                    "the GPU", error));
-  MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&minor, kAttributeMinor, device),
-                    "the GPU", error));
-  architecture = major * 10 + minor;
-  return MPT_RT_OK;
-}
-
-int CudaExecutable::select(std::string &error) {
-  return check(api.cudaSetDevice(device), "the GPU", error);
-}
-
 CudaExecutable::~CudaExecutable() {
   if (!started)
     return;
-  api.cudaSetDevice(device);
+  api.cudaSetDevice(state->device);
   // What has failed may fail again; nothing can be done about that here.
-  if (stream)
-    api.cudaStreamSynchronize(stream);
+  api.cudaStreamSynchronize(state->stream);
   if (graph)
     api.cudaGraphExecDestroy(graph);
   gemms.clear();
@@ -116,8 +79,6 @@ CudaExecutable::~CudaExecutable() {
     api.cudaFreeHost(checked);
   if (memory)
     api.cudaFree(memory);
-  if (stream)
-    api.cudaStreamDestroy(stream);
 }
 
 int CudaExecutable::open(uint64_t numKernels, std::string &error) {
@@ -141,7 +102,6 @@ int CudaExecutable::open(uint64_t numKernels, std::string &error) {
   }
   if (!checkCudnnParts(error))
     return MPT_RT_INVALID_PROGRAM;
-  hostState.assign(program.stateBytes, 0);
   hostOutput.assign(program.outputBytes, 0);
   return MPT_RT_OK;
 }
@@ -151,7 +111,7 @@ char *CudaExecutable::addressOf(const BufferRef &ref) const {
   case SpaceId::Arena:
     return memory + ref.offset;
   case SpaceId::State:
-    return memory + stateAt + ref.offset;
+    return state->memory + ref.offset;
   case SpaceId::Output:
     return memory + outputAt + ref.offset;
   case SpaceId::Constant:
@@ -162,40 +122,45 @@ char *CudaExecutable::addressOf(const BufferRef &ref) const {
   return inputs[ref.offset].device + ref.start;
 }
 
+int CudaExecutable::checkFailure(std::string &error) const {
+  if (state->failed)
+    return fail(error, state->failed, state->failure);
+  return failed ? fail(error, failed, failure) : int(MPT_RT_OK);
+}
+
 int CudaExecutable::write(const BufferRef &ref, const void *data, std::string &error) {
-  if (!started) {
-    std::memcpy(hostState.data() + ref.offset, data, ref.bytes());
+  MPT_TRY(checkFailure(error));
+  if (!state->isUploaded) {
+    std::memcpy(state->host.data() + ref.offset, data, ref.bytes());
     return MPT_RT_OK;
   }
-  if (failed)
-    return fail(error, failed, failure);
-  MPT_TRY(select(error));
-  MPT_TRY(
-      check(api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, stream),
-            "writing state", error));
+  MPT_TRY(state->select(error));
+  MPT_TRY(check(
+      api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, state->stream),
+      "writing state", error));
   // The caller may change `data` when this returns.
-  return check(api.cudaStreamSynchronize(stream), "writing state", error);
+  return check(api.cudaStreamSynchronize(state->stream), "writing state", error);
 }
 
 int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
-  if (!started) {
-    const std::vector<char> &host = ref.space == SpaceId::State ? hostState : hostOutput;
+  MPT_TRY(checkFailure(error));
+  const bool isState = ref.space == SpaceId::State;
+  if (isState ? !state->isUploaded : !started) {
+    const std::vector<char> &host = isState ? state->host : hostOutput;
     std::memcpy(data, host.data() + ref.offset, ref.bytes());
     return MPT_RT_OK;
   }
-  if (failed)
-    return fail(error, failed, failure);
-  MPT_TRY(select(error));
-  MPT_TRY(
-      check(api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, stream),
-            "reading", error));
-  int status = check(api.cudaStreamSynchronize(stream), "the step failed", error);
+  MPT_TRY(state->select(error));
+  MPT_TRY(check(
+      api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, state->stream),
+      "reading", error));
+  int status = check(api.cudaStreamSynchronize(state->stream), "the step failed", error);
   if (!status)
     status = checkIndices(error);
   if (status) {
     // What goes wrong on the device shows here.
-    failed = status;
-    failure = error;
+    state->failed = status;
+    state->failure = error;
   }
   return status;
 }
@@ -218,14 +183,9 @@ int CudaExecutable::checkIndices(std::string &error) {
 }
 
 int CudaExecutable::start(std::string &error) {
-  MPT_TRY(api.load(cudart, cublasLt, error) ? MPT_RT_OK : MPT_RT_UNSUPPORTED);
-  MPT_TRY(selectDevice(api, device, architecture, error));
+  MPT_TRY(state->start(error));
   // From here on there may be something to destroy.
   started = true;
-  MPT_TRY(check(
-      api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, device),
-      "the GPU", error));
-  MPT_TRY(check(api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream", error));
   MPT_TRY(loadKernels(error));
   MPT_TRY(allocate(error));
   return prepare(error);
@@ -241,7 +201,7 @@ int CudaExecutable::loadKernels(std::string &error) {
     return image.architecture * 2 + (image.is_ptx ? 0 : 1);
   };
   std::string compiledFor;
-  auto known = static_cast<uint64_t>(architecture);
+  auto known = static_cast<uint64_t>(state->architecture);
   std::vector<std::string> chips;
   for (uint64_t i = 0; i < desc.num_images; ++i) {
     const mpt_cuda_image &image = desc.images[i];
@@ -260,10 +220,10 @@ int CudaExecutable::loadKernels(std::string &error) {
   if (!best)
     return fail(error, MPT_RT_UNSUPPORTED,
                 "the program is compiled for " + compiledFor + " but this GPU is an sm_" +
-                    std::to_string(architecture) +
-                    (architecture < 80 ? "; MPT compiles for sm_80 and newer"
-                                       : "; compile it with --chip=sm_" +
-                                             std::to_string(architecture)));
+                    std::to_string(state->architecture) +
+                    (state->architecture < 80 ? "; MPT compiles for sm_80 and newer"
+                                              : "; compile it with --chip=sm_" +
+                                                    std::to_string(state->architecture)));
   return check(api.cudaLibraryLoadData(&library, best->data, nullptr, nullptr, 0, nullptr,
                                        nullptr, 0),
                "the kernels cannot be loaded", error);
@@ -280,7 +240,6 @@ int CudaExecutable::allocate(std::string &error) {
     return at;
   };
   workspaceAt = take(hasGemms ? kGemmWorkspaceBytes : 0);
-  stateAt = take(program.stateBytes);
   outputAt = take(program.outputBytes);
   const std::vector<int64_t> constantBytes = getConstantBytes(program);
   for (int64_t bytes : constantBytes)
@@ -304,28 +263,34 @@ int CudaExecutable::allocate(std::string &error) {
   checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
   totalBytes = std::max<int64_t>(end, 256);
   void *block = nullptr;
+  // With the state, unless another program has taken memory for it.
+  const int64_t needed = totalBytes + state->bytesToAllocate();
   Error code = api.cudaMalloc(&block, totalBytes);
+  memory = static_cast<char *>(block);
+  if (code == kSuccess)
+    code = state->allocate();
   if (code == kOutOfMemory) {
+    if (memory)
+      api.cudaFree(memory);
+    memory = nullptr;
     size_t unused = 0, total = 0;
     (void)api.cudaMemGetInfo(&unused, &total);
-    int64_t fixed = totalBytes - program.arenaBytes;
+    int64_t fixed = needed - program.arenaBytes;
     auto fits = static_cast<int64_t>(unused) - fixed;
-    return fail(error, MPT_RT_OUT_OF_MEMORY,
-                "the program needs " + std::to_string(totalBytes) +
-                    " bytes of the GPU's memory (" + std::to_string(program.arenaBytes) +
-                    " of them for values of a step), " + std::to_string(unused) + " of " +
-                    std::to_string(total) + " are free; " +
-                    (static_cast<int64_t>(unused) >= totalBytes
-                         ? std::string("not in one piece, it seems")
-                     : fits > 0
-                         ? "a step planned for at most " + std::to_string(fits) +
-                               " bytes of values would fit"
-                         : std::string("what is not values of a step (state, data") +
-                               (hasGemms ? ", 32 MiB for cuBLASLt" : "") +
-                               ") does not fit: " + std::to_string(fixed) + " bytes"));
+    return fail(
+        error, MPT_RT_OUT_OF_MEMORY,
+        "the program needs " + std::to_string(needed) + " bytes of the GPU's memory (" +
+            std::to_string(program.arenaBytes) + " of them for values of a step), " +
+            std::to_string(unused) + " of " + std::to_string(total) + " are free; " +
+            (static_cast<int64_t>(unused) >= needed
+                 ? std::string("not in one piece, it seems")
+             : fits > 0 ? "a step planned for at most " + std::to_string(fits) +
+                              " bytes of values would fit"
+                        : std::string("what is not values of a step (state, data") +
+                              (hasGemms ? ", 32 MiB for cuBLASLt" : "") +
+                              ") does not fit: " + std::to_string(fixed) + " bytes"));
   }
   MPT_TRY(check(code, "memory of the GPU", error));
-  memory = static_cast<char *>(block);
   for (size_t i = 0; i < inputs.size(); ++i)
     inputs[i].device = memory + inputAt[i];
   if (stagingBytes > 0) {
@@ -343,14 +308,15 @@ int CudaExecutable::allocate(std::string &error) {
     checked = static_cast<char *>(pinned);
     std::memset(checked, 0, kCheckBytes * checks.size());
   }
-  MPT_TRY(check(api.cudaMemsetAsync(memory, 0, totalBytes, stream), "clearing", error));
+  MPT_TRY(check(api.cudaMemsetAsync(memory, 0, totalBytes, state->stream), "clearing",
+                error));
   auto upload = [&](int64_t at, const void *data, size_t bytes) {
     return bytes == 0 ? MPT_RT_OK
                       : check(api.cudaMemcpyAsync(memory + at, data, bytes, HostToDevice,
-                                                  stream),
+                                                  state->stream),
                               "copying state", error);
   };
-  MPT_TRY(upload(stateAt, hostState.data(), hostState.size()));
+  MPT_TRY(state->upload(error));
   for (size_t i = 0; i < program.constants.size(); ++i) {
     // What has one value is filled a MiB at a time; elements have at most 8 bytes.
     const std::string &value = program.constants[i];
@@ -366,7 +332,7 @@ int CudaExecutable::allocate(std::string &error) {
       MPT_TRY(upload(constantAt[i] + at, piece.data(),
                      std::min<int64_t>(piece.size(), bytes - at)));
   }
-  return check(api.cudaStreamSynchronize(stream), "copying state", error);
+  return check(api.cudaStreamSynchronize(state->stream), "copying state", error);
 }
 
 /// Bits that cuBLASLt writes are read by it alone: who has one such matmul without its
@@ -439,7 +405,7 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
   GemmPlan plan;
   std::string why;
   if (!makeGemmPlan(call, /*allowTF32=*/false, plan, why) ||
-      !checkGemmPlan(plan, architecture, why))
+      !checkGemmPlan(plan, state->architecture, why))
     return fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
   const char *what = nullptr;
   auto attempt = [&](Status code) {
@@ -489,8 +455,8 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
   gemm.algo = found.front().algo;
   if (desc.num_tuned == 0 || !desc.tuned)
     return MPT_RT_OK;
-  std::string key =
-      tuningKey(api.cublasLtGetVersion(), architecture, multiprocessors, plan);
+  std::string key = tuningKey(api.cublasLtGetVersion(), state->architecture,
+                              state->multiprocessors, plan);
   for (uint64_t i = 0; i < desc.num_tuned; ++i)
     if (key == desc.tuned[i].key) {
       std::memcpy(gemm.algo.data, desc.tuned[i].algo, sizeof(gemm.algo.data));
@@ -512,15 +478,15 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
     Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
                  static_cast<unsigned>(step.launch->blocks[1]), 1};
     Dim3 block = {static_cast<unsigned>(step.launch->threads), 1, 1};
-    return check(
-        api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0, stream),
-        instruction.location + ": launching " + step.launch->name, error);
+    return check(api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0,
+                                      state->stream),
+                 instruction.location + ": launching " + step.launch->name, error);
   }
   if (step.convolution)
     return launchConvolution(step, instruction, error);
   if (step.gemm < 0)
     return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
-                                     DeviceToDevice, stream),
+                                     DeviceToDevice, state->stream),
                  instruction.location + ": copying", error);
   CublasLtMatmul &gemm = gemms[step.gemm];
   if (!step.moving.empty()) {
@@ -535,7 +501,7 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
   return checkCublasLt(
       gemm.run(*lt, gemm.algo, step.buffers[1], step.buffers[0],
                hasAddend ? step.buffers[instruction.numInputs - 1] : result, result,
-               memory + workspaceAt, stream),
+               memory + workspaceAt, state->stream),
       instruction.location + ": a matmul", error);
 }
 
@@ -551,7 +517,8 @@ int CudaExecutable::copyChecks(std::string &error) {
   if (checks.empty())
     return MPT_RT_OK;
   return check(api.cudaMemcpyAsync(checked, memory + checksAt,
-                                   kCheckBytes * checks.size(), DeviceToHost, stream),
+                                   kCheckBytes * checks.size(), DeviceToHost,
+                                   state->stream),
                "copying what indices were wrong", error);
 }
 
@@ -575,7 +542,7 @@ int CudaExecutable::profile(std::string &error) {
     measured.clear();
     return MPT_RT_OK;
   };
-  MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
+  MPT_TRY(check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
   MPT_TRY(forEachIteration(
       program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
         const BoundInstruction &step = steps[i];
@@ -586,23 +553,24 @@ int CudaExecutable::profile(std::string &error) {
                     " " + program.instructions[i].location);
         if (measured.size() + 1 == marks.size()) {
           MPT_TRY(read());
-          MPT_TRY(check(api.cudaEventRecord(marks[0], stream), "measuring", error));
+          MPT_TRY(
+              check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
         }
         MPT_TRY(launch(i, iterations, error));
         measured.push_back(i);
-        return check(api.cudaEventRecord(marks[measured.size()], stream), "measuring",
-                     error);
+        return check(api.cudaEventRecord(marks[measured.size()], state->stream),
+                     "measuring", error);
       }));
   MPT_TRY(copyChecks(error));
   return read();
 }
 
 int CudaExecutable::capture(std::string &error) {
-  MPT_TRY(check(api.cudaStreamBeginCapture(stream, kCaptureThreadLocal),
+  MPT_TRY(check(api.cudaStreamBeginCapture(state->stream, kCaptureThreadLocal),
                 "recording the step", error));
   int status = enqueue(error);
   Graph recorded = nullptr;
-  Error code = api.cudaStreamEndCapture(stream, &recorded);
+  Error code = api.cudaStreamEndCapture(state->stream, &recorded);
   if (status == MPT_RT_OK)
     status = check(code, "recording the step", error);
   if (status == MPT_RT_OK)
@@ -614,12 +582,18 @@ int CudaExecutable::capture(std::string &error) {
 }
 
 int CudaExecutable::run(const std::vector<const void *> &data, std::string &error) {
-  if (failed)
-    return fail(error, failed, failure);
-  int status = MPT_RT_OK;
-  if (!started)
-    status = start(error);
-  else if ((status = select(error)) == MPT_RT_OK)
+  MPT_TRY(checkFailure(error));
+  if (!started) {
+    int status = start(error);
+    if (status != MPT_RT_OK && state->started) {
+      failed = status;
+      failure = error;
+    }
+    if (status != MPT_RT_OK)
+      return status;
+  }
+  int status = state->select(error);
+  if (status == MPT_RT_OK)
     status = checkIndices(error);
   // The first run has nothing to keep.
   if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
@@ -637,17 +611,18 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
       const Input &input = inputs[i];
       if (isOnDevice[i]) {
         status = check(api.cudaMemcpyAsync(input.device, data[i], input.bytes,
-                                           DeviceToDevice, stream),
+                                           DeviceToDevice, state->stream),
                        "copying inputs", error);
         continue;
       }
       std::memcpy(place + input.staging, data[i], input.bytes);
       status = check(api.cudaMemcpyAsync(input.device, place + input.staging, input.bytes,
-                                         HostToDevice, stream),
+                                         HostToDevice, state->stream),
                      "copying inputs", error);
     }
     if (status == MPT_RT_OK)
-      status = check(api.cudaEventRecord(copied[half], stream), "copying inputs", error);
+      status = check(api.cudaEventRecord(copied[half], state->stream), "copying inputs",
+                     error);
     copies += status == MPT_RT_OK;
     // The caller may write them when this returns.
     if (status == MPT_RT_OK && hasDeviceInputs)
@@ -659,12 +634,12 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
   if (status == MPT_RT_OK && profiling)
     status = profile(error);
   else if (status == MPT_RT_OK)
-    status = graph
-                 ? check(api.cudaGraphLaunch(graph, stream), "launching the step", error)
-                 : enqueue(error);
-  if (status != MPT_RT_OK && started) {
-    failed = status;
-    failure = error;
+    status = graph ? check(api.cudaGraphLaunch(graph, state->stream),
+                           "launching the step", error)
+                   : enqueue(error);
+  if (status != MPT_RT_OK) {
+    state->failed = status;
+    state->failure = error;
   }
   runs += status == MPT_RT_OK;
   return status;
@@ -702,7 +677,7 @@ int CudaExecutable::startCudnn(std::string &why, std::string &error) {
   if (!made->api.load(cudnn, why))
     return MPT_RT_OK;
   const char *what = nullptr;
-  if (Status status = made->create(stream, what)) {
+  if (Status status = made->create(state->stream, what)) {
     why = std::string(what) + ": " + made->api.nameOf(status);
     if (isCudnnRefusal(status))
       return MPT_RT_OK;

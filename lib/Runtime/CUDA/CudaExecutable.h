@@ -9,7 +9,7 @@
 /// \file
 /// What a context does for a program for GPUs. Opening one needs no GPU: until the
 /// first run, state lies in the host's memory. The first run takes all memory of
-/// the device at once and goes launch by launch; the second is recorded as a CUDA
+/// the device and goes launch by launch; the second is recorded as a CUDA
 /// graph, which it and all further ones launch. Inside there is no allocation, and
 /// the host waits only for its own copies of inputs from two runs before.
 ///
@@ -21,6 +21,7 @@
 #include "../Common/BadIndex.h"
 #include "CublasLtMatmul.h"
 #include "CudnnConvolution.h"
+#include "DeviceState.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
 #include <map>
@@ -30,17 +31,13 @@
 
 namespace mpt::rt::cuda {
 
-/// Makes `device` this thread's GPU and sets `architecture` to its own (90 for sm_90).
-/// Returns an mpt_rt_status; `error` says more.
-int selectDevice(const Api &api, int device, int &architecture, std::string &error);
-
 class CudaExecutable {
 public:
-  /// `program` and `desc` outlive the step.
-  CudaExecutable(const Program &program, const mpt_cuda_desc &desc, std::string cudart,
-                 std::string cublasLt, std::string cudnn, int device)
-      : program(program), desc(desc), cudart(std::move(cudart)),
-        cublasLt(std::move(cublasLt)), cudnn(std::move(cudnn)), device(device) {}
+  /// `program` and `desc` outlive the step; its state is all of `state`.
+  CudaExecutable(const Program &program, const mpt_cuda_desc &desc,
+                 std::shared_ptr<DeviceState> state, std::string cudnn)
+      : program(program), desc(desc), state(std::move(state)), api(this->state->api),
+        cudnn(std::move(cudnn)) {}
   ~CudaExecutable();
   CudaExecutable(const CudaExecutable &) = delete;
   CudaExecutable &operator=(const CudaExecutable &) = delete;
@@ -54,7 +51,7 @@ public:
   /// `inputs` by their numbers.
   int run(const std::vector<const void *> &inputs, std::string &error);
 
-  Stream getStream() const { return stream; }
+  Stream getStream() const { return state->stream; }
   /// Of the last run that was profiled.
   double getMilliseconds(size_t instruction) const {
     return instruction < milliseconds.size() ? milliseconds[instruction] : 0;
@@ -93,8 +90,8 @@ private:
   };
 
   int start(std::string &error);
-  /// Makes the step's GPU this thread's: another context may have chosen another.
-  int select(std::string &error);
+  /// What has failed before.
+  int checkFailure(std::string &error) const;
   int allocate(std::string &error);
   int loadKernels(std::string &error);
   int findBits(std::string &error);
@@ -127,26 +124,23 @@ private:
 
   const Program &program;
   const mpt_cuda_desc &desc;
-  std::string cudart, cublasLt, cudnn;
-  /// CUDA's number of the GPU.
-  int device;
-  /// Of state and outputs, while there is no device.
-  std::vector<char> hostState, hostOutput;
-  Api api;
+  const std::shared_ptr<DeviceState> state;
+  const Api &api;
+  std::string cudnn;
+  /// Of outputs, while there is no device.
+  std::vector<char> hostOutput;
   bool started = false;
-  /// The first failure of the device; nothing runs after it.
+  /// Why it could not be started. Other programs of its state may run.
   int failed = 0;
   std::string failure;
-  int architecture = 0;
   char *memory = nullptr;
-  int64_t workspaceAt = 0, stateAt = 0, outputAt = 0, totalBytes = 0;
+  int64_t workspaceAt = 0, outputAt = 0, totalBytes = 0;
   std::vector<int64_t> constantAt;
   std::vector<Input> inputs;
   /// Pinned, twice the inputs' bytes.
   char *staging = nullptr;
   int64_t stagingBytes = 0;
   Event copied[2] = {nullptr, nullptr};
-  Stream stream = nullptr;
   Library library = nullptr;
   std::unique_ptr<CublasLtContext> lt;
   std::vector<BoundInstruction> steps;
@@ -162,7 +156,6 @@ private:
   std::vector<size_t> checks;
   int64_t checksAt = 0;
   char *checked = nullptr;
-  int multiprocessors = 0;
   /// Between instructions, when they are measured.
   std::vector<Event> marks;
   /// How many launches and calls a step is, at most kMostRecorded + 1.

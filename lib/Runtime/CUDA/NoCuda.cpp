@@ -35,6 +35,7 @@ CublasLtMatmul::~CublasLtMatmul() = default;
 CudnnContext::~CudnnContext() = default;
 CudnnConvolution::~CudnnConvolution() = default;
 CudnnDescriptors::~CudnnDescriptors() = default;
+DeviceState::~DeviceState() = default;
 CudaExecutable::~CudaExecutable() = default;
 int CudaExecutable::open(uint64_t, std::string &error) { return refuse(error); }
 int CudaExecutable::write(const BufferRef &, const void *, std::string &error) {

@@ -74,9 +74,13 @@ struct StatePlace {
 /// A state tensor of another context.
 struct SharedState {
   std::string name;
-  DataType type;
-  std::vector<int64_t> dims;
+  BufferRef buffer;
   StatePlace place;
+
+  bool is(const NamedTensor &tensor) const {
+    return name == tensor.name && buffer.type == tensor.buffer.type &&
+           buffer.dims == tensor.buffer.dims;
+  }
 };
 
 /// A buffer whose address changes.
@@ -125,8 +129,10 @@ struct mpt_rt_context {
   std::vector<StatePlace> places;
   /// Numbers of state tensors by where they begin in the program's state.
   std::map<int64_t, size_t> stateAt;
-  /// What the program that is opened next shares with others.
+  /// What the program that is opened next shares with another: on the CPU tensors, on a
+  /// GPU all state.
   std::vector<SharedState> shared;
+  std::shared_ptr<cuda::DeviceState> sharedDevice;
   std::vector<AlignedBlock> constants;
   /// The bound input data, by the input's number, and its tensor.
   std::vector<const void *> inputs;
@@ -134,6 +140,7 @@ struct mpt_rt_context {
   std::vector<BoundInstruction> steps;
   /// Instead of blocks and steps, for a program for GPUs.
   std::unique_ptr<cuda::CudaExecutable> cuda;
+  std::shared_ptr<cuda::DeviceState> deviceState;
   std::string cudart, cublasLt, cudnn;
   int device = 0;
   /// The other ranks, and the number of ranks that the program is for.
@@ -186,6 +193,8 @@ private:
   void findInputs();
   /// Learns how many ranks the program is for.
   int findRanks();
+  /// Makes memory on the GPU for state, or takes that of the other program.
+  int findDeviceState();
   /// Says where each state tensor lies, once there is memory for those of the program.
   void placeState();
   int initialize(const NamedTensor &tensor, const NamedTensor *low, uint64_t seed);
@@ -235,6 +244,43 @@ int mpt_rt_context::checkRanks() {
   return MPT_RT_OK;
 }
 
+int mpt_rt_context::findDeviceState() {
+  if (shared.empty() && !sharedDevice) {
+    deviceState =
+        std::make_shared<cuda::DeviceState>(cudart, cublasLt, device, program.stateBytes);
+    return MPT_RT_OK;
+  }
+  const std::string what = "to share state on a GPU, ";
+  if (!sharedDevice)
+    return fail(MPT_RT_UNSUPPORTED, what +
+                                        "both programs must be for GPUs; this one is "
+                                        "for '" +
+                                        program.target + "'");
+  if (sharedDevice->device != device)
+    return fail(MPT_RT_INVALID_ARGUMENT,
+                what + "both programs must be for one: the other one is on GPU " +
+                    std::to_string(sharedDevice->device) + ", this one on GPU " +
+                    std::to_string(device));
+  // Kernels know where tensors lie from where the state begins.
+  size_t count = 0;
+  for (const NamedTensor &tensor : program.tensors) {
+    if (tensor.buffer.space != SpaceId::State)
+      continue;
+    if (count == shared.size() || !shared[count].is(tensor) ||
+        shared[count].buffer.offset != tensor.buffer.offset)
+      return fail(MPT_RT_UNSUPPORTED, what + "programs must have the same: '" +
+                                          tensor.name + "' is not " + "number " +
+                                          std::to_string(count) + " of the other one's");
+    ++count;
+  }
+  if (count != shared.size())
+    return fail(MPT_RT_UNSUPPORTED, what + "programs must have the same: '" +
+                                        shared[count].name +
+                                        "' is state of the other one only");
+  deviceState = sharedDevice;
+  return MPT_RT_OK;
+}
+
 void mpt_rt_context::placeState() {
   places.assign(program.tensors.size(), {});
   state->isWritten.assign(program.tensors.size(), false);
@@ -246,8 +292,7 @@ void mpt_rt_context::placeState() {
     char *memory = state->memory.get();
     places[i] = {state, memory ? memory + tensor.buffer.offset : nullptr, i};
     for (const SharedState &other : shared)
-      if (other.name == tensor.name && other.type == tensor.buffer.type &&
-          other.dims == tensor.buffer.dims)
+      if (other.is(tensor))
         places[i] = other.place;
     if (tensor.buffer.bytes() > 0)
       stateAt[tensor.buffer.offset] = i;
@@ -371,11 +416,13 @@ int mpt_rt_context::open(const mpt_program_desc *desc) {
     return fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   int status = load(desc);
   shared.clear();
+  sharedDevice.reset();
   if (status == MPT_RT_OK)
     status = initialize(0, /*onlyConstant=*/true);
   isOpen = status == MPT_RT_OK;
   if (!isOpen) {
     cuda.reset();
+    deviceState.reset();
     program = Program();
     ranks = 1;
     arena = AlignedBlock();
@@ -479,12 +526,10 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                                             ": programs for several ranks run on the CPU "
                                             "only, this one is for '" +
                                             program.target + "'");
-    if (!shared.empty())
-      return fail(MPT_RT_UNSUPPORTED,
-                  "programs share state on the CPU only, this one is for '" +
-                      program.target + "'");
-    cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, cudart, cublasLt,
-                                                  cudnn, device);
+    if (int status = findDeviceState())
+      return status;
+    cuda =
+        std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, deviceState, cudnn);
     findInputs();
     placeState();
     return cuda->open(desc->num_kernels, error);
@@ -492,6 +537,11 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
   if (program.target.rfind("cuda", 0) == 0)
     return fail(MPT_RT_UNSUPPORTED, "the program is for '" + program.target +
                                         "' but its code is for the CPU");
+  if (sharedDevice)
+    return fail(
+        MPT_RT_UNSUPPORTED,
+        "the program is for the CPU and the other one, whose state it shares, for "
+        "a GPU");
 #if defined(__x86_64__)
   if (program.target.find("avx512") != std::string::npos &&
       !__builtin_cpu_supports("avx512f"))
@@ -626,16 +676,12 @@ int mpt_rt_share_state(mpt_rt_context *context, const mpt_rt_context *other) {
     return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   if (!other || !other->isOpen)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "no program to share state with");
-  if (other->cuda)
-    return context->fail(MPT_RT_UNSUPPORTED,
-                         "programs share state on the CPU only, the other one is for '" +
-                             other->program.target + "'");
   context->shared.clear();
+  context->sharedDevice = other->deviceState;
   for (size_t i = 0; i < other->program.tensors.size(); ++i)
     if (const NamedTensor &tensor = other->program.tensors[i];
         tensor.buffer.space == SpaceId::State)
-      context->shared.push_back(
-          {tensor.name, tensor.buffer.type, tensor.buffer.dims, other->places[i]});
+      context->shared.push_back({tensor.name, tensor.buffer, other->places[i]});
   return MPT_RT_OK;
 }
 

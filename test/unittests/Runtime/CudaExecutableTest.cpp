@@ -180,8 +180,8 @@ TEST_F(CudaExecutable, Steps) {
       ASSERT_EQ(mpt_rt_read(context.rt, "w", found.data(), 384), MPT_RT_OK);
       EXPECT_EQ(found, w);
     }
-    // One allocation of the device, one graph, launched from the second step on.
-    EXPECT_EQ(mpt_standin_calls("cudaMalloc"), 1);
+    // Memory for state and for all else, one graph, launched from the second step on.
+    EXPECT_EQ(mpt_standin_calls("cudaMalloc"), 2);
     EXPECT_EQ(mpt_standin_calls("cudaStreamBeginCapture"), 1);
     EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 4);
     EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), 2);
@@ -232,6 +232,96 @@ TEST_F(CudaExecutable, WithoutGPU) {
   mpt_standin_fail(nullptr, 0, 0);
   mpt_standin_set_device(1, 9, 0, 1 << 30);
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+}
+
+/// Two programs train one state, in turns, whichever runs first; it outlives the program
+/// that made it.
+TEST_F(CudaExecutable, SharesState) {
+  for (bool secondFirst : {false, true}) {
+    SCOPED_TRACE(secondFirst);
+    Model model, other;
+    other.builder.output("more", DataType::F32, {1});
+    std::vector<float> found(96);
+    {
+      Context second;
+      {
+        Context first;
+        ASSERT_EQ(open(first, model), MPT_RT_OK) << first.error();
+        ASSERT_EQ(mpt_rt_write(first.rt, "w", w.data(), 384), MPT_RT_OK);
+        ASSERT_EQ(mpt_rt_share_state(second.rt, first.rt), MPT_RT_OK);
+        ASSERT_EQ(open(second, other), MPT_RT_OK) << second.error();
+        // Opening gives what is shared no first value.
+        ASSERT_EQ(mpt_rt_read(second.rt, "w", found.data(), 384), MPT_RT_OK);
+        EXPECT_EQ(found, w);
+        ASSERT_EQ(mpt_rt_bind(first.rt, "x", x.data(), 512), MPT_RT_OK);
+        ASSERT_EQ(mpt_rt_bind(second.rt, "x", x.data(), 512), MPT_RT_OK);
+        for (int step = 0; step < 6; ++step) {
+          Context &context = (step % 2 == 0) == secondFirst ? second : first;
+          ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+          ASSERT_EQ(mpt_rt_read(first.rt, "w", found.data(), 384), MPT_RT_OK);
+          EXPECT_EQ(found[0], w[0] + 1 + step);
+        }
+        EXPECT_EQ(mpt_rt_cuda_stream(first.rt), mpt_rt_cuda_stream(second.rt));
+        ASSERT_EQ(mpt_rt_write(first.rt, "w", w.data(), 384), MPT_RT_OK);
+      }
+      ASSERT_EQ(mpt_rt_run(second.rt), MPT_RT_OK) << second.error();
+      ASSERT_EQ(mpt_rt_read(second.rt, "w", found.data(), 384), MPT_RT_OK);
+      EXPECT_EQ(found[0], w[0] + 1);
+    }
+    EXPECT_EQ(breach(), "");
+    EXPECT_EQ(mpt_standin_alive(), 0);
+  }
+}
+
+/// State is shared whole, and on one GPU.
+TEST_F(CudaExecutable, SharesAllState) {
+  mpt_standin_set_device(2, 9, 0, 1 << 30);
+  Model model, more;
+  more.builder.state("extra", DataType::F32, {2});
+  auto share = [&](Model &mine, Model &theirs, int device) {
+    Context first, second;
+    EXPECT_EQ(open(first, mine), MPT_RT_OK) << first.error();
+    EXPECT_EQ(mpt_rt_set_cuda_device(second.rt, device), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_share_state(second.rt, first.rt), MPT_RT_OK);
+    EXPECT_NE(open(second, theirs), MPT_RT_OK);
+    return second.error();
+  };
+  EXPECT_EQ(share(model, more, 0),
+            "to share state on a GPU, programs must have the same: "
+            "'extra' is not number 1 of the other one's");
+  EXPECT_EQ(share(more, model, 0),
+            "to share state on a GPU, programs must have the same: "
+            "'extra' is state of the other one only");
+  EXPECT_EQ(share(model, model, 1), "to share state on a GPU, both programs must be for "
+                                    "one: the other one is on GPU 0, this one on GPU 1");
+}
+
+/// A program for which there is no memory leaves the other one as it is; what fails on
+/// the device ends both.
+TEST_F(CudaExecutable, SharesFailures) {
+  Model model, large;
+  mpt_standin_set_device(1, 9, 0, 80 << 20);
+  large.builder.program.arenaBytes += 60 << 20;
+  Context first, second;
+  ASSERT_EQ(open(first, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_share_state(second.rt, first.rt), MPT_RT_OK);
+  ASSERT_EQ(open(second, large), MPT_RT_OK) << second.error();
+  for (Context *context : {&first, &second})
+    ASSERT_EQ(mpt_rt_bind(context->rt, "x", x.data(), 512), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_run(first.rt), MPT_RT_OK) << first.error();
+  EXPECT_EQ(mpt_rt_run(second.rt), MPT_RT_OUT_OF_MEMORY);
+  ASSERT_EQ(mpt_rt_run(first.rt), MPT_RT_OK) << first.error();
+  EXPECT_EQ(mpt_rt_run(second.rt), MPT_RT_OUT_OF_MEMORY);
+
+  Context third;
+  ASSERT_EQ(mpt_rt_share_state(third.rt, first.rt), MPT_RT_OK);
+  ASSERT_EQ(open(third, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(third.rt, "x", x.data(), 512), MPT_RT_OK);
+  mpt_standin_fail("cudaGraphLaunch", 1, 700);
+  EXPECT_EQ(mpt_rt_run(first.rt), MPT_RT_RUN_FAILED);
+  mpt_standin_fail(nullptr, 0, 0);
+  EXPECT_EQ(mpt_rt_run(third.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(third.error(), first.error());
 }
 
 /// Contexts for several GPUs share a thread.

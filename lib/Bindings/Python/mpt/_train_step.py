@@ -342,11 +342,6 @@ class TrainStep:
             raise
         compiled = self._programs.get(key)
         if compiled is None:
-            if self._device != "cpu":
-                first = next(iter(self._programs), ())
-                raise Error(f"expected a batch of the shapes {[tuple(s) for s in first]}, found "
-                            f"{[tuple(s) for s in key]}; on a GPU a step is compiled for one "
-                            "shape: pad the batch, or drop_last=True")
             batch = tuple(_to_tensor(v, n) for v, n in zip(values, self._batch.names))
             for name, tensor, dtype, rank in zip(self._batch.names, batch,
                                                  self._batch.dtypes, self._batch.ranks):

@@ -2,6 +2,7 @@
 import ctypes
 import os
 import sys
+import warnings
 
 import numpy
 import torch
@@ -121,7 +122,24 @@ print("exported:", opened.target, float(numpy.asarray(opened.read("loss"))) == g
 gpu.save(os.path.join(folder, "gpu.safetensors"))
 print("saved:", os.path.exists(os.path.join(folder, "gpu.safetensors")))
 
-refused(gpu, x[:4], y[:4])
+# Batches of other shapes train the same state; of such programs max_programs stay.
+turns = [8, 4, 8, 5, 4]
+some_cpu, some_gpu = make("cpu"), make("cuda", cuda=CUDA, max_programs=2)
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("always")
+    losses = [(some_cpu(x[:n], y[:n]).loss, some_gpu(x[:n], y[:n]).loss) for n in turns]
+print("shapes:", all(abs(a - b) < 0.02 * abs(a) for a, b in losses), len(some_gpu._programs),
+      sum("max_programs=2" in str(w.message) for w in found))
+print("one state:", all(torch.allclose(a, b, atol=2e-3) for a, b in zip(
+    some_cpu.state_dict().values(), some_gpu.state_dict().values())),
+    int(some_gpu._read("step")) == len(turns))
+# Of one shape only, the bits are those of the program that was made first.
+first, second = make("cuda", cuda=CUDA), make("cuda", cuda=CUDA)
+second(x[:4], y[:4])
+first.load_state_dict(second.state_dict())
+first.load_optimizer_state_dict(second.optimizer_state_dict())
+print("goes on:", first(x, y).loss == second(x, y).loss)
+
 refused(other, DeviceArray(x.numpy(), device=1), y)
 refused(cpu, arrays[0], y)
 refused(gpu, DeviceArray(x.double().numpy()), y)

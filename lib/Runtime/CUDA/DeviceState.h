@@ -1,0 +1,72 @@
+//===- DeviceState.h - State in a GPU's memory ------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CUDA_DEVICESTATE_H
+#define MPT_LIB_RUNTIME_CUDA_DEVICESTATE_H
+
+#include "CudaApi.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpt::rt::cuda {
+
+/// Makes `device` this thread's GPU and sets `architecture` to its own (90 for sm_90).
+/// Returns an mpt_rt_status; `error` says more.
+int selectDevice(const Api &api, int device, int &architecture, std::string &error);
+
+/// An mpt_rt_status for what a function of CUDA returned; `error` says more.
+int checkCode(const Api &api, Error code, const std::string &what, std::string &error);
+
+/// A GPU, the state in its memory, and the stream in which the work of all programs that
+/// have this state is done, one after the other. Until the first of them runs there is no
+/// GPU, and state lies in the host's memory.
+class DeviceState {
+public:
+  DeviceState(std::string cudart, std::string cublasLt, int device, int64_t bytes)
+      : device(device), host(bytes, 0), cudart(std::move(cudart)),
+        cublasLt(std::move(cublasLt)) {}
+  ~DeviceState();
+  DeviceState(const DeviceState &) = delete;
+  DeviceState &operator=(const DeviceState &) = delete;
+
+  /// Loads CUDA and takes the GPU and a stream, or selects the GPU that was taken.
+  /// Returns an mpt_rt_status, as what follows does; `error` says more.
+  int start(std::string &error);
+  /// Makes the GPU this thread's: another context may have chosen another.
+  int select(std::string &error);
+  /// Copies the values from the host to the GPU's memory, if they are not there.
+  int upload(std::string &error);
+
+  /// Bytes of the GPU's memory that `allocate` takes: none if it has them.
+  int64_t bytesToAllocate() const;
+  /// Takes the GPU's memory, if it has none. CUDA's own result.
+  Error allocate();
+
+  /// CUDA's number of the GPU.
+  const int device;
+  Api api;
+  int architecture = 0, multiprocessors = 0;
+  Stream stream = nullptr;
+  /// Where the state lies on the GPU, and in the host's memory, until it is uploaded.
+  char *memory = nullptr;
+  std::vector<char> host;
+  /// There may be something to destroy; the state's values are on the GPU.
+  bool started = false, isUploaded = false;
+  /// The first failure of the device; nothing runs after it.
+  int failed = 0;
+  std::string failure;
+
+private:
+  std::string cudart, cublasLt;
+};
+
+} // namespace mpt::rt::cuda
+
+#endif // MPT_LIB_RUNTIME_CUDA_DEVICESTATE_H
