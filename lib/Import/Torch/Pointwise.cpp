@@ -145,6 +145,24 @@ static Value power(Lowering &l, Value a, Value b) {
   return a;
 }
 
+static Value hypot(Lowering &l, Value a, Value b) {
+  // Squares of quotients do not overflow; infinity goes before NaN.
+  Value x = l.abs(a), y = l.abs(b);
+  Value infinite = l.binary<OrOp>(l.compare(ComparePredicate::EQ, x, infinity),
+                                  l.compare(ComparePredicate::EQ, y, infinity));
+  Value large = l.binary<MaximumOp>(x, y), small = l.binary<MinimumOp>(x, y);
+  Value zero = l.compare(ComparePredicate::EQ, large, 0.0);
+  Value ratio = l.div(small, l.where(zero, l.number(large, 1), large));
+  Value root = l.mul(large, l.unary<SqrtOp>(l.add(l.square(ratio), 1.0)));
+  Value result = l.unary<StopGradientOp>(l.where(infinite, l.number(x, infinity), root));
+  // The derivatives are a / result and b / result, NaN where these are quotients of zeros
+  // or infinities, as in PyTorch.
+  Value sum = l.add(l.mul(a, l.unary<StopGradientOp>(l.div(a, result))),
+                    l.mul(b, l.unary<StopGradientOp>(l.div(b, result))));
+  Value difference = l.sub(sum, l.unary<StopGradientOp>(sum));
+  return l.where(l.binary<OrOp>(infinite, zero), result, l.add(result, difference));
+}
+
 /// Truth values and, or, xor; of other types their being unequal to zero.
 static Value toBool(Lowering &l, Value x) { return l.cast(x, l.builder.getI1Type()); }
 
@@ -625,19 +643,7 @@ void mpt::torch::populatePointwise(Table &t) {
                   Value y = l.unary<LogOp>(l.where(zero, l.number(b, 1), b));
                   return l.mul(a, y);
                 }));
-  t.elementwise({"hypot"}, combine([](Lowering &l, Value a, Value b) {
-                  // Squares of quotients do not overflow; infinity goes before NaN.
-                  Value x = l.abs(a), y = l.abs(b);
-                  Value infinite =
-                      l.binary<OrOp>(l.compare(ComparePredicate::EQ, x, infinity),
-                                     l.compare(ComparePredicate::EQ, y, infinity));
-                  Value large = l.binary<MaximumOp>(x, y),
-                        small = l.binary<MinimumOp>(x, y);
-                  Value zero = l.compare(ComparePredicate::EQ, large, 0.0);
-                  Value ratio = l.div(small, l.where(zero, l.number(large, 1), large));
-                  Value root = l.unary<SqrtOp>(l.add(l.square(ratio), 1.0));
-                  return l.where(infinite, l.number(x, infinity), l.mul(large, root));
-                }));
+  t.elementwise({"hypot"}, combine(hypot));
   t.elementwise({"logaddexp"}, combine([](Lowering &l, Value a, Value b) {
                   Value larger = l.binary<MaximumOp>(a, b);
                   // Infinities that are equal differ by 0.

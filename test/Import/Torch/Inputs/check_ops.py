@@ -120,6 +120,9 @@ def check(calls):
         finite = numpy.isfinite(b)
         if not numpy.array_equal(mine[~finite], a[~finite], equal_nan=True):
             lines.append((index, f"{call.name}: {what}: other infinities or NaN"))
+        # Where f64 has a number and PyTorch in f32 has none, something overflows on the way, and
+        # what comes of it depends on the order.
+        finite &= numpy.isfinite(a)
         error, allowed = steps.measure(mine[finite], a[finite], b[finite])
         allowed = 8 * allowed + 3e-6 * float(numpy.linalg.norm(b[finite])) + 1e-6
         if not error <= allowed:
