@@ -4,7 +4,7 @@
 // check and to measure it, once to update its parameter. Both unscale what they read.
 // CHECK: %[[G:.*]] = mpt.reshape %arg3
 // CHECK: mpt_kernel.kernel <column>(%[[G]], %[[INVERSE:[0-9a-z_]+]])
-// CHECK-SAME: : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>, tensor<f32>)
+// CHECK-SAME: : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<18xf32>)
 // CHECK-NOT: <column>
 // CHECK: mpt_kernel.kernel <pointwise>(%[[G]], %[[INVERSE]], {{.*}}) domain [18, 4096]
 // CHECK-SAME: -> (tensor<18x4096xf32>, tensor<18x4096xf32>, tensor<18x4096xf32>)
@@ -22,7 +22,9 @@ func.func @step(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "parameter"},
 // NORM-LABEL: @measured
 // NORM: %[[G:.*]] = mpt.reshape %arg1
 // NORM: mpt_kernel.kernel <column>(%[[G]], %{{[0-9a-z_]+}})
-// NORM-SAME: : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<f32>)
+// NORM-SAME: : (tensor<18x4096xf32>, tensor<f32>) -> (tensor<i1>, tensor<18xf32>)
+// The sums of squares of the blocks are added in a kernel of their own.
+// NORM: mpt_kernel.kernel <row>({{.*}}) domain [18]
 // NORM-NOT: <column>
 // NORM: mpt_kernel.kernel <pointwise>({{.*}}) domain [18, 4096]
 // NORM-SAME: -> tensor<18x4096xf32>

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
+#include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
 #include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 
@@ -116,7 +117,7 @@ LogicalResult decomposeUnscale(UnscaleOp op, PatternRewriter &rewriter) {
   Value inverse = b.div(b.scalar(1.0), op.getScale());
   SmallVector<Value> results, flags;
   for (auto [gradient, result] : llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
-    Value unscaled = b.mul(b.asRows(gradient), inverse);
+    Value unscaled = b.mul(asGradientRows(b, gradient), inverse);
     flags.push_back(countNonFinite(b, unscaled));
     results.push_back(b.round(unscaled, result.getType()));
   }
@@ -134,7 +135,7 @@ LogicalResult decomposeAllFinite(AllFiniteOp op, PatternRewriter &rewriter) {
       flags.push_back(b.where(IsFiniteOp::create(rewriter, op.getLoc(), input),
                               b.scalar(0.0), b.scalar(1.0)));
     else
-      flags.push_back(countNonFinite(b, b.asRows(input)));
+      flags.push_back(countNonFinite(b, asGradientRows(b, input)));
   }
   rewriter.replaceOp(op, noneOf(b, flags));
   return success();
@@ -158,14 +159,13 @@ LogicalResult decomposeClipByGlobalNorm(ClipByGlobalNormOp op,
   DecomposeBuilder b(rewriter, op.getLoc(), op.getNorm());
   Value total = b.scalar(0.0);
   for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
-    Value rows = b.widen(b.asRows(gradient));
-    Value sum =
-        b.reduceAll(ReduceKind::Sum, b.reduceRow(ReduceKind::Sum, b.mul(rows, rows)));
+    const int64_t row =
+        getGradientRow(DecomposeBuilder::typeOf(gradient).getNumElements());
+    Value sum = addBlocks(b, sumSquaresOfBlocks(b, gradient, row));
     total = i == 0 ? sum : b.add(total, sum);
   }
   Value norm = b.sqrt(total);
-  Value ratio = b.div(b.scalar(op.getMaxNorm().convertToDouble()), b.add(norm, 1e-6));
-  Value factor = MinimumOp::create(rewriter, op.getLoc(), ratio, b.scalar(1.0));
+  Value factor = getClipFactor(b, norm, op.getMaxNorm().convertToDouble());
   SmallVector<Value> results;
   for (auto [gradient, clipped] : llvm::zip_equal(op.getGradients(), op.getClipped()))
     results.push_back(b.round(b.mul(gradient, factor), clipped.getType()));

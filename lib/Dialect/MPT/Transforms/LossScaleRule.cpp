@@ -8,6 +8,7 @@
 
 #include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
 #include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
+#include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
 
 #include <cmath>
 
@@ -111,7 +112,7 @@ Value mpt::detail::getLargestMagnitude(OpBuilder &builder, Location loc,
   DecomposeBuilder b(builder, loc, builder.getF32Type());
   Value largest = b.scalar(0.0);
   for (Value gradient : gradients) {
-    Value rows = b.widen(b.asRows(gradient));
+    Value rows = b.widen(asGradientRows(b, gradient));
     Value magnitude = AbsOp::create(builder, loc, rows.getType(), rows);
     Value row = b.reduceRow(ReduceKind::Max, magnitude);
     largest = MaximumOp::create(builder, loc, largest, b.reduceAll(ReduceKind::Max, row));

@@ -1,0 +1,73 @@
+//===- GradientBlocks.cpp - Sums over gradients, by blocks ------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
+
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+/// Shorter rows leave lanes of vectors unused.
+static constexpr int64_t shortestRow = 32;
+
+static int64_t getCount(Value value) {
+  return DecomposeBuilder::typeOf(value).getNumElements();
+}
+
+/// The elements of `value`, with zeros up to a multiple of `row`, as rows of that length.
+static Value padToRows(DecomposeBuilder &b, Value value, int64_t row) {
+  const int64_t count = getCount(value), rows = llvm::divideCeil(count, row);
+  if (int64_t missing = rows * row - count) {
+    value = b.reshape(value, {count});
+    value = PadOp::create(
+        b.builder, b.loc, DecomposeBuilder::typeOf(value).clone({rows * row}), value,
+        b.builder.getDenseI64ArrayAttr({0}), b.builder.getDenseI64ArrayAttr({missing}),
+        DenseI64ArrayAttr(), b.builder.getF64FloatAttr(0.0));
+  }
+  return b.reshape(value, {rows, row});
+}
+
+int64_t mpt::detail::getGradientRow(int64_t count) {
+  if (count <= kGradientBlock)
+    return std::max<int64_t>(count, 1);
+  const int64_t row = std::gcd(count, kGradientBlock);
+  return row < shortestRow ? kGradientBlock : row;
+}
+
+Value mpt::detail::asGradientRows(DecomposeBuilder &b, Value gradient) {
+  const int64_t count = getCount(gradient), row = getGradientRow(count);
+  return count % row == 0 ? b.reshape(gradient, {count / row, row}) : b.asRows(gradient);
+}
+
+Value mpt::detail::sumSquaresOfBlocks(DecomposeBuilder &b, Value gradient, int64_t row) {
+  const int64_t count = getCount(gradient);
+  if (count == 0)
+    return b.reshape(b.scalar(0.0), {1});
+  // Zeros change no sum.
+  Value rows = b.widen(padToRows(b, gradient, row));
+  Value sums = b.reduceRow(ReduceKind::Sum, b.mul(rows, rows));
+  const int64_t made = getCount(sums);
+  if (made > 1 && row < kGradientBlock)
+    sums = b.reduceRow(ReduceKind::Sum, padToRows(b, sums, kGradientBlock / row));
+  return b.reshape(sums, {getCount(sums)});
+}
+
+Value mpt::detail::addBlocks(DecomposeBuilder &b, Value sums) {
+  const int64_t count = getCount(sums);
+  if (count > 1)
+    sums = b.reduceRow(ReduceKind::Sum, b.reshape(sums, {1, count}));
+  return b.reshape(sums, {});
+}
+
+Value mpt::detail::getClipFactor(DecomposeBuilder &b, Value norm, double limit) {
+  Value ratio = b.div(b.scalar(limit), b.add(norm, 1e-6));
+  return MinimumOp::create(b.builder, b.loc, ratio, b.scalar(1.0));
+}
