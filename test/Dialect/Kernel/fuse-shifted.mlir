@@ -20,7 +20,24 @@ func.func @norm(%a: tensor<64x32xbf16>, %w: tensor<32x32xbf16>, %factor: tensor<
 
 // -----
 
-// Of a tensor that a kernel computes, and that would have to be stored for it, the result is
+// Nor is one kept if a kernel computes the narrow tensor and the mean.
+// CHECK-LABEL: func @computed_norm
+// CHECK-NOT: tensor<64x32xf32>
+// CHECK: return
+func.func @computed_norm(%a: tensor<64x32xbf16>, %w: tensor<32x32xbf16>) -> (tensor<64x32xbf16>, tensor<64x1xf32>) {
+  %x = mpt.exp %a : (tensor<64x32xbf16>) -> tensor<64x32xbf16>
+  %mean = mpt.reduce %x {kind = #mpt.reduce_kind<mean>, axes = array<i64: 1>, keep_dims} : (tensor<64x32xbf16>) -> tensor<64x1xf32>
+  %centered = mpt.sub %x, %mean : (tensor<64x32xbf16>, tensor<64x1xf32>) -> tensor<64x32xf32>
+  %y = mpt.cast %centered : (tensor<64x32xf32>) -> tensor<64x32xbf16>
+  %z = mpt.matmul %y, %w : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xbf16>
+  %product = mpt.mul %z, %centered : (tensor<64x32xbf16>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %sum = mpt.reduce %product {kind = #mpt.reduce_kind<sum>, axes = array<i64: 1>, keep_dims} : (tensor<64x32xf32>) -> tensor<64x1xf32>
+  return %z, %sum : tensor<64x32xbf16>, tensor<64x1xf32>
+}
+
+// -----
+
+// Of a tensor that a kernel computes, and that would have to be stored for it, a multiple is
 // kept.
 // CHECK-LABEL: func @computed
 // CHECK: mpt_kernel.kernel {{.*}}tensor<64x32xf32>

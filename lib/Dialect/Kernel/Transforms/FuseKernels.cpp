@@ -359,21 +359,24 @@ void renameBeforeScaling(Block &block) {
   }
 }
 
-/// True if `op` widens a tensor of narrow floats that lies in memory in any case, the
-/// result of a library call or an argument, and adds or multiplies something small, such
-/// as a mean or a factor per column; or if it does that to the result of one such op, as
-/// batch norm does. The narrow tensor has fewer bytes to keep and to read.
+/// True if `op` widens a tensor of narrow floats, and adds or multiplies something small,
+/// such as a mean or a factor per row or column; or if it does that to the result of one
+/// such op, as norms do. The narrow tensor has fewer bytes to keep and to read. It may
+/// lie in memory in any case: the result of a library call, or an argument. If a kernel
+/// makes it, what is small must be computed too, such as a mean, and kernels alone may
+/// read the result, so that none stores it.
 bool isShiftedWidening(Operation *op, int depth = 0) {
   if (!isa<AddOp, SubOp, MulOp>(op) || depth > 1)
     return false;
   auto type = typeOf(op->getResult(0));
-  Value full;
+  Value full, small;
   for (Value operand : op->getOperands()) {
     if (typeOf(operand).getShape() == type.getShape()) {
       if (full)
         return false;
       full = operand;
-    } else if (8 * typeOf(operand).getNumElements() > type.getNumElements()) {
+    } else if (small = operand;
+               8 * typeOf(operand).getNumElements() > type.getNumElements()) {
       return false;
     }
   }
@@ -385,9 +388,16 @@ bool isShiftedWidening(Operation *op, int depth = 0) {
     Operation *producer = full.getDefiningOp();
     return producer && isShiftedWidening(producer, depth + 1);
   }
+  if (from > to)
+    return false;
   Operation *producer = getRenamed(full).getDefiningOp();
-  return from < to && !(producer && (isFusibleElementwise(producer) ||
-                                     isa<ReduceOp, ConstantOp>(producer)));
+  if (!producer ||
+      !(isFusibleElementwise(producer) || isa<ReduceOp, ConstantOp>(producer)))
+    return true;
+  return isa<ElementwiseOpInterface>(producer) && getRenamed(small).getDefiningOp() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<ElementwiseOpInterface, ReduceOp>(user);
+         });
 }
 
 /// Gives each user its own copy, next to it, of what is cheaper to compute again

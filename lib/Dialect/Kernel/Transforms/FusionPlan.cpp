@@ -127,6 +127,8 @@ private:
              unsigned depth);
   SmallVector<SmallVector<unsigned>> getAttempts(ArrayRef<unsigned> candidates);
   bool tryJoin(Operation *op, Role role);
+  /// Into one or several of `candidates`, at least `fewest`.
+  bool tryJoin(Operation *op, Role role, ArrayRef<unsigned> candidates, size_t fewest);
   FusionPlan finish();
 
   unsigned find(unsigned id) {
@@ -313,22 +315,36 @@ SmallVector<SmallVector<unsigned>> Planner::getAttempts(ArrayRef<unsigned> candi
 }
 
 bool Planner::tryJoin(Operation *op, Role role) {
-  // Kernels that compute an operand, the deepest (latest) first.
-  llvm::SmallSetVector<unsigned, 4> candidates;
+  // Kernels that compute an operand, and those that read one anyway. A number that
+  // another kernel computes (the reciprocal of a loss scale) draws it nowhere.
+  llvm::SmallSetVector<unsigned, 4> producers, loaders, both;
   for (Value operand : op->getOperands())
     if (std::optional<unsigned> kernel = kernelOf(operand))
-      candidates.insert(*kernel);
-  // Something computed of what a kernel of its domain reads anyway. A number that
-  // another kernel computes (the reciprocal of a loss scale) draws it nowhere.
+      producers.insert(*kernel);
+  for (Value operand : op->getOperands()) {
+    auto it = lastLoader.find(operand);
+    if (it != lastLoader.end() && !producers.contains(find(it->second)))
+      loaders.insert(find(it->second));
+  }
   auto isNumber = [&](unsigned id) { return nodes[id].domain.empty(); };
-  bool fillsTensor = !shapeOf(op->getResult(0)).empty();
-  if (candidates.empty() || (fillsTensor && llvm::all_of(candidates, isNumber)))
-    for (Value operand : op->getOperands()) {
-      auto it = lastLoader.find(operand);
-      if (it != lastLoader.end())
-        candidates.insert(find(it->second));
-    }
-  SmallVector<unsigned> sorted(candidates.begin(), candidates.end());
+  const bool fillsTensor = !shapeOf(op->getResult(0)).empty();
+  both = producers;
+  both.insert_range(loaders);
+  if (producers.empty() || (fillsTensor && llvm::all_of(producers, isNumber)))
+    return tryJoin(op, role, both.getArrayRef(), 1);
+  // What one elementwise op reads goes where that goes.
+  const bool goesWithReader =
+      op->hasOneUse() && isFusibleElementwise(*op->getUsers().begin());
+  const bool joinsLoaders = fillsTensor && !goesWithReader && !loaders.empty();
+  return (joinsLoaders && tryJoin(op, role, both.getArrayRef(), 2)) ||
+         tryJoin(op, role, producers.getArrayRef(), 1) ||
+         (joinsLoaders && tryJoin(op, role, loaders.getArrayRef(), 1));
+}
+
+bool Planner::tryJoin(Operation *op, Role role, ArrayRef<unsigned> candidates,
+                      size_t fewest) {
+  // The deepest (latest) first.
+  SmallVector<unsigned> sorted(candidates);
   llvm::stable_sort(
       sorted, [&](unsigned a, unsigned b) { return nodes[a].depth > nodes[b].depth; });
   SmallVector<SmallVector<unsigned>> attempts = getAttempts(sorted);
@@ -336,6 +352,8 @@ bool Planner::tryJoin(Operation *op, Role role) {
   // goes there only if no other kernel takes it.
   for (bool afterColumns : {false, true})
     for (ArrayRef<unsigned> merged : attempts) {
+      if (merged.size() < fewest)
+        continue;
       std::optional<KernelExtent> extent = fits(op, role, merged);
       if (!extent || (role == Role::Elementwise &&
                       (*extent == KernelExtent::AfterColumns) != afterColumns))
