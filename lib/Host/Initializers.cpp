@@ -29,8 +29,12 @@ llvm::Error mpt::initializeTensor(HostTensor &tensor, const InitSpec &spec, uint
   for (int64_t at = 0, end = tensor.getNumElements(); at < end;) {
     int64_t count = std::min<int64_t>(end - at, std::size(values));
     rt::drawInitialValues(spec, key, seed, at, count, values);
-    for (int64_t i = 0; i < count; ++i, ++at)
-      tensor.setElement(at, values[i]);
+    if (tensor.getElementType() == ElementType::F32)
+      std::copy_n(values, count, static_cast<float *>(tensor.getData()) + at);
+    else
+      for (int64_t i = 0; i < count; ++i)
+        tensor.setElement(at + i, values[i]);
+    at += count;
   }
   return llvm::Error::success();
 }

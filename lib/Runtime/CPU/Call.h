@@ -10,6 +10,7 @@
 #define MPT_LIB_RUNTIME_CPU_CALL_H
 
 #include "../Common/BadIndex.h"
+#include "VectorSet.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
 #include <memory>
@@ -69,12 +70,8 @@ std::unique_ptr<Call> makeCollective(const BroadcastCall &call,
 std::unique_ptr<Call> makeCollective(const RankCall &call,
                                      const Instruction &instruction);
 
-/// Vector instructions that code is compiled for. All give the same bits.
-enum class VectorSet { Plain, AVX2, AVX512 };
-/// The largest set that this CPU has.
-VectorSet getVectorSet();
-
-/// Poolings and their gradients: (x) -> y, (dy, x) -> dx, (x) -> y, (dy) -> dx.
+/// Poolings and their gradients, with the same bits in each set: (x) -> y, (dy, x) -> dx,
+/// (x) -> y, (dy) -> dx.
 void runPool(const MaxPoolCall &pool, const Instruction &instruction, void **buffers,
              ThreadTeam &team, VectorSet set = getVectorSet());
 void runPool(const MaxPoolGradCall &pool, const Instruction &instruction, void **buffers,

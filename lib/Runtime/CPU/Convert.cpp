@@ -7,12 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convert.h"
+#include "Avx512.h"
 
 #include <algorithm>
 #include <cmath>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 using namespace mpt::rt;
 
@@ -106,15 +104,8 @@ void storeAt(void *data, int64_t index, T value) {
 }
 
 #if defined(__x86_64__)
-bool hasF16C() {
-  static const bool has =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return has;
-}
-
-__attribute__((target("avx2,f16c"))) int64_t widenF16Vector(const uint16_t *source,
-                                                            float *target,
-                                                            int64_t count) {
+__attribute__((target("avx2,f16c")))
+int64_t widenF16Vector(const uint16_t *source, float *target, int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
     _mm256_storeu_ps(target + i, _mm256_cvtph_ps(_mm_loadu_si128(
@@ -161,6 +152,68 @@ __attribute__((target("avx2"))) int64_t narrowBF16Vector(const float *source,
                         _mm256_permute4x64_epi64(packed, 0xd8));
   }
   return i;
+}
+
+/// Calls `body(i, lanes)` for all vectors of sixteen of `count` elements. All lanes of
+/// the whole ones are known to the compiler, since masked stores take longer.
+template <typename Body>
+MPT_AVX512 inline __attribute__((always_inline)) void forEachVector(int64_t count,
+                                                                    Body body) {
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    body(i, std::true_type());
+  if (i < count)
+    body(i, std::false_type());
+}
+
+template <bool isBF16>
+MPT_AVX512 void widenHalves(const uint16_t *source, float *target, int64_t count) {
+  forEachVector(count, [&](int64_t i, auto isWhole) MPT_AVX512 {
+    const __mmask16 lanes = getLanes(count - i);
+    const __m256i halves =
+        isWhole ? _mm256_loadu_si256(reinterpret_cast<const __m256i *>(source + i))
+                : _mm256_maskz_loadu_epi16(lanes, source + i);
+    const __m512 wide =
+        isBF16 ? _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16))
+               : _mm512_cvtph_ps(halves);
+    if (isWhole)
+      _mm512_storeu_ps(target + i, wide);
+    else
+      _mm512_mask_storeu_ps(target + i, lanes, wide);
+  });
+}
+
+template <bool isBF16>
+MPT_AVX512 void narrowToHalves(const float *source, uint16_t *target, int64_t count) {
+  forEachVector(count, [&](int64_t i, auto isWhole) MPT_AVX512 {
+    const __mmask16 lanes = getLanes(count - i);
+    const __m512 value =
+        isWhole ? _mm512_loadu_ps(source + i) : _mm512_maskz_loadu_ps(lanes, source + i);
+    const __m256i halves =
+        isBF16 ? _mm512_cvtepi32_epi16(_mm512_srli_epi32(roundToBF16(value), 16))
+               : _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
+    if (isWhole)
+      _mm256_storeu_si256(reinterpret_cast<__m256i *>(target + i), halves);
+    else
+      _mm256_mask_storeu_epi16(target + i, lanes, halves);
+  });
+}
+
+template <bool isBF16>
+MPT_AVX512 void roundVectors(const float *source, float *target, int64_t count) {
+  forEachVector(count, [&](int64_t i, auto isWhole) MPT_AVX512 {
+    const __mmask16 lanes = getLanes(count - i);
+    const __m512 value =
+        isWhole ? _mm512_loadu_ps(source + i) : _mm512_maskz_loadu_ps(lanes, source + i);
+    const __m512 rounded =
+        isBF16 ? _mm512_castsi512_ps(
+                     _mm512_and_si512(roundToBF16(value), _mm512_set1_epi32(-65536)))
+               : _mm512_cvtph_ps(_mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+    if (isWhole)
+      _mm512_storeu_ps(target + i, rounded);
+    else
+      _mm512_mask_storeu_ps(target + i, lanes, rounded);
+  });
 }
 
 /// Without f32 subnormals on the way, so that no mode of the CPU changes a bit.
@@ -271,7 +324,7 @@ void mpt::rt::fromF32(DataType type, void *data, int64_t index, float value) {
 }
 
 void mpt::rt::widen(DataType type, const void *source, int64_t index, float *target,
-                    int64_t count) {
+                    int64_t count, [[maybe_unused]] VectorSet set) {
   if (count == 0)
     return; // of nothing, perhaps at no address
   int64_t i = 0;
@@ -281,14 +334,18 @@ void mpt::rt::widen(DataType type, const void *source, int64_t index, float *tar
   }
 #if defined(__x86_64__)
   auto *halves = static_cast<const uint16_t *>(source) + index;
-  if (type == DataType::BF16 && hasF16C())
+  if (type == DataType::BF16 && set == VectorSet::AVX512)
+    return widenHalves<true>(halves, target, count);
+  if (type == DataType::F16 && set == VectorSet::AVX512)
+    return widenHalves<false>(halves, target, count);
+  if (type == DataType::BF16 && set != VectorSet::Plain)
     return widenBF16Vector(halves, target, count);
-  if (type == DataType::F16 && hasF16C())
+  if (type == DataType::F16 && set != VectorSet::Plain)
     i = widenF16Vector(halves, target, count);
   auto *bytes = static_cast<const uint8_t *>(source) + index;
-  if (type == DataType::F8E4M3FN && hasF16C())
+  if (type == DataType::F8E4M3FN && set != VectorSet::Plain)
     i = widenE4M3Vector(bytes, target, count);
-  if (type == DataType::F8E5M2 && hasF16C())
+  if (type == DataType::F8E5M2 && set != VectorSet::Plain)
     i = widenE5M2Vector(bytes, target, count);
 #endif
   for (; i < count; ++i)
@@ -296,10 +353,11 @@ void mpt::rt::widen(DataType type, const void *source, int64_t index, float *tar
 }
 
 void mpt::rt::widenF8ToBF16(DataType type, const void *source, int64_t index,
-                            uint16_t *target, int64_t count) {
+                            uint16_t *target, int64_t count,
+                            [[maybe_unused]] VectorSet set) {
   int64_t i = 0;
 #if defined(__x86_64__)
-  if (type == DataType::F8E4M3FN && hasF16C())
+  if (type == DataType::F8E4M3FN && set != VectorSet::Plain)
     i = widenE4M3ToBF16Vector(static_cast<const uint8_t *>(source) + index, target,
                               count);
 #endif
@@ -307,25 +365,30 @@ void mpt::rt::widenF8ToBF16(DataType type, const void *source, int64_t index,
     target[i] = toBF16(toF32(type, source, index + i));
 }
 
-void mpt::rt::round(Rounding rounding, const float *source, float *target,
-                    int64_t count) {
+void mpt::rt::round(Rounding rounding, const float *source, float *target, int64_t count,
+                    VectorSet set) {
   if (rounding == Rounding::None) {
     std::memmove(target, source, count * 4);
     return;
   }
   const DataType type = rounding == Rounding::F16 ? DataType::F16 : DataType::BF16;
+#if defined(__x86_64__)
+  if (set == VectorSet::AVX512)
+    return rounding == Rounding::F16 ? roundVectors<false>(source, target, count)
+                                     : roundVectors<true>(source, target, count);
+#endif
   // In the first-level cache.
   constexpr int64_t block = 1024;
   uint16_t halves[block];
   for (int64_t first = 0; first < count; first += block) {
     const int64_t size = std::min(block, count - first);
-    narrow(type, source + first, halves, 0, size);
-    widen(type, halves, 0, target + first, size);
+    narrow(type, source + first, halves, 0, size, set);
+    widen(type, halves, 0, target + first, size, set);
   }
 }
 
 void mpt::rt::narrow(DataType type, const float *source, void *target, int64_t index,
-                     int64_t count) {
+                     int64_t count, [[maybe_unused]] VectorSet set) {
   if (count == 0)
     return;
   int64_t i = 0;
@@ -335,9 +398,13 @@ void mpt::rt::narrow(DataType type, const float *source, void *target, int64_t i
   }
 #if defined(__x86_64__)
   auto *halves = static_cast<uint16_t *>(target) + index;
-  if (type == DataType::BF16 && hasF16C())
+  if (type == DataType::BF16 && set == VectorSet::AVX512)
+    return narrowToHalves<true>(source, halves, count);
+  if (type == DataType::F16 && set == VectorSet::AVX512)
+    return narrowToHalves<false>(source, halves, count);
+  if (type == DataType::BF16 && set != VectorSet::Plain)
     i = narrowBF16Vector(source, halves, count);
-  else if (type == DataType::F16 && hasF16C())
+  else if (type == DataType::F16 && set != VectorSet::Plain)
     i = narrowF16Vector(source, halves, count);
 #endif
   for (; i < count; ++i)

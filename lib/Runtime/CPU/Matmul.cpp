@@ -143,6 +143,10 @@ public:
     wantsDense = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
     gathersLhs = wantsDense && plan.gathersLhs;
     gathersRhs = wantsDense && plan.gathersRhs;
+    // There is room for rows that are widened or gathered.
+    transposesLhs = wantsDense && s.transposeLhs && !plan.sumChunk &&
+                    (s.lhs != DataType::F32 || plan.gathersLhs) &&
+                    canTransposeRows(s.lhs);
     if (plan.columnChunk)
       return prepareColumns();
     if (operands != DataType::F32) {
@@ -177,7 +181,7 @@ private:
     return storedRhs != operands || s.rounding != Rounding::None;
   }
   /// Whether a chunk of a side is copied to a panel of the multiplied type.
-  bool copiesLhs() const { return convertsLhs() || gathersLhs; }
+  bool copiesLhs() const { return convertsLhs() || gathersLhs || transposesLhs; }
   bool copiesRhsChunk() const { return convertsRhs() || gathersRhs; }
 
   /// Where, in `bytes` that get a packed right side, the `count` elements of one that is
@@ -185,9 +189,16 @@ private:
   static int64_t getRoundedOffset(int64_t bytes, int64_t count) {
     return bytes - alignUp(2 * count);
   }
-  /// Whether a right side of `count` elements can be packed in `bytes`.
-  bool fits(const dnnl_memory_desc_t &packed, int64_t bytes, int64_t count) const {
-    const int64_t room = convertsRhs() ? getRoundedOffset(bytes, count) : bytes;
+  /// The columns of a block if packPairs writes this layout, else 0.
+  int64_t getPairs(const dnnl_memory_desc_t &packed) const {
+    return canPackPairs(storedRhs, s.transposeRhs) ? getPairedColumns(packed) : 0;
+  }
+  /// Whether a right side of `count` elements can be packed in `bytes`; without
+  /// `pairedColumns` it is rounded before that.
+  bool fits(const dnnl_memory_desc_t &packed, int64_t bytes, int64_t count,
+            int64_t pairedColumns) const {
+    const int64_t room =
+        convertsRhs() && pairedColumns == 0 ? getRoundedOffset(bytes, count) : bytes;
     return static_cast<int64_t>(dnnl_memory_desc_get_size(&packed)) <= room;
   }
 
@@ -246,10 +257,10 @@ private:
           return false;
         packed = primitives.at({rowStep, columns}).getRhs();
         layout = &packed;
+        pairs[columns] = getPairs(packed);
         if (dnnl_memory_desc_equal(&packed, &dense) ||
-            !fits(packed, plan.columnBytes, s.k * columns))
+            !fits(packed, plan.columnBytes, s.k * columns, pairs[columns]))
           return false;
-        pairs[columns] = s.transposeRhs ? 0 : getPairedColumns(packed);
         if (pairs[columns] == 0 && !columnPacks[columns].isReady() &&
             (!columnPacks[columns].initReorder(plain, packed) ||
              !columnPacks[columns].setArguments(
@@ -271,8 +282,15 @@ private:
   }
   /// A panel of columns that is not packed.
   bool makeColumns(dnnl_memory_desc_t &desc, int64_t columns) const {
+    const bool isTransposed = s.transposeRhs && !transposesRhs();
     return makeDesc(desc, {s.k, columns},
-                    {s.transposeRhs ? 1 : columns, s.transposeRhs ? s.k : 1}, operands);
+                    {isTransposed ? 1 : columns, isTransposed ? s.k : 1}, operands);
+  }
+  /// Whether columns of a transposed right side are brought into rows: oneDNN would do
+  /// that for every chunk of rows again.
+  bool transposesRhs() const {
+    return wantsDense && s.transposeRhs && operands == DataType::F32 &&
+           canTransposeRows(storedRhs);
   }
 
   /// Matmuls whose right side is in a layout of oneDNN's choice, if one fits
@@ -284,10 +302,14 @@ private:
         !preparePrimitive(std::min(plan.rowChunk, s.m), s.k, &any))
       return false;
     dnnl_memory_desc_t packed = primitives.begin()->second.getRhs();
+    wholePairs = getPairs(packed);
     return !dnnl_memory_desc_equal(&packed, &plain) &&
-           fits(packed, plan.rhsBytes, s.k * s.n) && preparePrimitives(&packed) &&
-           pack.initReorder(plain, packed) &&
-           pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads);
+           fits(packed, plan.rhsBytes, s.k * s.n, wholePairs) &&
+           preparePrimitives(&packed) &&
+           (wholePairs != 0 ||
+            (pack.initReorder(plain, packed) &&
+             pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}},
+                               threads)));
   }
 
   /// The matmuls of all chunks, their right side plain or as `packedRhs`.
@@ -323,12 +345,14 @@ private:
     // Panels keep the layout of what they copy: rows of the stored matrix, cut to the
     // chunk.
     bool copies = copiesLhs();
+    const bool isTransposed = (s.transposeLhs && !transposesLhs) || turns;
     int64_t lhsLead = s.transposeLhs ? (copies && !plan.sumChunk ? m : s.m) : s.k;
     if (plan.sumChunk && copies && !s.transposeLhs)
       lhsLead = k;
     if (turns)
       lhsLead = m;
-    const bool isTransposed = s.transposeLhs || turns;
+    if (transposesLhs)
+      lhsLead = k;
     dnnl_memory_desc_t lhs, rhs, out;
     return makeDesc(lhs, {m, k}, {isTransposed ? 1 : lhsLead, isTransposed ? lhsLead : 1},
                     operands) &&
@@ -414,7 +438,10 @@ private:
   /// Brings a piece of a right side into the workspace.
   void copyRhs(void *source, int64_t matrix, int64_t piece, char *target, int thread) {
     int64_t size = s.k * s.n;
-    if (packs) {
+    if (packs && wholePairs) {
+      packPairs(getRhs(source, matrix * size, s.k), s.transposeRhs, wholePairs,
+                reinterpret_cast<uint16_t *>(target));
+    } else if (packs) {
       char *from = elements(source, storedRhs, matrix * size);
       if (convertsRhs()) {
         char *rounded = target + getRoundedOffset(plan.rhsBytes, size);
@@ -491,7 +518,9 @@ private:
   }
 
   void copyLhsRows(const void *source, int64_t first, int64_t rows, float *panel) const {
-    if (s.transposeLhs)
+    if (transposesLhs)
+      transposeRows({s.lhs, source, first, s.m, s.k, rows}, operands, panel);
+    else if (s.transposeLhs)
       copyBlock(getStoredLhs(), source, s.m, 0, s.k, first, rows, panel);
     else
       copyBlock(getStoredLhs(), source, s.k, first, rows, 0, s.k, panel);
@@ -501,21 +530,24 @@ private:
   const void *getColumnPanel(void *source, int64_t first, int64_t columns, char *panel,
                              int thread) {
     const int64_t begin = s.transposeRhs ? first * s.k : first;
+    const StoredRows rhs{storedRhs,
+                         source,
+                         begin,
+                         s.transposeRhs ? s.k : s.n,
+                         s.transposeRhs ? columns : s.k,
+                         s.transposeRhs ? s.k : columns,
+                         s.rounding};
     if (blocks) {
-      StoredRows rhs{storedRhs,
-                     source,
-                     begin,
-                     s.transposeRhs ? s.k : s.n,
-                     s.transposeRhs ? columns : s.k,
-                     s.transposeRhs ? s.k : columns,
-                     s.rounding};
       packBlocks(rhs, s.transposeRhs, 0, rhs.rows, reinterpret_cast<float *>(panel),
                  wideRows[thread].data());
       return panel;
     }
     if (const int64_t block = packs ? pairs.at(columns) : 0) {
-      packPairs({storedRhs, source, begin, s.n, s.k, columns, s.rounding}, block,
-                reinterpret_cast<uint16_t *>(panel));
+      packPairs(rhs, s.transposeRhs, block, reinterpret_cast<uint16_t *>(panel));
+      return panel;
+    }
+    if (!packs && transposesRhs()) {
+      transposeRows(rhs, operands, panel);
       return panel;
     }
     char *from = elements(source, storedRhs, begin);
@@ -534,6 +566,13 @@ private:
     if (!columnPacks.at(columns).run({from, panel}, thread))
       failed = true;
     return panel;
+  }
+
+  /// Rows of the result are far apart, so the CPU does not see which is next.
+  static constexpr int64_t rowsAhead = 8;
+  static void prefetch(const char *from, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 64)
+      __builtin_prefetch(from + i, 1);
   }
 
   void runColumns(void **buffers, char *scratch, const float *biasData,
@@ -563,18 +602,18 @@ private:
           failed = true;
           return;
         }
-        if (biasData || epilogue != Epilogue::None)
-          for (int64_t row = 0; row < rows; ++row)
+        for (int64_t row = 0; row < rows; ++row) {
+          if (biasData || epilogue != Epilogue::None)
             finishRow(out + row * columns, biasData ? biasData + firstColumn : nullptr,
                       columns, epilogue);
-        if (out != result)
-          continue;
-        if (isWhole)
-          narrow(s.out, out, buffers[outIndex], first * s.n, rows * s.n);
-        else
-          for (int64_t row = 0; row < rows; ++row)
-            narrow(s.out, out + row * columns, buffers[outIndex],
-                   (first + row) * s.n + firstColumn, columns);
+          if (out != result)
+            continue;
+          const int64_t at = (first + row) * s.n + firstColumn;
+          if (row + rowsAhead < rows)
+            prefetch(elements(buffers[outIndex], s.out, at + rowsAhead * s.n),
+                     columns * getSize(s.out));
+          narrow(s.out, out + row * columns, buffers[outIndex], at, columns);
+        }
       }
     });
   }
@@ -654,6 +693,10 @@ private:
   bool blocks = false;
   /// Whether the left side is transposed.
   bool turns = false, hasBias = false;
+  /// Whether rows of a transposed left side are brought into rows.
+  bool transposesLhs = false;
+  /// Columns of a block of a whole right side that packPairs packs.
+  int64_t wholePairs = 0;
   /// Whether chunks of a side that is not widened are copied, so that they are dense.
   bool gathersLhs = false, gathersRhs = false, wantsDense = false;
   Epilogue epilogue = Epilogue::None;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulPanels.h"
+#include "Avx512.h"
 #include "Convert.h"
 #include "mpt/ProgramABI/CallPlan.h"
 
@@ -87,18 +88,239 @@ static constexpr int64_t pairedRows = 32, mostPairedColumns = 64;
 int64_t mpt::rt::getPairedColumns(const dnnl_memory_desc_t &desc) {
   const dnnl_blocking_desc_t &layout = desc.format_desc.blocking;
   const int64_t columns = layout.inner_blks[1];
-  const bool isPaired =
-      desc.format_kind == dnnl_blocked && desc.data_type == dnnl_bf16 &&
-      desc.ndims == 2 && desc.offset0 == 0 && desc.extra.flags == 0 &&
-      layout.inner_nblks == 3 && layout.inner_blks[0] == pairedRows / 2 &&
-      layout.inner_blks[2] == 2 && layout.inner_idxs[0] == 0 &&
-      layout.inner_idxs[1] == 1 && layout.inner_idxs[2] == 0 && columns > 0 &&
-      columns <= mostPairedColumns && layout.strides[0] == pairedRows * columns &&
-      layout.strides[1] == desc.padded_dims[0] * columns;
+  const bool isPaired = desc.format_kind == dnnl_blocked && desc.data_type == dnnl_bf16 &&
+                        desc.ndims == 2 && desc.offset0 == 0 && desc.extra.flags == 0 &&
+                        layout.inner_nblks == 3 &&
+                        layout.inner_blks[0] == pairedRows / 2 &&
+                        layout.inner_blks[2] == 2 && layout.inner_idxs[0] == 0 &&
+                        layout.inner_idxs[1] == 1 && layout.inner_idxs[2] == 0 &&
+                        columns > 0 && columns <= mostPairedColumns &&
+                        columns % 16 == 0 && layout.strides[0] == pairedRows * columns &&
+                        layout.strides[1] == desc.padded_dims[0] * columns;
   return isPaired ? columns : 0;
 }
 
-void mpt::rt::packPairs(const StoredRows &rhs, int64_t block, uint16_t *target) {
+#if defined(__x86_64__)
+namespace {
+
+/// Sixteen numbers of a row of bf16, or of f32 that is rounded, as the upper halves of
+/// lanes; zeros where `lanes` has none.
+template <bool isWide>
+MPT_AVX512 inline __m512i loadUpper(const void *data, int64_t index, __mmask16 lanes) {
+  if (isWide)
+    return roundToBF16(
+        _mm512_maskz_loadu_ps(lanes, static_cast<const float *>(data) + index));
+  return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
+                               lanes, static_cast<const uint16_t *>(data) + index)),
+                           16);
+}
+
+/// Two rows at a time, from one block of columns to the next.
+template <bool isWide>
+MPT_AVX512 void packRows(const StoredRows &rhs, int64_t block, uint16_t *target) {
+  const int64_t pairs = (rhs.rows + pairedRows - 1) / pairedRows * (pairedRows / 2);
+  const __m512i upper = _mm512_set1_epi32(-65536);
+  const __m512i firstHalf =
+      _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39,
+                       7, 38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+  const __m512i secondHalf = _mm512_add_epi16(firstHalf, _mm512_set1_epi16(16));
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    const int64_t first = rhs.first + 2 * pair * rhs.lead;
+    uint16_t *to = target + 2 * pair * block;
+    for (int64_t column = 0; column < rhs.length;
+         column += block, to += 2 * pairs * block)
+      for (int64_t i = 0; i < block; i += 16) {
+        if (!isWide && i + 32 <= block && column + i + 32 <= rhs.length &&
+            2 * pair + 1 < rhs.rows) {
+          const auto *from = static_cast<const uint16_t *>(rhs.data) + first + column + i;
+          const __m512i even = _mm512_loadu_si512(from),
+                        odd = _mm512_loadu_si512(from + rhs.lead);
+          _mm512_storeu_si512(to + 2 * i,
+                              _mm512_permutex2var_epi16(even, firstHalf, odd));
+          _mm512_storeu_si512(to + 2 * i + 32,
+                              _mm512_permutex2var_epi16(even, secondHalf, odd));
+          i += 16;
+          continue;
+        }
+        const int64_t count = rhs.length - column - i;
+        const __m512i even = loadUpper<isWide>(rhs.data, first + column + i,
+                                               2 * pair < rhs.rows ? getLanes(count) : 0);
+        const __m512i odd =
+            loadUpper<isWide>(rhs.data, first + rhs.lead + column + i,
+                              2 * pair + 1 < rhs.rows ? getLanes(count) : 0);
+        _mm512_storeu_si512(to + 2 * i, _mm512_or_si512(_mm512_srli_epi32(even, 16),
+                                                        _mm512_and_si512(odd, upper)));
+      }
+  }
+}
+
+/// Sixteen columns of sixteen pairs at a time; `rhs` has the columns as rows.
+template <bool isWide>
+MPT_AVX512 void packColumns(const StoredRows &rhs, int64_t block, uint16_t *target) {
+  const int64_t rows = (rhs.length + pairedRows - 1) / pairedRows * pairedRows;
+  for (int64_t column = 0; column < rhs.rows; column += 16) {
+    uint16_t *to = target + column / block * block * rows + column % block * 2;
+    for (int64_t row = 0; row < rows; row += 32) {
+      __m512i tile[16];
+#pragma clang loop unroll(full)
+      for (int i = 0; i < 16; ++i) {
+        const int64_t from = rhs.first + (column + i) * rhs.lead + row,
+                      count = column + i < rhs.rows ? rhs.length - row : 0;
+        tile[i] =
+            getUpperHalves(loadUpper<isWide>(rhs.data, from, getLanes(count)),
+                           loadUpper<isWide>(rhs.data, from + 16, getLanes(count - 16)));
+      }
+      transpose16(tile);
+      for (int i = 0; i < 16; ++i)
+        _mm512_storeu_si512(to + (row + 2 * i) * block, tile[i]);
+    }
+  }
+  // Whole sixteens of columns that the last block has beyond the last column.
+  const int64_t end = (rhs.rows + block - 1) / block * block;
+  for (int64_t column = (rhs.rows + 15) / 16 * 16; column < end; column += 16) {
+    uint16_t *to = target + column / block * block * rows + column % block * 2;
+    for (int64_t row = 0; row < rows; row += 2)
+      _mm512_storeu_si512(to + row * block, _mm512_setzero_si512());
+  }
+}
+
+MPT_AVX512 inline __m512 roundTo(Rounding rounding, __m512 value) {
+  switch (rounding) {
+  case Rounding::None:
+    return value;
+  case Rounding::F16:
+    return _mm512_cvtph_ps(_mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+  case Rounding::BF16:
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(roundToBF16(value), _mm512_set1_epi32(-65536)));
+  }
+}
+
+/// Tiles of 16 x 16 floats.
+template <DataType type>
+MPT_AVX512 void transposeToFloats(const StoredRows &matrix, float *target) {
+  for (int64_t row = 0; row < matrix.rows; row += 16)
+    for (int64_t column = 0; column < matrix.length; column += 16) {
+      const __mmask16 columns = getLanes(matrix.length - column);
+      const int64_t rows = matrix.rows - row;
+      __m512i tile[16];
+      auto load = [&](auto hasAll) MPT_AVX512 {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i) {
+          const int64_t from = matrix.first + (row + i) * matrix.lead + column;
+          const __mmask16 lanes = hasAll || i < rows ? columns : 0;
+          if (type == DataType::F32)
+            tile[i] = _mm512_castps_si512(
+                roundTo(matrix.rounding,
+                        _mm512_maskz_loadu_ps(
+                            lanes, static_cast<const float *>(matrix.data) + from)));
+          else if (type == DataType::BF16)
+            tile[i] = loadUpper<false>(matrix.data, from, lanes);
+          else
+            tile[i] = _mm512_castps_si512(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(
+                lanes, static_cast<const uint16_t *>(matrix.data) + from)));
+        }
+      };
+      if (rows >= 16)
+        load(std::true_type());
+      else
+        load(std::false_type());
+      transpose16(tile);
+      const int64_t count = std::min<int64_t>(16, matrix.length - column);
+      float *to = target + column * matrix.rows + row;
+      for (int64_t i = 0; i < count; ++i, to += matrix.rows) {
+        if (rows >= 16)
+          _mm512_storeu_si512(to, tile[i]);
+        else
+          _mm512_mask_storeu_epi32(to, getLanes(rows), tile[i]);
+      }
+    }
+}
+
+/// Tiles of 32 rows of bf16 and 16 columns.
+MPT_AVX512 void transposeHalves(const StoredRows &matrix, uint16_t *target) {
+  const auto *data = static_cast<const uint16_t *>(matrix.data) + matrix.first;
+  for (int64_t row = 0; row < matrix.rows; row += 32)
+    for (int64_t column = 0; column < matrix.length; column += 16) {
+      const __mmask16 columns = getLanes(matrix.length - column);
+      const uint16_t *from = data + row * matrix.lead + column;
+      const int64_t rows = matrix.rows - row;
+      __m512i tile[16];
+      auto load = [&](auto hasAll) MPT_AVX512 {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i) {
+          const __m512i even = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
+              hasAll || 2 * i < rows ? columns : 0, from + 2 * i * matrix.lead));
+          const __m512i odd = _mm512_cvtepu16_epi32(
+              _mm256_maskz_loadu_epi16(hasAll || 2 * i + 1 < rows ? columns : 0,
+                                       from + (2 * i + 1) * matrix.lead));
+          tile[i] = _mm512_or_si512(even, _mm512_slli_epi32(odd, 16));
+        }
+      };
+      if (rows >= 32)
+        load(std::true_type());
+      else
+        load(std::false_type());
+      transpose16(tile);
+      const int64_t count = std::min<int64_t>(16, matrix.length - column);
+      const auto lanes =
+          static_cast<__mmask32>((uint64_t(1) << std::min<int64_t>(rows, 32)) - 1);
+      uint16_t *to = target + column * matrix.rows + row;
+      for (int64_t i = 0; i < count; ++i, to += matrix.rows) {
+        if (rows >= 32)
+          _mm512_storeu_si512(to, tile[i]);
+        else
+          _mm512_mask_storeu_epi16(to, lanes, tile[i]);
+      }
+    }
+}
+
+} // namespace
+#endif
+
+bool mpt::rt::canPackPairs(DataType type, bool isTransposed) {
+#if defined(__x86_64__)
+  if (isTransposed)
+    return getVectorSet() == VectorSet::AVX512 && !isF8(type);
+#endif
+  return !isTransposed;
+}
+
+bool mpt::rt::canTransposeRows(DataType type) {
+#if defined(__x86_64__)
+  return getVectorSet() == VectorSet::AVX512 &&
+         (type == DataType::F32 || type == DataType::BF16 || type == DataType::F16);
+#else
+  return false;
+#endif
+}
+
+void mpt::rt::transposeRows(const StoredRows &matrix, DataType type, void *target) {
+#if defined(__x86_64__)
+  if (type == DataType::BF16)
+    return transposeHalves(matrix, static_cast<uint16_t *>(target));
+  auto *floats = static_cast<float *>(target);
+  if (matrix.type == DataType::F32)
+    transposeToFloats<DataType::F32>(matrix, floats);
+  else if (matrix.type == DataType::BF16)
+    transposeToFloats<DataType::BF16>(matrix, floats);
+  else
+    transposeToFloats<DataType::F16>(matrix, floats);
+#endif
+}
+
+void mpt::rt::packPairs(const StoredRows &rhs, bool isTransposed, int64_t block,
+                        uint16_t *target) {
+#if defined(__x86_64__)
+  if (getVectorSet() == VectorSet::AVX512 && !isF8(rhs.type)) {
+    const bool isWide = rhs.type == DataType::F32;
+    if (isTransposed)
+      return isWide ? packColumns<true>(rhs, block, target)
+                    : packColumns<false>(rhs, block, target);
+    return isWide ? packRows<true>(rhs, block, target)
+                  : packRows<false>(rhs, block, target);
+  }
+#endif
   const int64_t pairs = (rhs.rows + pairedRows - 1) / pairedRows * (pairedRows / 2);
   uint16_t rounded[2][mostPairedColumns];
   for (int64_t column = 0; column < rhs.length; column += block) {

@@ -48,9 +48,21 @@ void packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin, int64_t
 /// element, and the pairs of rows of a block follow each other.
 int64_t getPairedColumns(const dnnl_memory_desc_t &desc);
 
+/// Whether packPairs takes a right side that is stored as `type`.
+bool canPackPairs(DataType type, bool isTransposed);
+
 /// Writes all of a right side of f32 that is rounded, of bf16, or of 8-bit floats in that
-/// layout, in blocks of `block` columns. Rows and columns beyond the last are zeros.
-void packPairs(const StoredRows &rhs, int64_t block, uint16_t *target);
+/// layout, in blocks of `block` columns. The rows are those of the right side, or, if
+/// `isTransposed`, its columns. Rows and columns beyond the last are zeros.
+void packPairs(const StoredRows &rhs, bool isTransposed, int64_t block, uint16_t *target);
+
+/// Whether transposeRows takes a matrix of `type` on this CPU: f32, f16 and bf16 with
+/// AVX-512.
+bool canTransposeRows(DataType type);
+
+/// Writes the transposed matrix, rounded if it says so: `length` rows of `rows` numbers
+/// of `type`, which is f32 or, of a matrix of bf16, bf16.
+void transposeRows(const StoredRows &matrix, DataType type, void *target);
 
 /// Writes the transposed matrix: `length` rows of `rows` floats. `buffer` as above.
 void transpose(const StoredRows &matrix, float *target, float *buffer);

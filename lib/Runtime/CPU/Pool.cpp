@@ -527,23 +527,6 @@ void runAs(const PoolCall &attributes, const Instruction &call, void **buffers,
 
 } // namespace
 
-VectorSet mpt::rt::getVectorSet() {
-#if defined(__x86_64__)
-  static const VectorSet set = [] {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
-      return VectorSet::Plain;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                   __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512vl")
-               ? VectorSet::AVX512
-               : VectorSet::AVX2;
-  }();
-  return set;
-#else
-  return VectorSet::Plain;
-#endif
-}
-
 void mpt::rt::runPool(const MaxPoolCall &pool, const Instruction &call, void **buffers,
                       ThreadTeam &team, VectorSet set) {
   runAs(pool, call, buffers, set, team);

@@ -22,6 +22,15 @@ using llvm::APInt;
 
 namespace {
 
+/// Those that this CPU has.
+std::vector<VectorSet> getVectorSets() {
+  std::vector<VectorSet> sets;
+  for (VectorSet set : {VectorSet::Plain, VectorSet::AVX2, VectorSet::AVX512})
+    if (set <= getVectorSet())
+      sets.push_back(set);
+  return sets;
+}
+
 struct Format {
   const char *name;
   DataType type;
@@ -67,8 +76,12 @@ protected:
 
   /// Checks `value` narrowed alone and in a long run, where vectors do it.
   void checkNarrow(const std::vector<float> &values) const {
+    for (VectorSet set : getVectorSets())
+      checkNarrow(values, set);
+  }
+  void checkNarrow(const std::vector<float> &values, VectorSet set) const {
     std::vector<uint8_t> many(values.size() * format.bits / 8);
-    narrow(format.type, values.data(), many.data(), 0, values.size());
+    narrow(format.type, values.data(), many.data(), 0, values.size(), set);
     for (size_t i = 0; i < values.size(); ++i) {
       std::vector<uint8_t> one(format.bits / 8);
       fromF32(format.type, one.data(), 0, values[i]);
@@ -89,11 +102,8 @@ TEST_P(ConvertTest, WidensEveryPattern) {
   for (uint32_t i = 0; i < patterns(); ++i)
     all[i] = i;
   std::vector<uint8_t> stored = store(all);
-  std::vector<float> wide(patterns());
-  widen(format.type, stored.data(), 0, wide.data(), patterns());
   for (uint32_t i = 0; i < patterns(); ++i) {
     float one = toF32(format.type, stored.data(), i);
-    ASSERT_EQ(llvm::bit_cast<uint32_t>(one), llvm::bit_cast<uint32_t>(wide[i])) << i;
     if (isNaN(i)) {
       ASSERT_TRUE(std::isnan(one)) << i;
       ASSERT_EQ(std::signbit(one), i >> (format.bits - 1)) << i;
@@ -101,6 +111,14 @@ TEST_P(ConvertTest, WidensEveryPattern) {
       ASSERT_EQ(llvm::bit_cast<uint32_t>(one), llvm::bit_cast<uint32_t>(expectedWide(i)))
           << i;
     }
+  }
+  for (VectorSet set : getVectorSets()) {
+    std::vector<float> wide(patterns());
+    widen(format.type, stored.data(), 0, wide.data(), patterns(), set);
+    for (uint32_t i = 0; i < patterns(); ++i)
+      ASSERT_EQ(llvm::bit_cast<uint32_t>(toF32(format.type, stored.data(), i)),
+                llvm::bit_cast<uint32_t>(wide[i]))
+          << i;
   }
 }
 
@@ -188,20 +206,21 @@ TEST_P(ConvertTest, AnyRange) {
       pattern = rng() & (patterns() - 1);
     while (isNaN(pattern));
   std::vector<uint8_t> stored = store(patternsOf);
-  for (int first : {0, 1, 7, 13})
-    for (int count = 0; count <= 40; ++count) {
-      std::vector<float> wide(count + 1, -7.0f);
-      widen(format.type, stored.data(), first, wide.data(), count);
-      for (int i = 0; i < count; ++i)
-        ASSERT_EQ(wide[i], expectedWide(patternsOf[first + i]));
-      ASSERT_EQ(wide[count], -7.0f);
-      std::vector<uint8_t> back(stored.size(), 0xa5), same = back;
-      narrow(format.type, wide.data(), back.data(), first, count);
-      size_t size = format.bits / 8;
-      for (size_t i = 0; i < back.size(); ++i)
-        ASSERT_EQ(back[i],
-                  i >= first * size && i < (first + count) * size ? stored[i] : same[i]);
-    }
+  for (VectorSet set : getVectorSets())
+    for (int first : {0, 1, 7, 13})
+      for (int count = 0; count <= 40; ++count) {
+        std::vector<float> wide(count + 1, -7.0f);
+        widen(format.type, stored.data(), first, wide.data(), count, set);
+        for (int i = 0; i < count; ++i)
+          ASSERT_EQ(wide[i], expectedWide(patternsOf[first + i]));
+        ASSERT_EQ(wide[count], -7.0f);
+        std::vector<uint8_t> back(stored.size(), 0xa5), same = back;
+        narrow(format.type, wide.data(), back.data(), first, count, set);
+        size_t size = format.bits / 8;
+        for (size_t i = 0; i < back.size(); ++i)
+          ASSERT_EQ(back[i], i >= first * size && i < (first + count) * size ? stored[i]
+                                                                             : same[i]);
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -211,6 +230,30 @@ INSTANTIATE_TEST_SUITE_P(
                     Format{"f8E4M3FN", DataType::F8E4M3FN, APFloat::Float8E4M3FN(), 8},
                     Format{"f8E5M2", DataType::F8E5M2, APFloat::Float8E5M2(), 8}),
     [](const auto &info) { return info.param.name; });
+
+/// Rounding in f32 is narrowing and widening again, of any count, in place.
+TEST(ConvertF32Test, Rounds) {
+  std::mt19937 rng(7);
+  std::vector<float> values(200);
+  for (float &value : values)
+    value = llvm::bit_cast<float>(static_cast<uint32_t>(rng()));
+  values[3] = NAN;
+  for (auto [rounding, type] : {std::pair{Rounding::F16, DataType::F16},
+                                std::pair{Rounding::BF16, DataType::BF16}})
+    for (VectorSet set : getVectorSets())
+      for (int count : {0, 1, 15, 16, 17, 40, 199}) {
+        std::vector<float> found = values;
+        round(rounding, found.data(), found.data(), count, set);
+        for (int i = 0; i < 200; ++i) {
+          uint16_t half;
+          fromF32(type, &half, 0, values[i]);
+          const float expected = i < count ? toF32(type, &half, 0) : values[i];
+          ASSERT_EQ(llvm::bit_cast<uint32_t>(found[i]),
+                    llvm::bit_cast<uint32_t>(expected))
+              << values[i];
+        }
+      }
+}
 
 TEST(ConvertF32Test, Copies) {
   float source[5] = {1, -2, NAN, INFINITY, 1e-45f}, target[5];

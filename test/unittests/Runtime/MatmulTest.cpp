@@ -292,37 +292,66 @@ TEST(MatmulTest, BF16Operands) {
 TEST(MatmulTest, PairsOfRows) {
   for (auto [tag, block] : {std::pair{dnnl_BA16a16b2a, 16}, {dnnl_BA16a64b2a, 64}})
     for (auto [k, n] : {std::array<int64_t, 2>{1, 1}, {32, 64}, {33, 65}, {70, 50}})
-      for (DataType type : {F32, BF16, E4M3, E5M2}) {
-        const dnnl_dim_t dims[] = {k, n};
-        dnnl_memory_desc_t desc;
-        ASSERT_EQ(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16, tag),
-                  dnnl_success);
-        ASSERT_EQ(getPairedColumns(desc), block);
-        // The right side is a part of the stored matrix.
-        Tensor stored = randomTensor(type, {k, n + 5}, 1);
-        Tensor packed(BF16, {static_cast<int64_t>(dnnl_memory_desc_get_size(&desc)) / 2});
-        packPairs({type, stored.data(), 3, n + 5, k, n,
-                   type == F32 ? Rounding::BF16 : Rounding::None},
-                  block, static_cast<uint16_t *>(packed.data()));
-        EXPECT_TRUE(packed.isIntact());
-        Tensor rounded = castTensor(stored, BF16);
-        const int64_t rows = (k + 31) / 32 * 32,
-                      columns = (n + block - 1) / block * block;
-        ASSERT_EQ(packed.count(), rows * columns);
-        for (int64_t i = 0; i < rows; ++i)
-          for (int64_t j = 0; j < columns; ++j) {
-            const int64_t at =
-                j / block * rows * block + i / 2 * 2 * block + j % block * 2 + i % 2;
-            EXPECT_EQ(packed[at], i < k && j < n ? rounded[i * (n + 5) + 3 + j] : 0.0)
-                << i << " " << j;
-          }
-      }
+      for (bool isTransposed : {false, true})
+        for (DataType type : {F32, BF16, E4M3, E5M2}) {
+          if (!canPackPairs(type, isTransposed))
+            continue;
+          const dnnl_dim_t dims[] = {k, n};
+          dnnl_memory_desc_t desc;
+          ASSERT_EQ(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16, tag),
+                    dnnl_success);
+          ASSERT_EQ(getPairedColumns(desc), block);
+          // The right side is a part of the stored matrix.
+          const int64_t lead = (isTransposed ? k : n) + 5;
+          Tensor stored = randomTensor(type, {isTransposed ? n : k, lead}, 1);
+          Tensor packed(BF16,
+                        {static_cast<int64_t>(dnnl_memory_desc_get_size(&desc)) / 2});
+          packPairs({type, stored.data(), 3, lead, isTransposed ? n : k,
+                     isTransposed ? k : n, type == F32 ? Rounding::BF16 : Rounding::None},
+                    isTransposed, block, static_cast<uint16_t *>(packed.data()));
+          EXPECT_TRUE(packed.isIntact());
+          Tensor rounded = castTensor(stored, BF16);
+          const int64_t rows = (k + 31) / 32 * 32,
+                        columns = (n + block - 1) / block * block;
+          ASSERT_EQ(packed.count(), rows * columns);
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j) {
+              const int64_t at =
+                  j / block * rows * block + i / 2 * 2 * block + j % block * 2 + i % 2;
+              const int64_t from = 3 + (isTransposed ? j * lead + i : i * lead + j);
+              EXPECT_EQ(packed[at], i < k && j < n ? rounded[from] : 0.0)
+                  << i << " " << j;
+            }
+        }
   const dnnl_dim_t dims[] = {64, 64};
   for (dnnl_format_tag_t tag : {dnnl_ab, dnnl_ba, dnnl_BA16a64b4a}) {
     dnnl_memory_desc_t desc;
     ASSERT_EQ(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16, tag), dnnl_success);
     EXPECT_EQ(getPairedColumns(desc), 0);
   }
+}
+
+/// A part of a matrix, transposed, of sizes on both sides of a vector's.
+TEST(MatmulTest, TransposedRows) {
+  for (auto [rows, columns] :
+       {std::array<int64_t, 2>{1, 1}, {32, 16}, {33, 50}, {15, 70}})
+    for (DataType type : {F32, F16, BF16, E4M3})
+      for (DataType to : {F32, BF16})
+        for (Rounding rounding : {Rounding::None, Rounding::F16, Rounding::BF16}) {
+          if (!canTransposeRows(type) || (to == BF16 && type != BF16) ||
+              (rounding != Rounding::None && type != F32))
+            continue;
+          Tensor stored = randomTensor(type, {rows, columns + 5}, 1);
+          Tensor found(to, {columns, rows});
+          transposeRows({type, stored.data(), 3, columns + 5, rows, columns, rounding},
+                        to, found.data());
+          EXPECT_TRUE(found.isIntact());
+          Tensor rounded = castTensor(stored, getRounded(type, rounding));
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j)
+              EXPECT_EQ(found[j * rows + i], rounded[i * (columns + 5) + 3 + j])
+                  << i << " " << j;
+        }
 }
 
 /// 8-bit floats, widened to bf16 or to f32: by columns, in chunks of the sum, in batches.
