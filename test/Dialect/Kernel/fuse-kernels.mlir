@@ -300,3 +300,17 @@ func.func @scalar_and_tensor(%k: tensor<f32>, %a: tensor<32x64xf32>) -> (tensor<
   %s = mpt.mul %a, %k : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
   return %n, %s : tensor<f32>, tensor<32x64xf32>
 }
+
+// A barrier of several tensors (`jax.checkpoint`) is one barrier for each: the kernel that
+// reads the first result computes the second operand.
+// CHECK-LABEL: func.func @barrier_of_two
+// CHECK: %[[X:.*]] = mpt.barrier %arg0
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <pointwise>
+// CHECK: mpt.barrier %[[K]]#
+func.func @barrier_of_two(%x: tensor<8xf32>, %p: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %m = mpt.mul %p, %p : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %b:2 = mpt.barrier %x, %m : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %s = mpt.sin %b#0 : (tensor<8xf32>) -> tensor<8xf32>
+  %t = mpt.add %m, %s : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %t, %b#1 : tensor<8xf32>, tensor<8xf32>
+}

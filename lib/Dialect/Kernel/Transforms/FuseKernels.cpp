@@ -359,6 +359,22 @@ void renameBeforeScaling(Block &block) {
   }
 }
 
+/// One barrier for each tensor. A barrier of several (`jax.checkpoint`) would have to
+/// come after all that computes any of them, which the plan does not know.
+void splitBarriers(Block &block) {
+  for (auto barrier : llvm::make_early_inc_range(block.getOps<BarrierOp>())) {
+    if (barrier.getInputs().size() < 2)
+      continue;
+    OpBuilder builder(barrier);
+    for (auto [input, output] :
+         llvm::zip_equal(barrier.getInputs(), barrier.getOutputs()))
+      output.replaceAllUsesWith(
+          BarrierOp::create(builder, barrier.getLoc(), output.getType(), input)
+              .getResult(0));
+    barrier.erase();
+  }
+}
+
 /// True if `op` widens a tensor of narrow floats, and adds or multiplies something small,
 /// such as a mean or a factor per row or column; or if it does that to the result of one
 /// such op, as norms do. The narrow tensor has fewer bytes to keep and to read. It may
@@ -447,6 +463,7 @@ void fuse(Block &block, const FusionOptions &options) {
   eraseDead(block);
   for (auto scan : block.getOps<ScanOp>())
     fuse(scan.getBlock(), options);
+  splitBarriers(block);
   renameBeforeScaling(block);
   duplicateCheapOps(block);
   FusionPlan plan = planFusion(block, options);
