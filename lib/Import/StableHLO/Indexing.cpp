@@ -14,6 +14,7 @@
 
 #include "Lowering.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -51,9 +52,13 @@ static Value getIndices(Lowering &l, unsigned index) {
   Value x = l.get(index);
   if (!l.require(isa<IntegerType>(getElement(x)), "indices that are not integers"))
     return l.constant(0, l.builder.getI64Type());
-  if (l.isUnsigned(index) && !getElement(x).isInteger(64))
+  if (!l.isUnsigned(index))
+    return l.cast(x, l.builder.getI64Type());
+  if (!getElement(x).isInteger(64))
     return l.zeroExtend(x);
-  return l.cast(x, l.builder.getI64Type());
+  // Out of range in any case.
+  Value largest = l.constants({std::numeric_limits<int64_t>::max()}, getElement(x), {});
+  return l.where(l.compare(ComparePredicate::LT, x, 0.0), largest, x);
 }
 
 namespace {
@@ -269,68 +274,197 @@ static void gather(Lowering &l) {
 // Scatter
 //===----------------------------------------------------------------------===//
 
-/// More comparisons of rows with indices than this are refused.
+/// More comparisons of rows with indices, or of indices with each other, than this are
+/// refused.
 static constexpr int64_t maxComparisons = int64_t(1) << 28;
 
-Value Lowering::scatterRows(Value table, Value indices, Value updates, StringRef body,
-                            bool unique) {
+namespace {
+/// Rows of `table` [rows, width] become what `body` makes of them and of the updates
+/// [count, width] at `indices` [count], i64. Rows that are out of range are left out.
+struct RowScatter {
+  Lowering &l;
+  Value table, indices, updates;
+  int64_t rows, count, width;
+  Type element;
+
+  RowScatter(Lowering &l, Value table, Value indices, Value updates)
+      : l(l), table(table), indices(indices), updates(updates), rows(getShape(table)[0]),
+        count(getShape(updates)[0]), width(getShape(table)[1]),
+        element(getElement(table)) {}
+
+  /// Zeros with `numbers` (floats, [count, n]) added to rows.
+  Value sum(Value numbers) {
+    // One more row takes what is out of range.
+    Value inside = l.binary<AndOp>(
+        l.compare(ComparePredicate::GE, indices, 0.0),
+        l.compare(ComparePredicate::LT, indices, static_cast<double>(rows)));
+    Value safe = l.where(inside, indices, l.number(indices, static_cast<double>(rows)));
+    Shape shape{rows + 1, getShape(numbers)[1]};
+    Value all = ScatterAddOp::create(l.builder, l.loc,
+                                     RankedTensorType::get(shape, getElement(numbers)),
+                                     safe, numbers);
+    return l.slice(all, 0, 0, rows);
+  }
+
+  /// Zeros with `updates`, of unequal indices, in their rows. Integers are moved as parts
+  /// of 16 bits, which f32 holds.
+  Value place() {
+    if (isa<FloatType>(element))
+      return sum(updates);
+    Type f32 = l.builder.getF32Type();
+    unsigned bits = element.getIntOrFloatBitWidth();
+    if (bits <= 16)
+      return l.cast(sum(l.cast(updates, f32)), element);
+    SmallVector<Value> parts;
+    for (unsigned bit = 0; bit < bits; bit += 16)
+      parts.push_back(l.cast(l.bitAnd(l.shiftRight(updates, bit), 0xffff), f32));
+    Value sums = l.cast(sum(l.concat(parts, 1)), element), whole;
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      Value column = l.shiftLeft(l.slice(sums, 1, i * width, width), 16 * i);
+      whole = whole ? l.binary<OrOp>(whole, column) : column;
+    }
+    return whole;
+  }
+
+  /// Rows replaced by `updates` of unequal indices.
+  Value replace() {
+    Value hits = sum(l.constant(1, l.builder.getF32Type(), {count, 1}));
+    return l.where(l.compare(ComparePredicate::GT, hits, 0.0), place(), table);
+  }
+
+  /// [n, count]: whether an update's index is the n-th of `numbers`.
+  Value isAt(Value numbers) {
+    return l.compare(ComparePredicate::EQ, l.reshape(indices, {1, count}),
+                     l.reshape(numbers, {getType(numbers).getNumElements(), 1}));
+  }
+
+  bool affords(int64_t comparisons, int64_t each) {
+    return l.require(comparisons <= maxComparisons / count / std::max<int64_t>(each, 1),
+                     "updates of too many rows that may be equal; say unique_indices");
+  }
+
+  /// Leaves the last update of each row alone.
+  void dropEarlier() {
+    if (!affords(count, 1))
+      return;
+    Type i64 = l.builder.getI64Type();
+    Value later = l.compare(ComparePredicate::GT, l.iota({1, count}, 1, i64),
+                            l.iota({count, 1}, 0, i64));
+    Value dropped = l.reduceBy("or", l.binary<AndOp>(isAt(indices), later), {1});
+    indices = l.where(dropped, l.number(indices, -1), indices);
+  }
+
+  Value set(bool unique) {
+    if (unique || count == 1)
+      return replace();
+    if (count < rows) {
+      dropEarlier();
+      return l.refusal.empty() ? replace() : table;
+    }
+    if (!affords(rows, 1))
+      return table;
+    Type i64 = l.builder.getI64Type();
+    Value last = l.reduceLast(ReduceKind::Max,
+                              l.where(isAt(l.iota({rows}, 0, i64)),
+                                      l.iota({1, count}, 1, i64), l.constant(-1, i64)));
+    Value chosen = l.gather(updates, l.binary<MaximumOp>(last, l.constant(0, i64)));
+    Value any = l.reshape(l.compare(ComparePredicate::GE, last, 0.0), {rows, 1});
+    return l.where(any, chosen, table);
+  }
+
+  /// The table's rows at the indices, or some others where these are out of range.
+  Value current() { return l.gather(table, l.clampIndex(indices, rows - 1)); }
+
+  /// `updates` of equal indices combined, for the n-th of `numbers`.
+  Value combined(StringRef body, Value numbers) {
+    int64_t n = getType(numbers).getNumElements();
+    Value candidates =
+        l.where(l.reshape(isAt(numbers), {n, count, 1}),
+                l.reshape(updates, {1, count, width}), l.neutral(body, element));
+    return l.reduceBy(body, candidates, {1});
+  }
+
+  Value combine(StringRef body, bool unique) {
+    if (body == "add" && isa<FloatType>(element)) {
+      Value sums = sum(updates);
+      return l.isNeutral("add", table) ? sums : l.add(table, sums);
+    }
+    if (rows <= count) {
+      if (!unique && !affords(rows, width))
+        return table;
+      if (!unique)
+        return l.combine(body, table,
+                         combined(body, l.iota({rows}, 0, l.builder.getI64Type())));
+    } else if (!unique && count > 1) {
+      if (!affords(count, width))
+        return table;
+      updates = combined(body, indices);
+      dropEarlier();
+    }
+    updates = l.combine(body, current(), updates);
+    return replace();
+  }
+
+  /// Any body. One update after the other, if they may have one index.
+  Value apply(Block &body, bool unique) {
+    if (unique || count == 1) {
+      SmallVector<Value> results = l.applyBody(body, {current(), updates});
+      if (!l.require(results.size() == 1, "a body of more than one result"))
+        return table;
+      updates = results[0];
+      return replace();
+    }
+    if (!affords(rows, width))
+      return table;
+    auto scan = ScanOp::create(l.builder, l.loc, TypeRange(table.getType()),
+                               l.builder.getI64IntegerAttr(count), UnitAttr(),
+                               ValueRange(table), ValueRange{indices, updates},
+                               /*checkpoint_every=*/IntegerAttr());
+    OpBuilder::InsertionGuard guard(l.builder);
+    SmallVector<Type> types = {table.getType(),
+                               getType(indices).clone(ArrayRef<int64_t>()),
+                               getType(updates).clone({width})};
+    Block *block = l.builder.createBlock(&scan.getBody(), {}, types,
+                                         SmallVector<Location>(3, l.loc));
+    Value now = block->getArgument(0);
+    Value here =
+        l.compare(ComparePredicate::EQ, l.iota({rows, 1}, 0, l.builder.getI64Type()),
+                  block->getArgument(1));
+    SmallVector<Value> results =
+        l.applyBody(body, {now, l.broadcast(block->getArgument(2), getShape(table))});
+    if (!l.require(results.size() == 1, "a body of more than one result"))
+      results = {now};
+    YieldOp::create(l.builder, l.loc, l.where(here, results[0], now));
+    return scan.getResult(0);
+  }
+};
+} // namespace
+
+/// As `RowScatter`, for a table, indices and updates of any shape that fits, and a body
+/// that is one op, "set" or "" for any.
+static Value scatterRows(Lowering &l, Value table, Value indices, Value updates,
+                         StringRef body, bool unique) {
   Type element = getElement(table);
-  if (element.isInteger(1)) {
-    Type i32 = builder.getI32Type();
-    StringRef numbers = body == "and" ? "minimum" : body == "or" ? "maximum" : body;
-    Value sum =
-        scatterRows(cast(table, i32), indices, cast(updates, i32), numbers, unique);
-    return cast(sum, element);
+  Type i32 = l.builder.getI32Type();
+  if (element.isInteger(1) && !body.empty()) {
+    StringRef numbers = body == "and" || body == "multiply" ? "minimum"
+                        : body == "or" || body == "add"     ? "maximum"
+                                                            : body;
+    return l.cast(scatterRows(l, l.cast(table, i32), indices, l.cast(updates, i32),
+                              numbers, unique),
+                  element);
   }
   int64_t rows = getShape(table)[0], count = getType(indices).getNumElements(),
           width = productOf(getShape(table).drop_front());
-  Type i64 = builder.getI64Type();
-  Value flat = reshape(indices, {count}), values = reshape(updates, {count, width});
-  Value wide = reshape(table, {rows, width}), result;
-  bool floats = isa<FloatType>(element);
-  // Sums into a table with one more row, for indices out of range.
-  auto sum = [&](Value numbers) {
-    Value inside =
-        binary<AndOp>(compare(ComparePredicate::GE, flat, 0.0),
-                      compare(ComparePredicate::LT, flat, static_cast<double>(rows)));
-    Value safe = where(inside, flat, number(flat, static_cast<double>(rows)));
-    Shape shape{rows + 1, getShape(numbers)[1]};
-    Value all = ScatterAddOp::create(
-        builder, loc, RankedTensorType::get(shape, getElement(numbers)), safe, numbers);
-    return slice(all, 0, 0, rows);
-  };
-  if (count == 0) {
-    result = wide;
-  } else if (body == "add" && floats) {
-    Value sums = sum(values);
-    result = isNeutral("add", table) ? sums : add(wide, sums);
-  } else if (body == "set" && floats && (unique || count == 1)) {
-    Value hits = sum(constant(1, builder.getF32Type(), {count, 1}));
-    result = where(compare(ComparePredicate::GT, hits, 0.0), sum(values), wide);
-  } else if (body == "set") {
-    // The last update of each row.
-    if (!require(rows <= maxComparisons / count,
-                 "updates that replace each other, of too many rows; say unique_indices"))
-      return table;
-    Value mine =
-        compare(ComparePredicate::EQ, reshape(flat, {1, count}), iota({rows, 1}, 0, i64));
-    Value last = reduceLast(ReduceKind::Max,
-                            where(mine, iota({1, count}, 1, i64), constant(-1, i64)));
-    Value chosen = gather(values, binary<MaximumOp>(last, constant(0, i64)));
-    Value any = reshape(compare(ComparePredicate::GE, last, 0.0), {rows, 1});
-    result = where(any, chosen, wide);
-  } else {
-    if (!require(rows <= maxComparisons / count / std::max<int64_t>(width, 1),
-                 "`" + body + "` of updates of too many rows"))
-      return table;
-    Value mine = reshape(
-        compare(ComparePredicate::EQ, reshape(flat, {1, count}), iota({rows, 1}, 0, i64)),
-        {rows, count, 1});
-    Value candidates =
-        where(mine, reshape(values, {1, count, width}), neutral(body, element));
-    result = combine(body, wide, reduceBy(body, candidates, {1}));
-  }
-  return reshape(result, getShape(table));
+  if (count == 0)
+    return table;
+  Value wide = l.reshape(table, {rows, width});
+  RowScatter scatter(l, wide, l.reshape(indices, {count}),
+                     l.reshape(updates, {count, width}));
+  Value result = body == "set"  ? scatter.set(unique)
+                 : body.empty() ? scatter.apply(l.op->getRegion(0).front(), unique)
+                                : scatter.combine(body, unique);
+  return l.reshape(result, getShape(table));
 }
 
 static void scatter(Lowering &l) {
@@ -352,12 +486,16 @@ static void scatter(Lowering &l) {
       block.back().getNumOperands() == 1 &&
       block.back().getOperand(0) == block.getArgument(1))
     body = "set";
-  if (!l.require(!body.empty(),
-                 "a body other than add, multiply, maximum, minimum, and, or, xor, "
-                 "or the update itself") ||
-      !l.require(!l.isUnsigned(0) || (body != "maximum" && body != "minimum"),
-                 "the largest of unsigned integers"))
+  if (!l.require(block.getNumArguments() == 2 && !block.empty() &&
+                     block.back().getNumOperands() == 1,
+                 "expected a body of two arguments and one result"))
     return;
+  // The order of unsigned integers is that of others with another sign.
+  bool flips = l.isUnsigned(0) && (body == "maximum" || body == "minimum");
+  if (flips) {
+    operand = l.flipSign(operand);
+    updates = l.flipSign(updates);
+  }
   int64_t rank = getRank(operand);
   if (!l.refusal.empty() || !checkNumbers(l, n, rank, indices))
     return;
@@ -393,7 +531,7 @@ static void scatter(Lowering &l) {
   rows.order = rows.indexed;
   llvm::append_range(rows.order, rows.whole);
   if (getType(updates).getNumElements() == 0 || getType(operand).getNumElements() == 0)
-    return l.set(operand);
+    return l.set(l.get(0));
   // Updates as [batch.., indexed.., whole..].
   Shape order, arranged;
   for (int64_t dim : llvm::seq<int64_t>(0, getRank(updates)))
@@ -430,12 +568,14 @@ static void scatter(Lowering &l) {
     table = l.constant(0, getElement(operand), tableShape);
   // One window has no place twice.
   bool unique = l.flag("unique_indices") || productOf(batch) == 1;
-  table = l.scatterRows(table, positions, values, body, unique);
+  table = scatterRows(l, table, positions, values, body, unique);
   Shape inverse(rank);
   for (auto [i, dim] : llvm::enumerate(rows.order))
     inverse[dim] = i;
-  if (l.refusal.empty())
-    l.set(l.transpose(l.reshape(table, permuted), inverse));
+  if (!l.refusal.empty())
+    return;
+  Value result = l.transpose(l.reshape(table, permuted), inverse);
+  l.set(flips ? l.flipSign(result) : result);
 }
 
 //===----------------------------------------------------------------------===//

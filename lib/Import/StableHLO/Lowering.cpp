@@ -211,6 +211,50 @@ StringRef Lowering::bodyOf(unsigned index, unsigned result) {
   return name;
 }
 
+static const Table &getElementwise() {
+  static const Table table = [] {
+    Table table;
+    populatePointwise(table);
+    return table;
+  }();
+  return table;
+}
+
+SmallVector<Value> Lowering::applyBody(Block &body, ArrayRef<Value> arguments) {
+  std::optional<Shape> outer =
+      std::exchange(graph.elements, Shape(getShape(arguments[0])));
+  for (auto [argument, value] : llvm::zip_equal(body.getArguments(), arguments))
+    graph.values[argument] = value;
+  bool fits = true;
+  for (Operation &inner : llvm::drop_end(body)) {
+    Lowering lowering(graph, builder, &inner);
+    bool isScalar = llvm::all_of(inner.getResultTypes(), [](Type type) {
+      RankedTensorType tensor = convertTensorType(type);
+      return tensor && tensor.getRank() == 0;
+    });
+    const Table::Conversion *conversion =
+        getElementwise().find(inner.getName().getStringRef());
+    if (isScalar && conversion)
+      (*conversion)(lowering);
+    else if (isScalar && isOp(&inner, "constant"))
+      setConstant(lowering);
+    else if (isScalar && (isOp(&inner, "reshape") || isOp(&inner, "broadcast_in_dim")))
+      lowering.set(lowering.get(0));
+    else
+      fits = false;
+    fits = fits && lowering.refusal.empty();
+    if (!fits)
+      break;
+  }
+  SmallVector<Value> results;
+  if (fits)
+    for (Value result : body.back().getOperands())
+      results.push_back(broadcast(graph.values.lookup(result), *graph.elements));
+  graph.elements = outer;
+  require(fits, "a body with other than elementwise ops");
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
@@ -218,7 +262,7 @@ StringRef Lowering::bodyOf(unsigned index, unsigned result) {
 RankedTensorType Lowering::resultType(unsigned index) {
   if (index < op->getNumResults())
     if (RankedTensorType type = convertTensorType(op->getResult(index).getType()))
-      return type;
+      return graph.elements && type.getRank() == 0 ? type.clone(*graph.elements) : type;
   refuse("result " + Twine(index) + ": expected a tensor of known shape and type");
   return RankedTensorType::get({}, builder.getF32Type());
 }
@@ -227,6 +271,8 @@ void Lowering::set(Value value, unsigned index) {
   RankedTensorType wanted = resultType(index);
   if (!refusal.empty())
     return;
+  if (graph.elements && getRank(value) == 0)
+    value = broadcast(value, wanted.getShape());
   if (value.getType() != wanted) {
     std::string text;
     llvm::raw_string_ostream(text)

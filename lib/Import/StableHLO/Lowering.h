@@ -44,6 +44,8 @@ struct Graph {
   llvm::DenseSet<mlir::Operation *> skipped;
   importer::Refusals refusals;
   int64_t numOps = 0;
+  /// While a region of scalars is converted for many elements at once: their shape.
+  std::optional<Shape> elements;
 };
 
 /// Converts the ops of `block` but its terminator.
@@ -91,6 +93,10 @@ public:
   /// The op that is all that region `index` computes for result `result` from the
   /// arguments of the region that belong to it: "add", "maximum", ..; "" for others.
   llvm::StringRef bodyOf(unsigned index, unsigned result = 0);
+  /// The results of `body`, a region of scalars, for each element of `arguments`, which
+  /// have one shape. Refuses bodies with other than elementwise ops.
+  llvm::SmallVector<mlir::Value> applyBody(mlir::Block &body,
+                                           llvm::ArrayRef<mlir::Value> arguments);
 
   //===--------------------------------------------------------------------===//
   // Results
@@ -154,10 +160,6 @@ public:
   mlir::Value linearize(llvm::ArrayRef<mlir::Value> coordinates,
                         llvm::ArrayRef<int64_t> sizes);
   mlir::Value clampIndex(mlir::Value x, int64_t largest);
-  /// `table` with rows `indices` (i64, any shape) replaced by, or combined with,
-  /// `updates`; rows out of range are left out.
-  mlir::Value scatterRows(mlir::Value table, mlir::Value indices, mlir::Value updates,
-                          llvm::StringRef body, bool unique);
 
   Graph &graph;
   mlir::Operation *op;
@@ -180,6 +182,9 @@ public:
 private:
   llvm::StringMap<Conversion> conversions;
 };
+
+/// The conversion of constants.
+void setConstant(Lowering &l);
 
 void populatePointwise(Table &table);
 void populateRandom(Table &table);

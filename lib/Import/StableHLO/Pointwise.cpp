@@ -8,6 +8,10 @@
 
 #include "Lowering.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
+#include "mpt/Import/Common/SpecialFunctions.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -35,6 +39,13 @@ static SmallVector<Value> getOperands(Lowering &l) {
 
 static Lower map(Value (*function)(Lowering &, Value)) {
   return [=](Lowering &l) { setElementwise(l, function(l, l.get(0))); };
+}
+static Lower map(Value (*function)(importer::ImportBuilder &, Value)) {
+  return [=](Lowering &l) {
+    Value x = l.get(0);
+    if (l.require(isa<FloatType>(getElement(x)), "elements that are not floats"))
+      setElementwise(l, function(l, x));
+  };
 }
 static Lower combine(Value (*function)(Lowering &, Value, Value)) {
   return [=](Lowering &l) {
@@ -129,9 +140,36 @@ static Value remainder(Lowering &l, Value a, Value b) {
   return l.sub(a, l.mul(quotient(l, a, b), b));
 }
 
-static Value power(Lowering &l, Value a, Value b) {
-  if (!l.require(isFloat(a), "a power of integers"))
+/// By squares, one for each bit of the exponent. A negative exponent leaves 1 and -1 as
+/// they are; of other integers 0 is left, as in XLA.
+static Value integerPower(Lowering &l, Value a, Value b) {
+  if (!l.require(!isTruth(a), "a power of truth values"))
     return a;
+  Value result = l.number(a, 1), square = a;
+  unsigned bits = getElement(a).getIntOrFloatBitWidth();
+  std::optional<double> exponent = l.getConstant(1);
+  if (exponent && *exponent >= 0)
+    bits = std::min<unsigned>(bits, llvm::bit_width(static_cast<uint64_t>(*exponent)));
+  for (unsigned bit = 0; bit < bits; ++bit) {
+    Value taken = l.compare(ComparePredicate::NE, l.bitAnd(b, int64_t(1) << bit), 0.0);
+    result = l.where(taken, l.mul(result, square), result);
+    if (bit + 1 < bits)
+      square = l.square(square);
+  }
+  if (l.isUnsigned(0) || (exponent && *exponent >= 0))
+    return result;
+  Value negative = l.compare(ComparePredicate::LT, b, 0.0);
+  Value odd = l.compare(ComparePredicate::NE, l.bitAnd(b, 1), 0.0);
+  Value one = l.number(a, 1), none = l.number(a, 0);
+  Value inverse = l.where(l.compare(ComparePredicate::EQ, a, -1.0),
+                          l.where(odd, l.number(a, -1), one), none);
+  inverse = l.where(l.compare(ComparePredicate::EQ, a, 1.0), one, inverse);
+  return l.where(negative, inverse, result);
+}
+
+static Value power(Lowering &l, Value a, Value b) {
+  if (!isFloat(a))
+    return integerPower(l, a, b);
   std::optional<double> exponent = l.getConstant(1);
   if (exponent == 1.0)
     return a;
@@ -237,6 +275,26 @@ static Value erfInv(Lowering &l, Value x) {
   return l.where(edge, l.mul(x, l.number(x, std::numeric_limits<double>::infinity())), y);
 }
 
+/// The next float after `x` toward `y`: the next integer, as bits, away from or toward 0.
+static Value nextAfter(Lowering &l, Value x, Value y) {
+  unsigned width = getElement(x).getIntOrFloatBitWidth();
+  if (!l.require(isFloat(x) && width > 8, "the next of numbers of 8 bits"))
+    return x;
+  Type integer = l.builder.getIntegerType(width), element = getElement(x);
+  Value bits = l.bitcast(x, integer), one = l.number(bits, 1);
+  Value zero = l.compare(ComparePredicate::EQ, x, 0.0);
+  Value up = l.compare(ComparePredicate::LT, x, y);
+  Value toward = l.binary<XorOp>(up, l.compare(ComparePredicate::GT, x, 0.0));
+  Value moved = l.where(toward, l.sub(bits, one), l.add(bits, one));
+  // From 0: the smallest number of the sign of y.
+  Value sign = l.shiftLeft(one, width - 1);
+  Value first = l.where(up, one, l.binary<OrOp>(sign, one));
+  Value next = l.bitcast(l.where(zero, first, moved), element);
+  next = l.where(l.compare(ComparePredicate::EQ, x, y), y, next);
+  auto isNaN = [&](Value a) { return l.compare(ComparePredicate::NE, a, a); };
+  return l.where(l.binary<OrOp>(isNaN(x), isNaN(y)), l.add(x, y), next);
+}
+
 //===----------------------------------------------------------------------===//
 // Bits
 //===----------------------------------------------------------------------===//
@@ -316,8 +374,6 @@ static void comparison(Lowering &l) {
     return getText(l.attribute(name)).rsplit(' ').second;
   };
   StringRef direction = word("comparison_direction");
-  if (!l.require(word("compare_type") != "TOTALORDER", "the total order of floats"))
-    return;
   std::optional<ComparePredicate> predicate =
       llvm::StringSwitch<std::optional<ComparePredicate>>(direction)
           .Case("EQ", ComparePredicate::EQ)
@@ -330,6 +386,20 @@ static void comparison(Lowering &l) {
   if (!predicate)
     return l.refuse("attribute comparison_direction: expected EQ, NE, LT, LE, GT or GE");
   SmallVector<Value> operands = getOperands(l);
+  // -NaN < -infinity < -0 < 0 < infinity < NaN: bits, whose order is the other way below
+  // 0.
+  if (word("compare_type") == "TOTALORDER" && isFloat(operands[0]))
+    for (Value &operand : operands) {
+      unsigned width = getElement(operand).getIntOrFloatBitWidth();
+      if (!l.require(width > 8, "the total order of floats of 8 bits"))
+        return;
+      Value bits = l.bitcast(operand, l.builder.getIntegerType(width));
+      Value flipped = l.binary<XorOp>(
+          bits,
+          l.constants({static_cast<int64_t>(llvm::maskTrailingOnes<uint64_t>(width - 1))},
+                      getElement(bits), {}));
+      operand = l.where(l.compare(ComparePredicate::LT, bits, 0.0), flipped, bits);
+    }
   if (l.isUnsigned(0) && *predicate != ComparePredicate::EQ &&
       *predicate != ComparePredicate::NE)
     for (Value &operand : operands)
@@ -443,6 +513,22 @@ void mpt::stablehlo::populatePointwise(Table &t) {
   t.add({"chlo.erf"}, map(apply<ErfOp>));
   t.add({"chlo.erfc"}, map(erfc));
   t.add({"chlo.erf_inv"}, map(erfInv));
+  t.add({"stablehlo.atan2"}, combine([](Lowering &l, Value y, Value x) {
+          return l.require(isFloat(x), "elements that are not floats")
+                     ? importer::atan2(l, y, x)
+                     : x;
+        }));
+  t.add({"chlo.atan"}, map(importer::atan));
+  t.add({"chlo.asin"}, map(importer::asin));
+  t.add({"chlo.acos"}, map(importer::acos));
+  t.add({"chlo.asinh"}, map(importer::asinh));
+  t.add({"chlo.acosh"}, map(importer::acosh));
+  t.add({"chlo.atanh"}, map(importer::atanh));
+  t.add({"chlo.sinh"}, map(importer::sinh));
+  t.add({"chlo.cosh"}, map(importer::cosh));
+  t.add({"chlo.lgamma"}, map(importer::logGamma));
+  t.add({"chlo.digamma"}, map(importer::digamma));
+  t.add({"chlo.next_after"}, combine(nextAfter));
   t.add({"chlo.square"}, map([](Lowering &l, Value x) { return l.square(x); }));
 
   t.add({"stablehlo.and"}, combine(conjunction));

@@ -9,7 +9,8 @@
 /// \file
 /// A reduction whose results are each the sum, product, maximum, .. of one operand, or
 /// the position of the largest or smallest element beside its value. The latter's body is
-/// recognized by what it computes, not by how it is spelled.
+/// recognized by what it computes, not by how it is spelled. Other bodies combine
+/// neighbors, in O(log size) steps.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,20 +39,18 @@ static bool isArgExtreme(Block &block, bool largest, bool floats) {
                                  gives(better, 2, nan, 5, nan, 5)));
 }
 
+/// Are the positions of `argExtreme` those of the one dimension that is reduced?
+static bool hasPositions(Lowering &l, ArrayRef<int64_t> axes) {
+  auto iota = l.get(1).getDefiningOp<IotaOp>();
+  return axes.size() == 1 && iota && static_cast<int64_t>(iota.getAxis()) == axes[0] &&
+         !getElement(l.get(0)).isInteger(1);
+}
+
 /// Values and positions: operands x, positions, and their first values.
 static void argExtreme(Lowering &l, ArrayRef<int64_t> axes, bool largest) {
   Value x = l.get(0), positions = l.get(1);
-  if (!l.require(axes.size() == 1, "positions along several dimensions"))
-    return;
   int64_t axis = axes[0];
-  // Positions that start at 0 and are those of the axis; else look them up.
-  auto iota = positions.getDefiningOp<IotaOp>();
-  if (!l.require(iota && static_cast<int64_t>(iota.getAxis()) == axis,
-                 "positions that are not an iota along the reduced dimension"))
-    return;
   bool floats = isa<FloatType>(getElement(x));
-  if (!l.require(!getElement(x).isInteger(1), "the largest of truth values"))
-    return;
   auto toOrder = [&](Value value) { return l.isUnsigned(0) ? l.flipSign(value) : value; };
   x = toOrder(x);
   Type element = getElement(positions);
@@ -74,6 +73,62 @@ static void argExtreme(Lowering &l, ArrayRef<int64_t> axes, bool largest) {
   l.set(l.reduce(ReduceKind::Min, candidates, {axis}), 1);
 }
 
+/// Any body: neighbors are combined until one is left.
+static void reduceByBody(Lowering &l, ArrayRef<int64_t> axes) {
+  Block &body = l.op->getRegion(0).front();
+  unsigned count = l.size() / 2;
+  ArrayRef<int64_t> shape = getShape(l.get(0));
+  Shape order(axes), rest;
+  int64_t size = 1;
+  for (int64_t axis : axes)
+    size *= shape[axis];
+  for (auto [dim, extent] : llvm::enumerate(shape))
+    if (!llvm::is_contained(axes, dim)) {
+      order.push_back(dim);
+      rest.push_back(extent);
+    }
+  if (body.getNumArguments() != 2 * count || body.back().getNumOperands() != count)
+    return l.refuse("expected a body of one argument for each operand and first value");
+  SmallVector<Value> values;
+  for (unsigned i : llvm::seq(0u, count)) {
+    Shape rows(rest);
+    rows.insert(rows.begin(), size);
+    if (!l.require(getShape(l.get(i)) == shape, "operands of unequal shapes"))
+      return;
+    values.push_back(l.reshape(l.transpose(l.get(i), order), rows));
+  }
+  auto every = [&](ArrayRef<Value> from, int64_t begin, int64_t number, int64_t stride) {
+    return llvm::map_to_vector(
+        from, [&](Value x) { return l.slice(x, 0, begin, number, stride); });
+  };
+  auto combine = [&](SmallVector<Value> left, ArrayRef<Value> right) {
+    llvm::append_range(left, right);
+    return l.applyBody(body, left);
+  };
+  while (size > 1) {
+    int64_t half = size / 2;
+    SmallVector<Value> next =
+        combine(every(values, 0, half, 2), every(values, 1, half, 2));
+    if (next.empty())
+      return;
+    if (size % 2)
+      for (auto [value, last] : llvm::zip_equal(next, every(values, size - 1, 1, 1)))
+        value = l.concat({value, last}, 0);
+    values = next;
+    size = half + size % 2;
+  }
+  SmallVector<Value> first;
+  for (unsigned i : llvm::seq(0u, count))
+    first.push_back(l.broadcast(l.get(count + i), rest));
+  if (size == 1) {
+    for (Value &value : values)
+      value = l.reshape(value, rest);
+    first = combine(first, values);
+  }
+  for (auto [i, value] : llvm::enumerate(first))
+    l.set(value, i);
+}
+
 static void reduce(Lowering &l) {
   auto array = dyn_cast_or_null<DenseI64ArrayAttr>(l.attribute("dimensions"));
   unsigned count = l.size() / 2;
@@ -89,18 +144,17 @@ static void reduce(Lowering &l) {
           "a dimension that is not there"))
     return;
   Block &body = l.op->getRegion(0).front();
-  if (count == 2 && l.bodyOf(0, 0).empty()) {
+  if (count == 2 && l.bodyOf(0, 0).empty() && hasPositions(l, axes)) {
     bool floats = isa<FloatType>(getElement(l.get(0)));
     for (bool largest : {true, false})
       if (isArgExtreme(body, largest, floats))
         return argExtreme(l, axes, largest);
   }
+  if (llvm::any_of(llvm::seq(0u, count),
+                   [&](unsigned index) { return l.bodyOf(0, index).empty(); }))
+    return reduceByBody(l, axes);
   for (unsigned index : llvm::seq(0u, count)) {
     StringRef kind = l.bodyOf(0, index);
-    if (!l.require(!kind.empty(),
-                   "a body other than add, multiply, maximum, minimum, and, "
-                   "or, xor, or the position of the largest or smallest"))
-      return;
     bool flips = l.isUnsigned(index) && (kind == "maximum" || kind == "minimum");
     auto toOrder = [&](Value value) { return flips ? l.flipSign(value) : value; };
     Value first = l.get(count + index);

@@ -12,11 +12,12 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::stablehlo;
 
-static void constant(Lowering &l) {
-  RankedTensorType type = l.resultType();
+void mpt::stablehlo::setConstant(Lowering &l) {
+  (void)l.resultType();
   auto value = dyn_cast_or_null<ElementsAttr>(l.attribute("value"));
   if (!l.refusal.empty())
     return;
+  RankedTensorType type = convertTensorType(l.op->getResult(0).getType());
   auto dense = dyn_cast_or_null<DenseElementsAttr>(value);
   if (dense && dense.getElementType() != type.getElementType() &&
       dense.getElementType().isIntOrFloat() &&
@@ -146,7 +147,7 @@ static void barrier(Lowering &l) {
 }
 
 void mpt::stablehlo::populateShapes(Table &t) {
-  t.add({"stablehlo.constant", "chlo.constant"}, constant);
+  t.add({"stablehlo.constant", "chlo.constant"}, setConstant);
   t.add({"stablehlo.iota"}, iota);
   t.add({"stablehlo.broadcast_in_dim"}, broadcastInDim);
   t.add({"stablehlo.reshape"},

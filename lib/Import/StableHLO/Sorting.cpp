@@ -14,7 +14,7 @@ using namespace mpt;
 using namespace mpt::stablehlo;
 
 /// Does the comparator order its operands by the first two arguments alone? Nothing if
-/// not; else whether the order is descending.
+/// not; otherwise whether the order is descending.
 static std::optional<bool> getOrder(Block &comparator) {
   unsigned count = comparator.getNumArguments();
   auto before = [&](double a, double b, double others) -> std::optional<bool> {
@@ -39,6 +39,34 @@ static std::optional<bool> getOrder(Block &comparator) {
   return std::nullopt;
 }
 
+/// Any comparator, such as several keys: it compares each element with each.
+static Value indicesByComparator(Lowering &l, Block &comparator, ArrayRef<Value> values,
+                                 int64_t dim) {
+  Shape square(getShape(l.moveToLast(values[0], dim)));
+  int64_t size = square.back();
+  square.push_back(size);
+  if (!l.require(size <= 8192, "sorting more than 8192 elements by several"))
+    return values[0];
+  SmallVector<Value> before, after;
+  for (Value value : values) {
+    value = l.moveToLast(value, dim);
+    Shape across(square), down(square);
+    across[across.size() - 2] = 1; // [.., 1, n]: the others
+    down.back() = 1;               // [.., n, 1]: the element
+    Value other = l.broadcast(l.reshape(value, across), square);
+    Value mine = l.broadcast(l.reshape(value, down), square);
+    before.append({other, mine});
+    after.append({mine, other});
+  }
+  SmallVector<Value> first = l.applyBody(comparator, before);
+  SmallVector<Value> second = l.applyBody(comparator, after);
+  if (!l.require(first.size() == 1 && second.size() == 1,
+                 "a body with other than elementwise ops"))
+    return values[0];
+  Value equal = l.logicalNot(l.binary<OrOp>(first[0], second[0]));
+  return l.sortedIndices(first[0], equal);
+}
+
 static void sort(Lowering &l) {
   SmallVector<Value> values = l.getAll();
   int64_t dim = l.integer("dimension", -1);
@@ -51,12 +79,16 @@ static void sort(Lowering &l) {
   dim += dim < 0 ? rank : 0;
   if (!l.require(dim >= 0 && dim < rank, "a dimension that is not there"))
     return;
-  std::optional<bool> descending = getOrder(l.op->getRegion(0).front());
-  if (!l.require(descending.has_value(),
-                 "a comparator other than the order of the first operand"))
+  Block &comparator = l.op->getRegion(0).front();
+  Value indices;
+  if (std::optional<bool> descending = getOrder(comparator)) {
+    Value keys = l.isUnsigned(0) ? l.flipSign(values[0]) : values[0];
+    indices = l.sortedIndices(l.moveToLast(keys, dim), *descending);
+  } else {
+    indices = indicesByComparator(l, comparator, values, dim);
+  }
+  if (!l.refusal.empty())
     return;
-  Value keys = l.isUnsigned(0) ? l.flipSign(values[0]) : values[0];
-  Value indices = l.sortedIndices(l.moveToLast(keys, dim), *descending);
   for (auto [i, value] : llvm::enumerate(values))
     if (l.refusal.empty())
       l.set(l.moveFromLast(l.takeLast(l.moveToLast(value, dim), indices), dim), i);
@@ -70,7 +102,7 @@ static void topK(Lowering &l) {
                  "expected k elements of the last dimension"))
     return;
   Value keys = l.isUnsigned(0) ? l.flipSign(x) : x;
-  Value indices = l.slice(l.sortedIndices(keys, /*descending=*/true), rank - 1, 0, k);
+  Value indices = l.largestIndices(keys, k);
   if (!l.refusal.empty())
     return;
   l.set(l.takeLast(x, indices), 0);

@@ -47,6 +47,8 @@ private:
 };
 } // namespace
 
+static constexpr StringLiteral kAliasAttr = "mhlo.input_output_alias";
+
 /// For each result the argument that it updates, or none.
 static FailureOr<SmallVector<std::optional<unsigned>>> findUpdates(func::FuncOp function,
                                                                    unsigned state) {
@@ -76,6 +78,23 @@ static FailureOr<SmallVector<std::optional<unsigned>>> findUpdates(func::FuncOp 
     if (auto alias = function.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output"))
       if (failed(pair(i, alias.getInt(), "tf.aliasing_output")))
         return failure();
+  // TensorFlow's variables, in the attribute that XLA gives its module.
+  auto module = function->getParentOfType<ModuleOp>();
+  auto aliases = module->getAttrOfType<ArrayAttr>(kAliasAttr);
+  if (aliases && function.getSymName() == "main")
+    for (auto entry : aliases.getAsRange<DictionaryAttr>()) {
+      auto alias = entry.getAs<DictionaryAttr>("alias");
+      auto output = entry.getAs<DenseI64ArrayAttr>("output_index");
+      auto argument =
+          alias ? alias.getAs<IntegerAttr>("parameter_number") : IntegerAttr();
+      if (!argument || !output || output.size() > 1)
+        return function.emitError("mpt-convert-stablehlo: ")
+               << kAliasAttr
+               << ": expected arguments and results that are tensors, found " << entry;
+      unsigned result = output.empty() ? 0 : static_cast<unsigned>(output[0]);
+      if (failed(pair(argument.getInt(), result, kAliasAttr)))
+        return failure();
+    }
   for (unsigned i : llvm::seq(0u, state))
     if (failed(pair(i, i, "state=" + Twine(state))))
       return failure();
@@ -118,6 +137,8 @@ LogicalResult mpt::stablehlo::addStepInterface(func::FuncOp function,
     if (argument)
       updatedBy[*argument] = result;
 
+  if (function.getSymName() == "main")
+    function->getParentOfType<ModuleOp>()->removeAttr(kAliasAttr);
   Names names;
   for (unsigned i : llvm::seq(0u, function.getNumArguments()))
     if (StringAttr name = StepView::getName(function, i))

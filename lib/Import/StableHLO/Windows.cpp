@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "ScalarRegion.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -92,43 +93,65 @@ struct Images {
 };
 } // namespace
 
-/// Pads and reduces along one dimension.
-static Value reduceAlong(Lowering &l, Value x, StringRef kind, const Window &w,
-                         unsigned dim) {
-  int64_t rank = getRank(x), count = w.count(getShape(x)[dim], dim);
+using Values = SmallVector<Value>;
+
+/// `x` with what the windows over `dims` see around and between its elements.
+static Value padFor(Lowering &l, Value x, Value value, const Window &w,
+                    ArrayRef<unsigned> dims) {
+  int64_t rank = getRank(x);
   Shape low(rank, 0), high(rank, 0), interior(rank, 0);
-  low[dim] = w.low[dim];
-  high[dim] = w.high[dim];
-  interior[dim] = w.baseDilations[dim] - 1;
-  x = l.padBy(x, l.neutral(kind, getElement(x)), low, high, interior);
+  for (unsigned dim : dims) {
+    low[dim] = w.low[dim];
+    high[dim] = w.high[dim];
+    interior[dim] = w.baseDilations[dim] - 1;
+  }
+  return l.padBy(x, value, low, high, interior);
+}
+
+/// Reduces padded tensors along one dimension to `count` windows. `combine` is the body,
+/// for all tensors together.
+static Values reduceAlong(Lowering &l, Values values, const Window &w, unsigned dim,
+                          int64_t count, function_ref<Values(Values, Values)> combine) {
   int64_t step = w.dilations[dim], size = w.sizes[dim];
   if (count == 0) {
-    Shape shape(getShape(x));
-    shape[dim] = 0;
-    return l.constant(0, getElement(x), shape);
+    for (Value &x : values) {
+      Shape shape(getShape(x));
+      shape[dim] = 0;
+      x = l.constant(0, getElement(x), shape);
+    }
+    return values;
   }
+  auto slices = [&](ArrayRef<Value> from, int64_t begin, int64_t number,
+                    int64_t stride = 1) {
+    return llvm::map_to_vector(
+        from, [&](Value x) { return l.slice(x, dim, begin, number, stride); });
+  };
+  auto sizeOf = [&](ArrayRef<Value> x) { return getShape(x[0])[dim]; };
   // `all` covers the first `done` places of each window, `block` the next 2^i ones.
-  Value all, block = x;
+  Values all, block = values;
   int64_t done = 0;
   for (int64_t width = 1;; width *= 2) {
     if (size & width) {
-      int64_t rest = getShape(block)[dim] - done * step;
-      Value part = l.slice(block, dim, done * step, rest);
-      if (all) {
-        rest = std::min(rest, getShape(all)[dim]);
-        all = l.combine(kind, l.slice(all, dim, 0, rest), l.slice(part, dim, 0, rest));
+      int64_t rest = sizeOf(block) - done * step;
+      Values part = slices(block, done * step, rest);
+      if (!all.empty()) {
+        rest = std::min(rest, sizeOf(all));
+        all = combine(slices(all, 0, rest), slices(part, 0, rest));
       } else {
         all = part;
       }
+      if (all.empty())
+        return {};
       done += width;
     }
     if (width * 2 > size)
       break;
-    int64_t rest = getShape(block)[dim] - width * step;
-    block = l.combine(kind, l.slice(block, dim, 0, rest),
-                      l.slice(block, dim, width * step, rest));
+    int64_t rest = sizeOf(block) - width * step;
+    block = combine(slices(block, 0, rest), slices(block, width * step, rest));
+    if (block.empty())
+      return {};
   }
-  return l.slice(all, dim, 0, count, w.strides[dim]);
+  return slices(all, 0, count, w.strides[dim]);
 }
 
 static Value reduceWindows(Lowering &l, Value x, StringRef kind, const Window &w) {
@@ -141,8 +164,13 @@ static Value reduceWindows(Lowering &l, Value x, StringRef kind, const Window &w
             w.high[dim] < w.sizes[dim] && w.sizes[dim] <= 16 &&
             w.count(getShape(x)[dim], dim) > 0;
   if (!plain) {
-    for (unsigned dim : dims)
-      x = reduceAlong(l, x, kind, w, dim);
+    for (unsigned dim : dims) {
+      int64_t count = w.count(getShape(x)[dim], dim);
+      x = padFor(l, x, l.neutral(kind, getElement(x)), w, {dim});
+      x = reduceAlong(l, {x}, w, dim, count, [&](Values a, Values b) {
+        return Values{l.combine(kind, a[0], b[0])};
+      })[0];
+    }
     return x;
   }
   Shape pooledShape(getShape(x));
@@ -167,74 +195,102 @@ static Value reduceWindows(Lowering &l, Value x, StringRef kind, const Window &w
   return after.from(l, y);
 }
 
+/// Any body. What pads is left out: the last value says what is there.
+static void reduceWindowByBody(Lowering &l, const Window &w) {
+  unsigned count = l.size() / 2;
+  if (!l.require(l.op->getNumRegions() == 1 && l.op->getRegion(0).hasOneBlock() &&
+                     l.op->getRegion(0).getNumArguments() == 2 * count &&
+                     l.op->getRegion(0).front().back().getNumOperands() == count,
+                 "expected a body of one argument for each operand and first value"))
+    return;
+  Block &body = l.op->getRegion(0).front();
+  SmallVector<unsigned> dims = w.touched();
+  ArrayRef<int64_t> shape = getShape(l.get(0));
+  Values values, first;
+  for (unsigned i : llvm::seq(0u, count)) {
+    if (!l.require(getShape(l.get(i)) == shape, "operands of unequal shapes"))
+      return;
+    values.push_back(padFor(l, l.get(i), l.get(count + i), w, dims));
+  }
+  bool pads = llvm::any_of(dims, [&](unsigned dim) {
+    return w.low[dim] > 0 || w.high[dim] > 0 || w.baseDilations[dim] > 1;
+  });
+  if (pads)
+    values.push_back(padFor(l, l.constant(1, l.builder.getI1Type(), shape),
+                            l.constant(0, l.builder.getI1Type()), w, dims));
+  auto combine = [&](Values left, Values right) -> Values {
+    Value hasLeft = pads ? left.pop_back_val() : Value(),
+          hasRight = pads ? right.pop_back_val() : Value();
+    Values all = left;
+    llvm::append_range(all, right);
+    all = l.applyBody(body, all);
+    if (!pads || all.empty())
+      return all;
+    for (auto [value, a, b] : llvm::zip_equal(all, left, right))
+      value = l.where(hasRight, l.where(hasLeft, value, b), a);
+    all.push_back(l.binary<OrOp>(hasLeft, hasRight));
+    return all;
+  };
+  for (unsigned dim : dims)
+    if (!values.empty())
+      values = reduceAlong(l, values, w, dim, w.count(shape[dim], dim), combine);
+  if (values.empty())
+    return;
+  ArrayRef<int64_t> counts = getShape(values[0]);
+  for (unsigned i : llvm::seq(0u, count))
+    first.push_back(l.broadcast(l.get(count + i), counts));
+  if (pads)
+    first.push_back(l.constant(1, l.builder.getI1Type(), counts));
+  values = combine(first, values);
+  values.truncate(std::min<size_t>(values.size(), count));
+  for (auto [i, value] : llvm::enumerate(values))
+    l.set(value, i);
+}
+
 static void reduceWindow(Lowering &l) {
   unsigned count = l.size() / 2;
   if (!l.require(count >= 1 && l.size() == 2 * count && l.op->getNumResults() == count,
                  "expected as many first values as operands"))
     return;
   Window w(l, getRank(l.get(0)));
-  for (unsigned index : llvm::seq(0u, count)) {
+  if (!l.refusal.empty())
+    return;
+  // The order of unsigned integers is that of others with another sign.
+  auto toOrder = [&](unsigned index, Value x) {
     StringRef kind = l.bodyOf(0, index);
-    if (!l.require(!kind.empty(),
-                   "a body other than add, multiply, maximum, minimum, and, or"))
-      return;
-    if (!l.require(!l.isUnsigned(index) || (kind != "maximum" && kind != "minimum"),
-                   "the largest of unsigned integers"))
-      return;
-    Value first = l.get(count + index), x = l.get(index);
-    // What is padded is the first value. If it changes nothing, it may be another such.
-    if (!l.isNeutral(kind, first)) {
-      bool lowest = false;
-      if (auto number = l.getConstant(count + index); number && kind == "maximum")
-        lowest = isa<FloatType>(getElement(x)) && *number < -1e30;
-      if (!l.require(lowest, "a first value that is not neutral"))
-        return;
-    }
-    Value y = reduceWindows(l, x, kind, w);
-    if (l.refusal.empty() && !l.isNeutral(kind, first))
-      y = l.combine(kind, y, first);
-    l.set(y, index);
+    return l.isUnsigned(index) && (kind == "maximum" || kind == "minimum") ? l.flipSign(x)
+                                                                           : x;
+  };
+  if (llvm::any_of(llvm::seq(0u, count),
+                   [&](unsigned index) { return l.bodyOf(0, index).empty(); }))
+    return reduceWindowByBody(l, w);
+  for (unsigned index : llvm::seq(0u, count)) {
+    // What pads changes nothing: XLA leaves it out.
+    StringRef kind = l.bodyOf(0, index);
+    Value first = l.get(count + index);
+    Value y = reduceWindows(l, toOrder(index, l.get(index)), kind, w);
+    std::optional<double> number = l.getConstant(count + index);
+    bool isNeutral = l.isUnsigned(index) && kind == "maximum" ? number == 0.0
+                     : l.isUnsigned(index) && kind == "minimum"
+                         ? number == -1.0
+                         : l.isNeutral(kind, first);
+    if (l.refusal.empty() && !isNeutral)
+      y = l.combine(kind, y, toOrder(index, first));
+    l.set(toOrder(index, y), index);
   }
 }
 
-/// The gradient of max pooling: select is GE (or NaN), scatter is add.
-static void selectAndScatter(Lowering &l) {
-  Value x = l.get(0), source = l.get(1);
-  unsigned rank = getRank(x);
-  Window w(l, rank);
-  if (!l.refusal.empty() ||
-      !l.require(l.op->getNumRegions() == 2, "expected two regions"))
-    return;
-  Block &select = l.op->getRegion(0).front();
-  Operation *choice = select.empty() || select.back().getNumOperands() != 1
-                          ? nullptr
-                          : select.back().getOperand(0).getDefiningOp();
-  auto isComparison = [](Operation *op, StringRef direction, Value lhs, Value rhs) {
-    return op && isOp(op, "compare") && op->getNumOperands() == 2 &&
-           op->getOperand(0) == lhs && op->getOperand(1) == rhs &&
-           getText(getAttribute(op, "comparison_direction")).ends_with(direction);
-  };
-  bool isLargest = false;
-  if (select.getNumArguments() == 2) {
-    Value selected = select.getArgument(0), other = select.getArgument(1);
-    // "or it is NaN", as MPT's max pooling has it, too.
-    if (choice && isOp(choice, "or") && choice->getNumOperands() == 2 &&
-        isComparison(choice->getOperand(1).getDefiningOp(), " NE", selected, selected))
-      choice = choice->getOperand(0).getDefiningOp();
-    isLargest = isComparison(choice, " GE", selected, other);
-  }
-  if (!l.require(isLargest && l.bodyOf(1) == "add",
-                 "a selection other than GE, or a scatter other than add"))
-    return;
-  SmallVector<unsigned> dims = w.touched();
-  bool fits = dims.size() <= 2 && isa<FloatType>(getElement(x));
+/// The gradient of max pooling over at most two dimensions.
+static Value poolGradient(Lowering &l, Value x, Value source, const Window &w,
+                          ArrayRef<unsigned> dims) {
+  // Padding of whole windows is added by itself.
+  bool fits = true;
   for (unsigned dim : dims)
     fits = fits && w.low[dim] >= 0 && w.high[dim] >= 0 && w.low[dim] < w.sizes[dim] &&
            w.high[dim] < w.sizes[dim];
-  if (!l.require(fits,
-                 "windows over more than two dimensions, or padding of a whole window"))
-    return;
-  Images before(getShape(x), dims), after(getShape(source), dims);
+  ArrayRef<int64_t> shape = getShape(x);
+  Value wide = fits ? x : padFor(l, x, l.neutral("maximum", getElement(x)), w, dims);
+  Images before(getShape(wide), dims), after(getShape(source), dims);
   auto both = [&](const Shape &values, int64_t otherwise) {
     Shape two(2, otherwise);
     if (dims.size() == 2)
@@ -243,13 +299,80 @@ static void selectAndScatter(Lowering &l) {
       two[1] = values[dims[0]];
     return two;
   };
-  Shape low = both(w.low, 0), high = both(w.high, 0);
-  Value dx = MaxPoolGradOp::create(l.builder, l.loc, getType(x).clone(before.shape),
-                                   after.to(l, source), before.to(l, x), both(w.sizes, 1),
-                                   both(w.strides, 1),
+  Shape none(shape.size(), 0);
+  Shape low = both(fits ? w.low : none, 0), high = both(fits ? w.high : none, 0);
+  Value dx = MaxPoolGradOp::create(l.builder, l.loc, getType(wide).clone(before.shape),
+                                   after.to(l, source), before.to(l, wide),
+                                   both(w.sizes, 1), both(w.strides, 1),
                                    ArrayRef<int64_t>{low[0], high[0], low[1], high[1]});
-  Value y = before.from(l, dx), first = l.get(2);
-  l.set(l.isNeutral("add", first) ? y : l.add(y, first));
+  dx = before.from(l, dx);
+  if (!fits) {
+    Shape cutLow(shape.size(), 0), cutHigh(shape.size(), 0);
+    for (unsigned dim : dims) {
+      cutLow[dim] = -w.low[dim];
+      cutHigh[dim] = -w.high[dim];
+    }
+    dx = l.padBy(dx, l.number(dx, 0), cutLow, cutHigh, Shape(shape.size(), 0));
+  }
+  return dx;
+}
+
+/// The gradient of max pooling, and of min pooling with the other sign: the body chooses
+/// the first of the largest, and what is scattered is added.
+static void selectAndScatter(Lowering &l) {
+  Value x = l.get(0), source = l.get(1);
+  unsigned rank = getRank(x);
+  Window w(l, rank);
+  if (!l.refusal.empty() ||
+      !l.require(l.op->getNumRegions() == 2 && l.op->getRegion(0).hasOneBlock(),
+                 "expected two regions"))
+    return;
+  // By what it computes: is the selected one kept?
+  Block &select = l.op->getRegion(0).front();
+  auto keeps = [&](double selected, double other) -> std::optional<bool> {
+    auto results = evaluateScalars(select, {selected, other});
+    if (!results || results->size() != 1)
+      return std::nullopt;
+    return (*results)[0] != 0;
+  };
+  auto isFirst = [&](bool largest) {
+    return keeps(1, 0) == largest && keeps(0, 1) == !largest && keeps(1, 1) == true &&
+           keeps(-3, 2) == !largest;
+  };
+  bool largest = isFirst(true), smallest = isFirst(false);
+  if (!l.require((largest || smallest) && l.bodyOf(1) == "add" &&
+                     isa<FloatType>(getElement(x)),
+                 "a selection other than the first of the largest or smallest floats, or "
+                 "a scatter other than add"))
+    return;
+  if (smallest)
+    x = l.neg(x);
+  // Two dimensions at once. Of equal elements the first is chosen, in row-major order: so
+  // the largest of the last dimensions are pooled along those before.
+  SmallVector<unsigned> dims = w.touched();
+  SmallVector<SmallVector<unsigned>> groups;
+  while (!dims.empty()) {
+    size_t count = std::min<size_t>(dims.size(), 2);
+    groups.emplace_back(ArrayRef(dims).take_back(count));
+    dims.truncate(dims.size() - count);
+  }
+  if (groups.empty())
+    groups.emplace_back();
+  Values pooled = {x};
+  for (ArrayRef<unsigned> group : ArrayRef(groups).drop_back()) {
+    Window part = w;
+    for (unsigned dim : llvm::seq(0u, rank))
+      if (!llvm::is_contained(group, dim)) {
+        part.sizes[dim] = part.strides[dim] = 1;
+        part.low[dim] = part.high[dim] = 0;
+      }
+    pooled.push_back(reduceWindows(l, pooled.back(), "maximum", part));
+  }
+  Value dx = source;
+  for (auto [input, group] : llvm::reverse(llvm::zip_equal(pooled, groups)))
+    dx = poolGradient(l, input, dx, w, group);
+  Value first = l.get(2);
+  l.set(l.isNeutral("add", first) ? dx : l.add(dx, first));
 }
 
 void mpt::stablehlo::populateWindows(Table &t) {

@@ -128,3 +128,56 @@
   %0 = "stablehlo.tanh"(%x) : (tensor<3xf32>) -> tensor<3xf32>
   "func.return"(%0) : (tensor<3xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// TensorFlow's variables: XLA's aliases say what updates what.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %{{.*}}: tensor<2xf32> {mpt.name = "arg0", mpt.role = "input"}
+// CHECK-SAME: %{{.*}}: tensor<3xf32> {mpt.name = "arg1", mpt.role = "optimizer_state"}
+// CHECK-SAME: -> (tensor<f32> {mpt.name = "loss"}, tensor<3xf32> {mpt.name = "arg1.next", mpt.updates = "arg1"})
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<2xf32>, tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>), sym_name = "main"}> ({
+  ^bb0(%x: tensor<2xf32>, %w: tensor<3xf32>):
+    %0 = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+    %1 = "stablehlo.tanh"(%w) : (tensor<3xf32>) -> tensor<3xf32>
+    "func.return"(%0, %1) : (tensor<f32>, tensor<3xf32>) -> ()
+  }) : () -> ()
+}) {mhlo.input_output_alias = [{alias = {kind = "may_alias", parameter_index = array<i64>, parameter_number = 1 : i64}, output_index = array<i64: 1>}]} : () -> ()
+
+// -----
+
+// A body that is no op of mpt combines neighbors, here of 3 numbers, and then the first value.
+// CHECK-LABEL: func.func @body(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-DAG: %[[A:.*]] = mpt.slice %[[X]] {offsets = array<i64: 0>, sizes = array<i64: 1>
+// CHECK-DAG: %[[B:.*]] = mpt.slice %[[X]] {offsets = array<i64: 1>, sizes = array<i64: 1>
+// CHECK: mpt.where
+// CHECK: mpt.where
+// CHECK: mpt.where
+// CHECK-NOT: mpt.where
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<f32>, sym_name = "body"}> ({
+^bb0(%x: tensor<3xf32>):
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %0 = "stablehlo.reduce"(%x, %zero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.abs"(%a) : (tensor<f32>) -> tensor<f32>
+    %d = "stablehlo.abs"(%b) : (tensor<f32>) -> tensor<f32>
+    %e = "stablehlo.compare"(%c, %d) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %f = "stablehlo.select"(%e, %a, %b) : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%f) : (tensor<f32>) -> ()
+  }) : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  "func.return"(%0) : (tensor<f32>) -> ()
+}) : () -> ()
+
+// -----
+
+// The total order of floats is that of integers.
+// CHECK-LABEL: func.func @total_order(
+// CHECK-COUNT-2: mpt.bitcast %{{.*}} : (tensor<3xf32>) -> tensor<3xi32>
+// CHECK: mpt.compare {{.*}}tensor<3xi32>
+"func.func"() <{function_type = (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>, sym_name = "total_order"}> ({
+^bb0(%x: tensor<3xf32>, %y: tensor<3xf32>):
+  %0 = "stablehlo.compare"(%x, %y) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
+  "func.return"(%0) : (tensor<3xi1>) -> ()
+}) : () -> ()

@@ -131,12 +131,23 @@ public:
                            int64_t dim);
   /// The index of the element that comes at each place of the last dimension, in i64.
   /// Equal elements keep their order; NaN is larger than all. Refuses more than 8192
-  /// elements: each is compared with each.
+  /// elements of 64 bits.
   mlir::Value sortedIndices(mlir::Value last, bool descending);
+  /// The indices of the `k` largest elements of the last dimension, as the first of
+  /// `sortedIndices` in descending order.
+  mlir::Value largestIndices(mlir::Value last, int64_t k);
+  /// The same for any order of n elements: `before`, of shape [.., n, n], says of the
+  /// i-th whether the j-th comes before it; equal ones keep their order.
+  mlir::Value sortedIndices(mlir::Value before, mlir::Value equal);
   /// Elements of `last` at `indices` of its last dimension.
   mlir::Value takeLast(mlir::Value last, mlir::Value indices);
   /// Indices from the end, which are negative, as indices from the beginning.
   mlir::Value wrap(mlir::Value indices, int64_t size);
+  /// Of elements of up to 32 bits, i64 numbers that have their order, and are equal for
+  /// equal ones and for NaN.
+  mlir::Value orderedBits(mlir::Value x);
+  /// As `sortedIndices`, for elements of up to 32 bits, by a network of comparators.
+  mlir::Value sortedByNetwork(mlir::Value last, bool descending);
   mlir::FloatAttr f64(double value) { return builder.getF64FloatAttr(value); }
   mlir::RankedTensorType broadcastType(mlir::ValueRange values, mlir::Type element);
 

@@ -2,7 +2,8 @@
 
 check_training.py BUILD [--steps=N] [--whole=NAME...] [--loss=NAME...]:
 
-- whole: the training step with optax, lowered by JAX with its state donated, runs as it is.
+- whole: the training step with optax, of train_steps.py or flax_steps.py, lowered by JAX
+  with its state donated, runs as it is.
 - loss: the forward function alone; MPT derives the gradients (`--mpt-autodiff`), which are
   compared with those of jax.grad, and the optimizer (`--mpt-train-step`) trains it.
 
@@ -23,16 +24,34 @@ import networks
 import train_steps
 
 
+def is_key(leaf):
+    return jax.dtypes.issubdtype(getattr(leaf, "dtype", numpy.float32), jax.dtypes.prng_key)
+
+
+def find_step(name):
+    if name in train_steps.STEPS:
+        return train_steps.STEPS[name]()
+    import flax_steps  # needs flax
+    return flax_steps.STEPS[name]()
+
+
 def whole(name, steps):
-    step = train_steps.STEPS[name]()
+    step = find_step(name)
     state, batch = step.state(0), step.batch(0, 0)
     leaves, tree = jax.tree.flatten(state)
+    keys = [is_key(leaf) for leaf in leaves]
+
+    def bare(values):
+        return [jax.random.key_data(v) if key else v for v, key in zip(values, keys)]
+
+    leaves = [numpy.asarray(leaf) for leaf in bare(leaves)]
     parts, batch_tree = jax.tree.flatten(batch)
 
     def flat(*values):
-        new, loss = step.step(jax.tree.unflatten(tree, values[:len(leaves)]),
+        state = [jax.random.wrap_key_data(v) if key else v for v, key in zip(values, keys)]
+        new, loss = step.step(jax.tree.unflatten(tree, state),
                               jax.tree.unflatten(batch_tree, values[len(leaves):]))
-        return (*jax.tree.leaves(new), loss)
+        return (*bare(jax.tree.leaves(new)), loss)
 
     donated = tuple(range(len(leaves)))
     text = programs.lower(flat, *leaves, *parts, donate_argnums=donated)

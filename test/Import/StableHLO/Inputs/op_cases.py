@@ -38,6 +38,30 @@ def window(operation, start, sizes, strides, padding, **options):
                                        strides, padding, **options)
 
 
+def any_gather(rng):
+    """A shape, slice sizes, the shape of the indices and dimension numbers of a gather."""
+    rank = int(rng.integers(1, 5))
+    shape = rng.integers(2, 6, size=rank)
+    dims = rng.permutation(rank)
+    batching = sorted(dims[:rng.integers(0, min(2, rank - 1) + 1)].tolist())
+    others = [n for n in range(rank) if n not in batching]
+    mapped = rng.permutation(others)[:rng.integers(1, len(others) + 1)].tolist()
+    sizes = [int(rng.integers(1, n + 1)) for n in shape]
+    collapsed = sorted(n for n in others if rng.random() < 0.4)
+    for n in batching + collapsed:
+        sizes[n] = 1
+    indices = [int(n) for n in rng.integers(1, 4, size=rng.integers(0, 3))]
+    where = rng.permutation(len(indices) + len(batching))[:len(batching)]
+    for n, place in sorted(zip(batching, where), key=lambda pair: pair[1]):
+        indices.insert(int(place), int(shape[n]))
+    places = [int(place) for _, place in sorted(zip(batching, where))]
+    count = rank - len(batching) - len(collapsed)
+    offset = sorted(rng.permutation(count + len(indices))[:count].tolist())
+    numbers = lax.GatherDimensionNumbers(tuple(offset), tuple(collapsed), tuple(mapped),
+                                         tuple(batching), tuple(places))
+    return tuple(shape.tolist()), tuple(sizes), (*indices, len(mapped)), numbers
+
+
 def cases(d):
     """name -> (function, arguments)"""
     found = {}
@@ -54,6 +78,18 @@ def cases(d):
     for name in ("log", "log1p", "sqrt", "reciprocal"):
         add(name, getattr(jnp, name), positive)
     add("rsqrt", lax.rsqrt, positive)
+    for name in ("sinh", "cosh", "arctan", "arcsinh"):
+        add(name, getattr(jnp, name), x * 2)
+        add(f"{name} gradient", gradients(getattr(jnp, name)), x)
+    for name in ("arcsin", "arccos", "arctanh"):
+        add(name, getattr(jnp, name), jnp.tanh(x))
+    add("arccosh", jnp.arccosh, positive + 1)
+    add("arctan2", jnp.arctan2, x, y)
+    add("lgamma", lax.lgamma, positive * 5)
+    add("digamma", lax.digamma, positive * 5)
+    add("nextafter", jnp.nextafter,
+        numpy.array([0, 0, 1, 1, -1, -1, 3, numpy.inf, -0.0, numpy.nan, 1e-45], "f"),
+        numpy.array([1, -1, 2, 0, 0, -2, 3, 0, 0.0, 0, 0], "f"))
     add("logistic", jax.nn.sigmoid, x * 4)
     add("erf", lax.erf, x)
     add("erfc", lax.erfc, numpy.linspace(-5, 5, 41, dtype="f"))
@@ -85,6 +121,7 @@ def cases(d):
         add(f"int {name}", function, *((i,) if name in ("abs", "negative", "sign") else (i, j)))
     add("int div", lax.div, i, j)
     add("int rem", lax.rem, i, j)
+    add("int power", jnp.power, i, d.i(7, 3, 5))
     u = d.rng.integers(0, 2 ** 32, size=(3, 5), dtype=numpy.uint32)
     v = d.rng.integers(1, 2 ** 32, size=(3, 5), dtype=numpy.uint32)
     for name in ("add", "multiply", "maximum", "minimum", "less", "greater_equal"):
@@ -222,6 +259,20 @@ def cases(d):
     add("int max", lambda a: a.max(1), i)
     add("int argmax", lambda a: jnp.argmax(a, 1), i)
     add("argmax of ties", lambda a: jnp.argmax(jnp.round(a), 1), t)
+    def softer(a, b):
+        return jnp.maximum(a, b) + jnp.log1p(jnp.exp(-jnp.abs(a - b)))
+
+    def further(a, b):
+        """The number further from 0, its position, and the sum."""
+        first = jnp.abs(a[0]) >= jnp.abs(b[0])
+        return lax.select(first, a[0], b[0]), lax.select(first, a[1], b[1]), a[2] + b[2]
+
+    for axes in ((0,), (2,), (0, 2), (0, 1, 2)):
+        add(f"reduce by a function {axes}", lambda a, n=axes: lax.reduce(
+            a, numpy.float32(-jnp.inf), softer, n), t)
+        add(f"reduce three by a function {axes}", lambda a, n=axes: lax.reduce(
+            (a, lax.broadcasted_iota(jnp.int32, a.shape, 1), a),
+            (numpy.float32(0), numpy.int32(-1), numpy.float32(0)), further, n), t)
     add("sum from a number", lambda a, n: lax.reduce(a, n, lax.add, (0,)), x, d.f())
     add("logsumexp", lambda a: jax.nn.logsumexp(a, 1), x)
     # Windows.
@@ -240,6 +291,23 @@ def cases(d):
     add("max_pool over 3", window(lax.max, -numpy.inf, (1, 2, 2, 3, 1), (1, 2, 1, 1, 1),
                                   "SAME"), d.f(1, 4, 5, 6, 2))
     add("min_pool", window(lax.min, numpy.inf, (2, 3), (1, 2), "SAME"), x)
+    add("min_pool gradient", gradients(window(lax.min, numpy.inf, (2, 3), (1, 2), "SAME")), x)
+    add("max_pool over 3 gradient", gradients(window(
+        lax.max, -numpy.inf, (1, 2, 2, 3, 1), (1, 2, 1, 1, 1), "SAME")), numpy.round(d.f(1, 4, 5, 6, 2) * 2))
+    add("min_pool over 3 gradient", gradients(window(
+        lax.min, numpy.inf, (2, 2, 3), (1, 2, 1), "SAME")), numpy.round(d.f(4, 5, 6) * 2))
+    add("max_pool of padding gradient", gradients(window(
+        lax.max, -numpy.inf, (2, 2), (2, 1), ((2, 3), (1, 4)))), x)
+    for name, start in (("max", 0), ("min", 2 ** 32 - 1)):
+        add(f"uint {name}_pool", window(getattr(lax, name), start, (2, 3), (1, 2), "SAME"), u)
+        add(f"uint cum{name}", lambda a, f=getattr(lax, "cum" + name): f(a, axis=1), u)
+    add("uint8 max_pool", window(lax.max, 0, (2, 2), (1, 1), "VALID"), u.astype("u1"))
+    add("int min_pool", window(lax.min, 2 ** 31 - 1, (2, 2), (1, 1), "SAME"), i)
+    add("window from a number", lambda a, n: lax.reduce_window(
+        a, n, lax.add, (2, 3), (1, 2), ((1, 0), (2, 1))), x, d.f())
+    add("window by a function", lambda a: lax.reduce_window(
+        a, numpy.float32(-jnp.inf), softer, (2, 3), (1, 2), "SAME"), x)
+    add("cumlogsumexp", lambda a: lax.cumlogsumexp(a, axis=1), d.f(3, 13))
     add("product window", window(lax.mul, 1, (2, 3), (1, 1), "VALID"), x)
     add("dilated window", window(lax.max, -numpy.inf, (1, 3), (1, 1), "VALID",
                                  window_dilation=(1, 2), base_dilation=(2, 1)), x)
@@ -312,6 +380,51 @@ def cases(d):
     add("scatter int add", lambda a, n: a.at[n].add(3), d.i(9, 7), d.i(7, 9))
     add("scatter bool", lambda a, n: a.at[n].set(True), d.b(7), d.i(7, 3))
     add("scatter window", lambda a, b: a.at[2:4, 1:3].set(b), table, d.f(2, 2))
+    # Indices of any dimension numbers, inside and outside of the tensor.
+    for number, (operand, slices, indices, numbers) in enumerate(
+            any_gather(d.rng) for _ in range(24)):
+        x_, mode = d.f(*operand), ("clip", "fill")[number % 2]
+        dtype = (numpy.int32, numpy.uint32, numpy.int8, numpy.uint8)[number % 4]
+        low = -2 if numpy.issubdtype(dtype, numpy.signedinteger) else 0
+        ids_ = d.i(max(operand) + 2, *indices, low=low, dtype=dtype)
+        add(f"any gather {number}", lambda a, n, g=numbers, k=slices, m=mode: lax.gather(
+            a, n, g, k, mode=m), x_, ids_)
+        scattered = lax.ScatterDimensionNumbers(
+            numbers.offset_dims, numbers.collapsed_slice_dims, numbers.start_index_map,
+            numbers.operand_batching_dims, numbers.start_indices_batching_dims)
+        shape_ = jax.eval_shape(lambda a, n: lax.gather(a, n, numbers, slices), x_, ids_).shape
+        for body, update, name in (
+                (lax.scatter, d.f(*shape_), "set"), (lax.scatter_add, d.f(*shape_), "add"),
+                (lax.scatter_max, d.f(*shape_), "max"), (lax.scatter_mul, d.f(*shape_), "mul"),
+                (lax.scatter, d.i(2 ** 31 - 1, *shape_, low=-2 ** 31), "int set"),
+                (lax.scatter_min, d.i(9, *shape_).astype("u4") * 477218588, "uint min"),
+                (lax.scatter_max, d.i(9, *shape_).astype("u1") * 30, "uint8 max"),
+                (lax.scatter_add, d.i(99, *shape_), "int add"))[number % 2::2]:
+            base = (x_ if update.dtype == numpy.float32 else
+                    d.i(9, *operand).astype(update.dtype))
+            add(f"any scatter {name} {number}", lambda a, n, b, f=body, g=scattered, m=mode: f(
+                a, n, b, g, mode=m), base, ids_, update)
+        if number % 3 == 0:
+            add(f"any gather gradients {number}", lambda a, n, g=numbers, k=slices, m=mode: jax.grad(
+                lambda c: (lax.gather(c, n, g, k, mode=m, fill_value=0) ** 2).sum())(a), x_, ids_)
+            add(f"any scatter gradients {number}", lambda a, n, b, g=scattered: jax.grad(
+                lambda c: (lax.scatter_add(c[0], n, c[1], g, mode="drop") ** 3).sum())((a, b)),
+                x_, ids_, d.f(*shape_))
+    for name, shape_, count in (("few", (40, 3), 9), ("many", (5, 3), 40)):
+        for what, update in (("float", d.f(count, 3)), ("int", d.i(2 ** 31 - 1, count, 3)),
+                             ("bool", d.b(count, 3)), ("uint8", d.i(255, count, 3).astype("u1"))):
+            for operation in ("set", "max", "multiply", "add")[:2 if what == "bool" else 4]:
+                base = update[numpy.arange(shape_[0]) % count]
+                add(f"scatter {operation} {what} {name}", lambda a, n, b, o=operation: getattr(
+                    a.at[n], o)(b), base, d.i(shape_[0], count), update)
+    add("scatter of a function", lambda a, n: a.at[n].apply(lambda v: v * 2 + 1), table, d.i(7, 5))
+    add("scatter of a function to unequal rows", lambda a, n: a.at[n].apply(
+        jnp.tanh, unique_indices=True), table, d.rng.permutation(7)[:5].astype("i"))
+    add("scatter power", lambda a, n: a.at[n].power(2.0), table, d.i(7, 5))
+    add("segment_max", lambda a, n: jax.ops.segment_max(a, n, num_segments=9), d.f(20, 3), d.i(7, 20))
+    add("segment_min of uint", lambda a, n: jax.ops.segment_min(a, n, num_segments=9),
+        d.i(99, 20).astype("u4"), d.i(7, 20))
+    add("segment_prod", lambda a, n: jax.ops.segment_prod(a, n, num_segments=9), d.f(20, 3), d.i(7, 20))
     add("bincount", lambda n: jnp.bincount(n, length=7), d.i(7, 20))
     add("one_hot", lambda n: jax.nn.one_hot(n, 7), ids)
     add("dynamic_slice", lambda a, n: lax.dynamic_slice(a, (n, 1), (3, 2)), table, d.i(9, low=-2))
@@ -324,7 +437,31 @@ def cases(d):
     add("sort descending", lambda a: jnp.sort(a, 0, descending=True), t)
     add("argsort", lambda a: jnp.argsort(jnp.round(a * 2), 2), t)
     add("int sort", lambda a: jnp.sort(a, 1), i)
+    add("sort by two keys", lambda a, b, c: lax.sort((a, b, c), num_keys=2), d.i(3, 3, 9),
+        d.i(4, 3, 9).astype("f"), d.f(3, 9))
+    add("lexsort", lambda a, b: jnp.lexsort((a, b)), d.i(4, 20), numpy.round(d.f(20)))
+    add("unique", lambda a: jnp.unique(a, size=9, fill_value=-1), d.i(7, 20))
+    add("searchsorted", lambda a, b: jnp.searchsorted(a, b), numpy.sort(d.f(9)), d.f(3, 5))
+    for method in ("scan_unrolled", "sort", "compare_all"):
+        add(f"searchsorted by {method}", lambda a, b, m=method: jnp.searchsorted(
+            a, b, side="right", method=m), numpy.sort(d.f(9)), d.f(3, 5))
+    add("digitize", lambda a: jnp.digitize(a, jnp.linspace(-1, 1, 5)), x)
+    add("percentile", lambda a: jnp.percentile(a, 37, axis=1), t)
+    add("quantile", lambda a: jnp.quantile(a, jnp.array([.1, .5]), axis=0), t)
+    add("nanmedian", lambda a: jnp.nanmedian(a, axis=1), numpy.where(d.b(3, 4, 5), t, numpy.nan))
+    add("histogram", lambda a: jnp.histogram(a, bins=7, range=(-2, 2))[0], t)
+    add("interp", lambda a: jnp.interp(a, jnp.linspace(-1, 1, 7), jnp.linspace(-1, 1, 7) ** 2), x)
+    add("partition", lambda a: jnp.partition(a, 2, axis=1)[:, :2].sum(1), t)
     add("top_k", lambda a: lax.top_k(a, 3), t)
+    many = numpy.concatenate([numpy.round(d.f(2, 1200) * 20), [[numpy.inf], [numpy.nan]]], 1).astype("f")
+    add("sort of many", lambda a: (jnp.sort(a, 1), jnp.argsort(a, 1)), many)
+    add("sort of many, descending", lambda a: jnp.argsort(a, 1, descending=True), many)
+    add("sort of many uint", lambda a: (jnp.sort(a), jnp.argsort(a)),
+        d.rng.integers(0, 2 ** 32, size=1500, dtype=numpy.uint32) % 777)
+    add("top_k of many", lambda a: lax.top_k(a, 5), many)
+    add("top_k of many int", lambda a: lax.top_k(a, 4), d.i(300, 2, 3000, low=-300))
+    add("top_k gradient", lambda a: jax.grad(lambda b: (lax.top_k(b, 3)[0] ** 2).sum())(a), many[:1])
+    draw("permutation of many", lambda k: random.permutation(k, 9000))
     add("median", lambda a: jnp.median(a, 1), t)
     # Loops and branches.
     add("scan", lambda a, w: lax.scan(
