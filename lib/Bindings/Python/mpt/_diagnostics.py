@@ -37,8 +37,9 @@ class Error(RuntimeError):
 class Explanation(Sequence):
     """Remarks, with the lines of Python that they are about."""
 
-    def __init__(self, remarks: Sequence[Diagnostic]):
+    def __init__(self, remarks: Sequence[Diagnostic], pattern: str = ""):
         self._remarks = list(remarks)
+        self._pattern = pattern
 
     def __getitem__(self, index):
         return self._remarks[index]
@@ -50,7 +51,8 @@ class Explanation(Sequence):
         return iter(self._remarks)
 
     def __str__(self) -> str:
-        return "\n".join(str(remark) for remark in self._remarks)
+        return "\n".join(str(remark) for remark in self._remarks) or (
+            f"no op whose name, function or place matches '{self._pattern}'")
 
     __repr__ = __str__
 

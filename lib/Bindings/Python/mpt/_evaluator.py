@@ -85,7 +85,12 @@ class Evaluator:
         return program, inputs, outputs, copied, spec[0]
 
     def __call__(self, *batch):
-        key = tuple([(v.shape, v.dtype) for v in batch])
+        try:
+            key = tuple([(v.shape, v.dtype) for v in batch])
+        except AttributeError:
+            for index, value in enumerate(batch):
+                _to_tensor(value, f"argument {index}")
+            raise
         found = self._programs.get(key)
         if found is None:
             found = self._compile(tuple(_to_tensor(v, f"argument {i}")

@@ -8,6 +8,7 @@ import collections
 import contextlib
 import ctypes
 import hashlib
+import math
 import os
 import re
 import tempfile
@@ -159,6 +160,8 @@ class TrainStep:
             raise Error(f"accumulate: expected at least 1, found {accumulate}")
         if max_programs < 1:
             raise Error(f"max_programs: expected at least 1, found {max_programs}")
+        if not isinstance(seed, int) or not -2**63 <= seed < 2**63:
+            raise Error(f"seed: expected an integer of 64 bits, found {seed!r}")
         if not isinstance(model, torch.nn.Module):
             raise Error(f"model: expected a torch.nn.Module, found {type(model).__name__}")
         if isinstance(loss, torch.nn.Module):
@@ -407,8 +410,9 @@ class TrainStep:
         program.bind(name, value.detach())
 
     def _write_rate(self, index, rate):
+        value = _to_rate(rate, f"optimizer.param_groups[{index}]: lr")
         if self._rates[index]:
-            self._write(self._rates[index], torch.tensor(float(rate)))
+            self._write(self._rates[index], torch.tensor(value))
         # Tensors, which schedulers change in place, are written each time.
         self._written[index] = None if isinstance(rate, torch.Tensor) else rate
 
@@ -419,8 +423,9 @@ class TrainStep:
 
     @lr.setter
     def lr(self, value: float) -> None:
+        value = _to_rate(value, "lr")
         for group in self.optimizer.param_groups:
-            group["lr"] = float(value)
+            group["lr"] = value
 
     def progress(self, batches: "Iterable[Any]", **options) -> "Iterator[Any]":
         """What `batches` yields, under a bar of tqdm that shows the last step's loss, the
@@ -665,7 +670,7 @@ class TrainStep:
         module = Module(self._first.exported.text, "loss")
         module.run(",".join(self._pipeline(self._batch.names, self._shapes_of_first())))
         notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
-        return Explanation([n for n in notes if n.severity == "remark"])
+        return Explanation([n for n in notes if n.severity == "remark"], pattern)
 
     def memory_report(self) -> MemoryReport:
         """What the step keeps in memory, when, and why."""
@@ -691,6 +696,16 @@ class TrainStep:
     def state_bytes(self) -> int:
         """Memory of parameters, buffers and the optimizer's state."""
         return self._first.program.state_bytes
+
+
+def _to_rate(value, what: str) -> float:
+    try:
+        rate = float(value)
+    except (TypeError, ValueError):
+        rate = math.nan
+    if not 0 <= rate < math.inf:
+        raise Error(f"{what}: expected a finite number of at least 0, found {value!r}")
+    return rate
 
 
 def _is_too_large(error: Error) -> bool:

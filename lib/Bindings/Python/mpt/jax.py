@@ -408,7 +408,7 @@ class TrainStep:
         module = Module(self._text, "loss")
         module.run(",".join(self._passes()))
         notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
-        return Explanation([n for n in notes if n.severity == "remark"])
+        return Explanation([n for n in notes if n.severity == "remark"], pattern)
 
     def memory_report(self) -> MemoryReport:
         """What the step keeps in memory, when, and why."""

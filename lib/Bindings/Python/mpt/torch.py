@@ -879,7 +879,8 @@ class _Printer:
         for index in order:
             value, _ = user[index]
             if not isinstance(value, torch.fx.Node):
-                raise ExportError(f"result {labels[index]}: expected a tensor")
+                raise ExportError(f"result {labels[index]}: expected a tensor, found "
+                                  f"{type(value).__name__}")
             if labels[index] == "loss" and self.is_loss:
                 found = value.meta["val"]
                 if found.dim() != 0 or not found.dtype.is_floating_point:

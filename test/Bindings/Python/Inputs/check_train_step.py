@@ -268,7 +268,9 @@ def main():
                               precision="bf16", memory_budget="0.9x")
     text = low.explain("softmax")
     print("explained:", len(text) > 0, "check_train_step.py:" in str(text),
-          text._repr_html_().startswith("<table>"))
+          text._repr_html_().startswith("<table>"),
+          str(low.explain("none of these")) == "no op whose name, function or place matches "
+          "'none of these'")
     report = low.memory_report()
     print("memory:", str(report).splitlines()[0][:60], sorted(report.data)[:2],
           report._repr_html_()[:15])
@@ -318,6 +320,7 @@ def main():
     refused(build, parallel="data")
     refused(build, accumulate=0)
     refused(build, max_programs=0)
+    refused(build, seed="one")
     refused(build, memory_budget="lots")
     refused(build, device="tpu")
     refused(build, example=("text", y))
@@ -343,6 +346,13 @@ def main():
     refused(step, a[0], b)
     refused(step, a)
     refused(step, [1.0], b)
+    refused(step, a.double().numpy(), b)
+    refused(setattr, step, "lr", float("nan"))
+    refused(setattr, step, "lr", -0.1)
+    rate, step.optimizer.param_groups[0]["lr"] = step.lr, "fast"
+    refused(step, a, b)
+    step.lr = rate
+    refused(step.evaluator(lambda m, x: m(x)), [1.0])
     refused(step.explain, "add")
     refused(step.ema_state_dict)
     refused(step.evaluator, len, weights="ema")
