@@ -9,10 +9,13 @@ channels_last. Rounds are interleaved, so that noise of the machine meets all;
 the figures are the median and the least over rounds of the round's median time
 of a step. Memory of PyTorch is the most that its allocator held at once during
 two steps, parameters and optimizer state included; that of MPT is arena plus
-state, also of an f32 step under a memory budget. With --processor-time, for busy
+state, also of an f32 step under a memory budget. The bound is the sum, over the step's
+calls and kernels, of the time that each takes at least: its multiplications and additions at
+the rate of a matmul or convolution, or its bytes at that of a copy, as mpt-run --profile
+measures both; beside it is what that run's profile says that the step took. With --processor-time, for busy
 machines, the times are processor time of one thread: of PyTorch the least step, of MPT
 the difference between runs of 3n and n steps. Needs torch, numpy and scikit-learn from
-PyPI.
+PyPI; vit-b16 torchvision, bert-base transformers.
 """
 
 import argparse
@@ -147,10 +150,77 @@ class Mnist(nn.Module):
 
 
 class TiedGPT(GPT):
-    def __init__(self):
-        super().__init__(c=256, context=256, vocabulary=8192)
-        self.head = nn.Linear(256, 8192, bias=False)
+    def __init__(self, layers=4, c=256, heads=4, context=256, vocabulary=8192):
+        super().__init__(layers, c, heads, context, vocabulary)
+        self.head = nn.Linear(c, vocabulary, bias=False)
         self.head.weight = self.tokens.weight
+
+
+class Classifier(nn.Module):
+    """A model whose results, or whose `logits`, are scores of classes."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x, y):
+        scores = self.model(x)
+        return F.cross_entropy(getattr(scores, "logits", scores).float(), y)
+
+
+def bert():
+    import transformers
+    return Classifier(transformers.BertForSequenceClassification(transformers.BertConfig(
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)))
+
+
+def vit():
+    import torchvision
+    return Classifier(torchvision.models.vit_b_16())
+
+
+class LSTM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.head = nn.LSTM(512, 512, 2, batch_first=True), nn.Linear(512, 10)
+
+    def forward(self, x):
+        return self.head(self.layers(x)[0][:, -1])
+
+
+class UNet(nn.Module):
+    """That of docs/examples/unet."""
+
+    def __init__(self, width=32, levels=3):
+        super().__init__()
+        self.down, self.up, self.merge = (nn.ModuleList() for _ in range(3))
+        inputs = 1
+        for level in range(levels):
+            self.down.append(self.convolutions(inputs, width << level))
+            inputs = width << level
+            self.up.append(nn.ConvTranspose2d(2 * inputs, inputs, 2, 2))
+            self.merge.append(self.convolutions(2 * inputs, inputs))
+        self.bottom = self.convolutions(inputs, 2 * inputs)
+        self.head = nn.Conv2d(width, 4, 1)
+
+    @staticmethod
+    def convolutions(inputs, outputs):
+        layers = []
+        for _ in range(2):
+            layers += [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
+                       nn.BatchNorm2d(outputs), nn.ReLU()]
+            inputs = outputs
+        return nn.Sequential(*layers)
+
+    def forward(self, x):
+        skipped = []
+        for down in self.down:
+            skipped.append(down(x))
+            x = F.max_pool2d(skipped[-1], 2)
+        x = self.bottom(x)
+        for up, merge, before in reversed(list(zip(self.up, self.merge, skipped))):
+            x = merge(torch.cat([up(x), before], 1))
+        return self.head(x)
 
 
 def adam(parameters):
@@ -216,12 +286,39 @@ add_image_case("mnist", Mnist, 64, 28, 1, 10)
 for size, batches in ((32, (64, 32)), (224, (8, 8))):
     add_image_case(f"resnet18-{size}", lambda: ResNet((2, 2, 2, 2), False), batches[0], size, 3, 1000)
     add_image_case(f"resnet50-{size}", lambda: ResNet((3, 4, 6, 3), True), batches[1], size, 3, 1000)
-CASES["gpt256"] = dict(
-    model=TiedGPT, optimizer=adamw, clip=None,
-    batch=lambda: (torch.randint(0, 8192, (4, 256)), torch.randint(0, 8192, (4, 256))),
-    options=["--optimizer=adamw weight-decay=0.1", "--lr=1e-3", "--batch=4"],
-    arrays=lambda random: {key: random.integers(0, 8192, (4, 256), dtype=np.int32)
-                           for key in "xy"})
+add_image_case("vit-b16", vit, 4, 224, 3, 1000)
+add_image_case("unet64", lambda: Classifier(UNet()), 16, 64, 1, 4)
+
+
+def add_token_case(name, model, batch, context, vocabulary, labels=None):
+    """A network of networks.py on random tokens, with one of `labels` each or the next ones."""
+    shape = (batch, context) if labels is None else (batch,)
+    classes = labels or vocabulary
+    CASES[name] = dict(
+        model=model, optimizer=adamw, clip=None,
+        batch=lambda: (torch.randint(0, vocabulary, (batch, context)),
+                       torch.randint(0, classes, shape)),
+        options=["--optimizer=adamw weight-decay=0.1", "--lr=1e-3", f"--batch={batch}"],
+        arrays=lambda random: dict(
+            x=random.integers(0, vocabulary, (batch, context), dtype=np.int32),
+            y=random.integers(0, classes, shape, dtype=np.int32)))
+
+
+add_token_case("gpt256", TiedGPT, 4, 256, 8192)
+add_token_case("gpt2", lambda: TiedGPT(12, 768, 12, 512, 50257), 1, 512, 50257)
+add_token_case("bert-base", bert, 4, 128, 30522, 2)
+CASES["vit-b16"].update(optimizer=adamw, options=CASES["bert-base"]["options"])
+CASES["unet64"].update(
+    batch=lambda: (torch.randn(16, 1, 64, 64).to(memory_format=torch.channels_last),
+                   torch.randint(0, 4, (16, 64, 64))),
+    arrays=lambda random: dict(x=random.standard_normal((16, 64, 64, 1), dtype=np.float32),
+                               y=random.integers(0, 4, (16, 64, 64), dtype=np.int32)))
+CASES["lstm512"] = dict(
+    model=lambda: Classifier(LSTM()), optimizer=sgd, clip=None,
+    batch=lambda: (torch.randn(64, 64, 512), torch.randint(0, 10, (64,))),
+    options=["--optimizer=sgd momentum=0.9", "--lr=0.01", "--batch=64"],
+    arrays=lambda random: dict(x=random.standard_normal((64, 64, 512), dtype=np.float32),
+                               y=random.integers(0, 10, 64, dtype=np.int32)))
 
 
 def prepare(name, build):
@@ -290,7 +387,7 @@ def torch_peak_bytes(name, precision):
     return max(e["args"]["Total Allocated"] for e in events if e.get("name") == "[memory]")
 
 
-def mpt_run(build, case, files, precision, threads, steps, budget=None):
+def mpt_run(build, case, files, precision, threads, steps, budget=None, profile=None):
     module, data = files
     command = [os.path.join(build, "bin", "mpt-run"), module]
     for item in data:
@@ -300,9 +397,22 @@ def mpt_run(build, case, files, precision, threads, steps, budget=None):
                 "--progress=none"]
     if budget:
         command.append(f"--memory-budget={budget}")
+    if profile:
+        command.append(f"--profile-json={profile}")
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     row = re.search(rf"^{precision} +(\d+) +(\S+) +(\S+) +(\d+)", output, re.M)
     return float(row[3]), int(row[4])
+
+
+def get_bound(build, case, files, precision, threads):
+    """Milliseconds that a step takes at least at the rates that the same run measures, and
+    what its profile says that it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "profile.json")
+        mpt_run(build, case, files, precision, threads, 3, profile=path)
+        with open(path) as file:
+            profile = json.load(file)
+    return sum(call["bound_ms"] for call in profile["calls"]), profile["ms"]
 
 
 def mpt_processor_time(build, case, files, precision, steps):
@@ -330,7 +440,7 @@ def main():
         options.threads = 1
     torch.set_num_threads(options.threads)
     print(f"torch {torch.__version__}, {options.threads} threads")
-    print("network       step                 median ms  least ms       bytes")
+    print("network       step                 median ms  least ms       bytes      bound   profiled")
     for name in options.only.split(","):
         case = CASES[name]
         files = prepare(name, options.build)
@@ -362,9 +472,13 @@ def main():
                 ms, peaks[label] = mpt_run(options.build, case, files, precision,
                                            options.threads, options.steps, budget)
                 times.setdefault(label, []).append(ms)
+        bounds = {}
+        for precision in ("f32", "f16", "bf16"):
+            bound, ms = get_bound(options.build, case, files, precision, options.threads)
+            bounds[f"mpt {precision}"] = f"{bound:10.2f} {ms:10.2f}"
         for label, rounds in times.items():
             print(f"{name:13} {label:19} {statistics.median(rounds):10.2f} {min(rounds):9.2f} "
-                  f"{peaks.get(label, ''):>11}", flush=True)
+                  f"{peaks.get(label, ''):>11} {bounds.get(label, '')}", flush=True)
 
 
 if __name__ == "__main__":
