@@ -2,10 +2,14 @@
 
     PYTHONPATH=BUILD_DIR/python imported_vs_written.py [--source torch|flax]
         [--only mlp,lstm512] [--precision f32] [--threads 2] [--rounds 5] [--no-time]
+        [--pytorch eager,compile] [--processor-time]
 
 For networks of networks.py: the bytes of the arena, of the state, and the median and least ms
-of a step, in turns, with AdamW. --no-time plans and compiles alone. Needs numpy, and torch,
-torchvision and transformers (torch_models.py) or jax, flax and optax (flax_models.py) from PyPI.
+of a step, in turns, with AdamW. --no-time plans and compiles alone. --pytorch adds PyTorch's own
+step in f32, with fused AdamW, images in channels_last, and torch.compile if asked for. With
+--processor-time, for busy machines, times are those that one thread had the processor. Needs
+numpy, and torch, torchvision and transformers (torch_models.py) or jax, flax and optax
+(flax_models.py) from PyPI.
 """
 
 import argparse
@@ -48,13 +52,41 @@ class Step:
                 {"f32": numpy.float32, "i32": numpy.int32, "i64": numpy.int64}[tensor.type]))
         self.times = []
 
-    def time(self, steps):
-        times = []
-        for _ in range(steps):
-            start = time.perf_counter()
-            self.program.run()
-            times.append(1e3 * (time.perf_counter() - start))
-        self.times.append(statistics.median(times))
+    def run(self):
+        self.program.run()
+
+    @property
+    def sizes(self):
+        return f"{self.program.arena_bytes / 1e6:9.2f} {self.program.state_bytes / 1e6:9.2f}"
+
+
+class TorchStep:
+    """PyTorch's own step."""
+    sizes = f"{'':9} {'':9}"
+
+    def __init__(self, model, loss, batch, compiled):
+        import torch
+        if batch[0].dim() == 4:
+            model = model.to(memory_format=torch.channels_last)
+            batch = (batch[0].contiguous(memory_format=torch.channels_last), *batch[1:])
+        self.batch, self.optimizer = batch, torch.optim.AdamW(model.parameters(), fused=True)
+        self.loss = torch.compile(lambda *values: loss(model, *values)) if compiled else (
+            lambda *values: loss(model, *values))
+        self.times = []
+
+    def run(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        self.loss(*self.batch).backward()
+        self.optimizer.step()
+
+
+def measure(step, count, clock):
+    times = []
+    for _ in range(count):
+        start = clock()
+        step.run()
+        times.append(1e3 * (clock() - start))
+    step.times.append(statistics.median(times))
 
 
 def write(name):
@@ -73,7 +105,15 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--no-time", action="store_true")
+    parser.add_argument("--pytorch", default="")
+    parser.add_argument("--processor-time", action="store_true")
     options = parser.parse_args()
+    clock = time.process_time if options.processor_time else time.perf_counter
+    if options.processor_time:
+        options.threads = 1
+    if options.pytorch:
+        import torch
+        torch.set_num_threads(options.threads)
     models = importlib.import_module(f"{options.source}_models")
     print("network       of         arena MB  state MB  median ms  least ms")
     for name in options.only.split(",") if options.only else models.MODELS:
@@ -83,18 +123,20 @@ def main():
                                  weights),
             "mpt": Step(write(name), f"mpt-specialize{{batch={len(batch[0])}}}",
                         options.precision, batch, options.threads)}
+        for kind in options.pytorch.split(",") if options.pytorch else []:
+            model, loss, values = models.MODELS[name]()
+            steps[kind] = TorchStep(model.train(), loss, values, kind == "compile")
         if not options.no_time:
             for step in steps.values():
-                step.time(1)
+                measure(step, 2, clock)
                 step.times.clear()
             for _ in range(options.rounds):
                 for step in steps.values():
-                    step.time(options.steps)
+                    measure(step, options.steps, clock)
         for of, step in steps.items():
             times = (f"{statistics.median(step.times):10.2f} {min(step.times):9.2f}"
                      if step.times else "")
-            print(f"{name:13} {of:9} {step.program.arena_bytes / 1e6:9.2f} "
-                  f"{step.program.state_bytes / 1e6:9.2f} {times}", flush=True)
+            print(f"{name:13} {of:9} {step.sizes} {times}", flush=True)
 
 
 if __name__ == "__main__":

@@ -226,10 +226,21 @@ def critic():
         torch.randn(4, 3, 8, 8), torch.randn(4, 3, 8, 8))
 
 
-def vision(name, size=64, **options):
+def vision(name, size=64, batch=2, **options):
     import torchvision
     model = getattr(torchvision.models, name)(num_classes=10, **options)
-    return model, classify, images(size, batch=2)
+    return model, classify, images(size, batch=batch)
+
+
+def segmentation(name="fcn_resnet50", size=64, batch=2):
+    import torchvision
+    model = getattr(torchvision.models.segmentation, name)(
+        weights=None, weights_backbone=None, num_classes=5)
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    return (model, lambda model, x, y: F.cross_entropy(model(x)["out"], y),
+            (torch.randn(batch, 3, size, size), torch.randint(0, 5, (batch, size, size))))
 
 
 def vit():
@@ -310,4 +321,5 @@ MODELS = {
     "convnext_tiny": lambda: vision("convnext_tiny", stochastic_depth_prob=0.0),
     "efficientnet_b0": lambda: vision("efficientnet_b0", dropout=0.0,
                                       stochastic_depth_prob=0.0),
+    "fcn_resnet50": segmentation,
 }
