@@ -41,9 +41,11 @@ bool mpt::rt::setRounding(LibraryCall &call, Rounding rounding) {
 
 /// Floats of a thread's panels: half of a 512 KiB second-level cache.
 static constexpr int64_t panelFloats = 65536;
-/// Floats of a panel of columns, or of half of one if the left side lies the other way;
-/// and of the rows that are multiplied by it, from which few would be read a time then.
-static constexpr int64_t columnFloats = 131072, rowFloats = 32768, apartFloats = 131072;
+/// Floats of a panel of columns, and of those of the rows that are multiplied by it.
+static constexpr int64_t columnFloats = 131072, rowFloats = 32768;
+/// If both sides are packed for each task: floats of the rows, and numbers of a result
+/// from which on such panels are small beside it.
+static constexpr int64_t packedFloats = 131072, largeResult = int64_t(1) << 21;
 /// Columns that a matmul wants at least and at most at a time.
 static constexpr int64_t fewestColumns = 64, mostColumns = 256;
 /// Tasks that a matmul wants at least.
@@ -101,21 +103,27 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   // A copy of the right side would take more memory than halves save.
   if (s.batch == 1 && widenRhs) {
     const int64_t n = std::max<int64_t>(s.n, 1);
-    int64_t columns =
-        (s.transposeLhs ? 2 : 1) * columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
-    // Both sides are packed for each task if both are widened from 8 bits, or if the left
-    // one lies the other way: least often if tasks are square.
-    columns = std::min(columns, isF8(s.lhs) || s.transposeLhs
-                                    ? getSquareTask(s.m, n)
-                                    : ceilDiv(ceilDiv(n, matmulTasks), 16) * 16);
+    int64_t columns = columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
+    const bool packsBoth = s.transposeLhs && s.m * n >= largeResult;
+    if (isF8(s.lhs) || packsBoth) {
+      // Both sides are widened or packed for each task, least often if it is square.
+      columns = std::min(packsBoth ? 2 * columns : columns, getSquareTask(s.m, n));
+    } else {
+      // Rows that are copied are copied for each chunk of columns. Where there are many,
+      // few chunks and more groups of rows move less.
+      const int64_t parts =
+          s.transposeLhs ? std::clamp<int64_t>(s.m / 1024, 1, matmulTasks) : 1;
+      columns = std::min(columns, ceilDiv(ceilDiv(n * parts, matmulTasks), 16) * 16);
+    }
     // Some CPUs take columns in blocks of 64.
-    columns = (columns + 63) / 64 * 64;
+    if (!isF8(s.lhs))
+      columns = (columns + 63) / 64 * 64;
     plan.columnChunk = std::min(std::clamp(columns, fewestColumns, mostColumns), n);
     plan.columnChunks = ceilDiv(n, plan.columnChunk);
     // No more rows than a task has if there are to be enough tasks.
     const int64_t wanted = ceilDiv(matmulTasks, plan.columnChunks);
     const int64_t most = std::clamp<int64_t>(ceilDiv(s.m, 16 * wanted) * 16, 32, 512);
-    chooseRows(s.transposeLhs ? apartFloats : rowFloats, plan.columnChunk, 32, most);
+    chooseRows(packsBoth ? packedFloats : rowFloats, plan.columnChunk, 32, most);
     const int64_t groups = std::min(wanted, plan.chunks);
     plan.rowGroup = ceilDiv(plan.chunks, groups) * plan.rowChunk;
     plan.rowGroups = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowGroup);

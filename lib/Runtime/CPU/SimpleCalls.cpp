@@ -9,6 +9,7 @@
 #include "Call.h"
 #include "Convert.h"
 #include "Parallel.h"
+#include "VectorMath.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Support/Philox.h"
 
@@ -433,6 +434,46 @@ private:
   Instruction instruction;
 };
 
+/// GELU by tanh: x (1 + tanh(u)) / 2 is x / (1 + e^(-2u)).
+MPT_INLINE void applyGeluTo(float *row, int64_t count) {
+  auto apply = [](float *numbers) __attribute__((always_inline)) {
+    Vector x, power;
+    load(numbers, x);
+    exponential(x * (-1.5957691216057308f - 0.07135481627260025f * (x * x)), power);
+    store(numbers, x / (1.0f + power));
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    apply(row + i);
+  if (i < count) {
+    float rest[kLanes] = {};
+    std::copy_n(row + i, count - i, rest);
+    apply(rest);
+    std::copy_n(rest, count - i, row + i);
+  }
+}
+void applyGeluPlain(float *row, int64_t count) { applyGeluTo(row, count); }
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void applyGeluAVX2(float *row, int64_t count) {
+  applyGeluTo(row, count);
+}
+__attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl"))) void
+applyGeluAVX512(float *row, int64_t count) {
+  applyGeluTo(row, count);
+}
+#endif
+
+void applyGelu(float *row, int64_t count) {
+#if defined(__x86_64__)
+  static const bool multipliesAndAdds = __builtin_cpu_supports("fma");
+  if (getVectorSet() == VectorSet::AVX512)
+    return applyGeluAVX512(row, count);
+  if (getVectorSet() == VectorSet::AVX2 && multipliesAndAdds)
+    return applyGeluAVX2(row, count);
+#endif
+  applyGeluPlain(row, count);
+}
+
 } // namespace
 
 void mpt::rt::finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue) {
@@ -443,11 +484,7 @@ void mpt::rt::finishRow(float *row, const float *bias, int64_t count, Epilogue e
     for (int64_t i = 0; i < count; ++i)
       row[i] = row[i] > 0.0f || row[i] != row[i] ? row[i] : 0.0f;
   if (epilogue == Epilogue::Gelu)
-    for (int64_t i = 0; i < count; ++i) {
-      float x = row[i];
-      row[i] = 0.5f * x *
-               (1.0f + std::tanh(0.7978845608028654f * (x + 0.044715f * x * x * x)));
-    }
+    return applyGelu(row, count);
 }
 
 std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThreads,

@@ -288,6 +288,12 @@ TEST(MatmulTest, BF16Operands) {
   check({1, 12, 10, 9001, BF16, BF16, F32, true, false, false, 0, false, true});
 }
 
+/// A weight gradient so large that both sides are packed for square tasks.
+TEST(MatmulTest, SquareTasks) {
+  for (DataType type : {F32, F16, BF16})
+    check({1, 1030, 2050, 33, type, type, F32, /*transposeLhs=*/true});
+}
+
 /// Element (row, column) of a right side is where oneDNN's layout has it, on any CPU.
 TEST(MatmulTest, PairsOfRows) {
   for (auto [tag, block] : {std::pair{dnnl_BA16a16b2a, 16}, {dnnl_BA16a64b2a, 64}})
