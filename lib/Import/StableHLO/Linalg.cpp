@@ -29,8 +29,14 @@ struct Matrix {
 
 /// `x` with its batch dimensions first, then the two groups, each as one dimension. The
 /// group that comes first in memory comes first, so that moves are left to the matmul.
-static Matrix toMatrix(Lowering &l, Value x, ArrayRef<int64_t> batch,
-                       ArrayRef<int64_t> kept, ArrayRef<int64_t> contracted) {
+static Matrix toMatrix(Lowering &l, Value x, Shape batch, Shape kept, Shape contracted) {
+  // What is transposed before is read where it lies.
+  while (auto transpose = x.getDefiningOp<TransposeOp>()) {
+    for (Shape *dims : {&batch, &kept, &contracted})
+      for (int64_t &dim : *dims)
+        dim = transpose.getPermutation()[dim];
+    x = transpose.getX();
+  }
   Matrix m;
   auto permuted = [&](bool contractedFirst) {
     Shape order(batch);

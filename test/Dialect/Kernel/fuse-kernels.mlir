@@ -314,3 +314,36 @@ func.func @barrier_of_two(%x: tensor<8xf32>, %p: tensor<8xf32>) -> (tensor<8xf32
   %t = mpt.add %m, %s : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %t, %b#1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// Arguments that are joined for two loops are joined for each; a barrier keeps the copies
+// apart. What one loop reads is joined once.
+// CHECK-LABEL: func.func @joins
+// CHECK: %[[B:.*]] = mpt.barrier %arg0
+// CHECK: %[[A:.*]] = mpt.concat %arg0, %arg1 {axis = 0
+// CHECK: %[[V:.*]] = mpt.concat %arg1, %arg1 {axis = 1
+// CHECK: mpt.scan 2 carry(%{{.*}}, %[[A]], %[[V]] :
+// CHECK: %[[C:.*]] = mpt.concat %[[B]], %arg1 {axis = 0
+// CHECK-NOT: mpt.concat
+// CHECK: mpt.scan 2 carry(%{{.*}}, %[[C]] :
+// CHECK-NOT: mpt.concat
+// CHECK: return
+func.func @joins(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x3xf32>) {
+  %w = mpt.concat %a, %b {axis = 0 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %v = mpt.concat %b, %b {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
+  %f = mpt.scan 2 carry(%x : tensor<4x6xf32>) {
+  ^bb0(%c: tensor<4x6xf32>):
+    %y = mpt.matmul %w, %w {transpose_rhs} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x4xf32>
+    %z = mpt.matmul %y, %c : (tensor<4x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+    %u = mpt.matmul %z, %v {transpose_rhs} : (tensor<4x6xf32>, tensor<2x6xf32>) -> tensor<4x2xf32>
+    %t = mpt.matmul %u, %v : (tensor<4x2xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>
+    mpt.yield %t : tensor<4x6xf32>
+  } : tensor<4x6xf32>
+  %s = mpt.slice %x {offsets = array<i64: 0, 0>, sizes = array<i64: 4, 3>, strides = array<i64: 1, 1>} : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %g = mpt.scan 2 carry(%s : tensor<4x3xf32>) {
+  ^bb0(%c: tensor<4x3xf32>):
+    %y = mpt.matmul %w, %w {transpose_rhs} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x4xf32>
+    %z = mpt.matmul %y, %c : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+    mpt.yield %z : tensor<4x3xf32>
+  } : tensor<4x3xf32>
+  return %f, %g : tensor<4x6xf32>, tensor<4x3xf32>
+}

@@ -25,6 +25,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_FUSEKERNELSPASS
@@ -453,6 +454,33 @@ void duplicateCheapOps(Block &block) {
   }
 }
 
+/// Joins arguments that several loops read, forward and backward, again for each: the
+/// weights of LSTMs that have a matrix for each gate. The loops' time hides that of a
+/// copy.
+void duplicateJoins(Block &block) {
+  for (auto concat : llvm::make_early_inc_range(block.getOps<ConcatOp>())) {
+    if (!llvm::all_of(concat.getInputs(), llvm::IsaPred<BlockArgument>) ||
+        !llvm::all_of(concat->getUsers(), llvm::IsaPred<ScanOp>))
+      continue;
+    llvm::SetVector<Operation *> loops;
+    for (Operation *user : concat->getUsers())
+      if (user->getBlock() == &block)
+        loops.insert(user);
+    SmallVector<Operation *> sorted = loops.takeVector();
+    llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *loop : ArrayRef(sorted).drop_front()) {
+      // So that it is not merged with the first.
+      OpBuilder builder(loop);
+      Value input = concat.getInputs().front();
+      Value again = BarrierOp::create(builder, concat.getLoc(), input.getType(), input)
+                        .getResult(0);
+      Operation *copy = builder.clone(*concat);
+      copy->setOperand(0, again);
+      loop->replaceUsesOfWith(concat.getResult(), copy->getResult(0));
+    }
+  }
+}
+
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -466,6 +494,7 @@ void fuse(Block &block, const FusionOptions &options) {
   splitBarriers(block);
   renameBeforeScaling(block);
   duplicateCheapOps(block);
+  duplicateJoins(block);
   FusionPlan plan = planFusion(block, options);
   Operation *terminator = block.getTerminator();
 

@@ -782,12 +782,15 @@ static std::optional<Picked> getPicked(Value value) {
   if (!flat || getRank(flat.getX()) < 1)
     return std::nullopt;
   Value table = flat.getX();
-  ArrayRef<int64_t> rows = getShape(table).drop_back();
   int64_t width = getShape(table).back();
   ArrayRef<int64_t> shape = getShape(gather.getIndices());
-  // One index for each row, and nothing but dimensions of size 1 otherwise.
-  if (shape.size() < rows.size() || shape.take_front(rows.size()) != rows ||
-      !llvm::all_of(shape.drop_front(rows.size()), [](int64_t n) { return n == 1; }))
+  // One index for each row, however the rows are shaped.
+  int64_t numRows = 1, numIndices = 1;
+  for (int64_t size : getShape(table).drop_back())
+    numRows *= size;
+  for (int64_t size : shape)
+    numIndices *= size;
+  if (numRows != numIndices)
     return std::nullopt;
   // label + iota width + ..
   SmallVector<bool> found(shape.size());
@@ -842,15 +845,19 @@ std::optional<CrossEntropy> formulas::matchCrossEntropy(Operation *sum) {
     picked = getPicked(sub.getRhs());
     if (!picked)
       return std::nullopt;
-    logits = picked->table;
-    int64_t rank = getRank(logits);
-    // The dimensions of lse are the rows.
-    View lse = getView(skipReshapes(sub.getLhs()), getRank(skipReshapes(sub.getLhs())));
-    if (getLogSumExp(lse, rank) != logits)
+    // The dimensions of lse are the rows. The table may be the same logits in another
+    // shape.
+    Value lse = skipReshapes(sub.getLhs());
+    logits = getLogSumExp(getView(lse, getRank(lse)), getRank(lse) + 1);
+    if (!logits || skipReshapes(logits) != skipReshapes(picked->table) ||
+        getShape(logits).back() != getShape(picked->table).back())
       return std::nullopt;
   } else {
     picked = getPicked(rows);
-    auto log = picked ? picked->table.getDefiningOp<LogSoftmaxOp>() : LogSoftmaxOp();
+    auto log = picked ? skipReshapes(picked->table).getDefiningOp<LogSoftmaxOp>()
+                      : LogSoftmaxOp();
+    if (log && getShape(log.getX()).back() != getShape(picked->table).back())
+      log = {};
     if (!log || !log.getResult().hasOneUse())
       return std::nullopt;
     logits = log.getX();

@@ -166,8 +166,25 @@ def keras_layers():
     return keras.layers
 
 
+def tokens_loss(ids):
+    """A tied head and a loss of each token: the rows of its logits have two dimensions."""
+    import optax
+    embed = linen_modules().Embed(11, 16)
+    params = embed.init(jax.random.key(0), ids)
+
+    def loss(params, ids):
+        logits = embed.apply(params, jnp.tanh(embed.apply(params, ids)), method="attend")
+        return optax.softmax_cross_entropy_with_integer_labels(logits, ids).mean()
+
+    return plain(loss, params, ids)
+
+
+def embedded(params, ids):
+    return weigh(jnp.tanh(params["table"][ids]))
+
+
 OPS = ("layer_norm", "rms_norm", "batch_norm", "attention", "cross_entropy", "gelu",
-       "lstm_cell")
+       "lstm_cell", "log_softmax", "softmax", "silu", "relu", "linear", "gather")
 IMAGES, ROWS, WORDS = (2, 4, 4, 8), (4, 8), (2, 6, 16)
 CASES = {
     "linen_layer_norm": lambda: linen(linen_modules().LayerNorm(), data(*ROWS)),
@@ -204,6 +221,31 @@ CASES = {
                                          labels(5, 4)),
     "jax_cross_entropy": lambda: plain(log_softmax_loss, weights(w=(8, 5)), data(*ROWS),
                                        labels(5, 4)),
+    "linen_tokens_cross_entropy": lambda: tokens_loss(labels(11, 2, 6)),
+    "linen_softmax": lambda: linen(linen_modules().Sequential(
+        [linen_modules().Dense(8), linen_modules().softmax]), data(*ROWS)),
+    "keras_softmax": lambda: keras(keras_layers().Dense(8, activation="softmax"), data(*ROWS)),
+    "nnx_log_softmax": lambda: nnx(lambda rngs: nnx_modules().Sequential(
+        nnx_modules().Linear(8, 8, rngs=rngs), nnx_modules().log_softmax), data(*ROWS)),
+    "keras_log_softmax": lambda: keras(
+        keras_layers().Dense(8, activation="log_softmax"), data(*ROWS)),
+    "nnx_silu": lambda: nnx(lambda rngs: nnx_modules().Sequential(
+        nnx_modules().Linear(8, 8, rngs=rngs), nnx_modules().silu), data(*ROWS)),
+    "keras_silu": lambda: keras(keras_layers().Dense(8, activation="silu"), data(*ROWS)),
+    "linen_relu": lambda: linen(linen_modules().Sequential(
+        [linen_modules().Dense(8), linen_modules().relu]), data(*ROWS)),
+    "keras_relu": lambda: keras(keras_layers().Conv2D(8, 3, activation="relu"), data(*IMAGES)),
+    "linen_linear": lambda: linen(linen_modules().Dense(5), data(*WORDS)),
+    "nnx_linear": lambda: nnx(
+        lambda rngs: nnx_modules().Linear(8, 5, rngs=rngs), data(*ROWS)),
+    "keras_linear": lambda: keras(keras_layers().Dense(5), data(*ROWS)),
+    "linen_gather": lambda: linen(linen_modules().Embed(11, 16), labels(11, 2, 6)),
+    "keras_gather": lambda: keras(keras_layers().Embedding(11, 16), labels(11, 2, 6)),
+    "haiku_gather": lambda: plain(embedded, weights(table=(11, 16)), labels(11, 2, 6)),
+    "nnx_gelu": lambda: nnx(lambda rngs: nnx_modules().Sequential(
+        nnx_modules().Linear(8, 8, rngs=rngs), nnx_modules().gelu), data(*ROWS)),
+    "nnx_lstm_cell": lambda: nnx(lambda rngs: nnx_modules().RNN(
+        nnx_modules().OptimizedLSTMCell(6, 8, rngs=rngs)), data(2, 3, 6)),
     "linen_lstm_cell": lambda: linen_cell("OptimizedLSTMCell"),
     "linen_rnn_lstm_cell": lambda: linen(
         linen_modules().RNN(linen_modules().OptimizedLSTMCell(8)), data(2, 3, 6)),
