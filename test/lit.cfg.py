@@ -30,7 +30,7 @@ python = venv_python if os.path.exists(venv_python) else config.python_executabl
 config.substitutions.insert(0, ("%python", python))
 
 
-def have_module(name):
+def have_module(name, python=python):
     environment = dict(os.environ, KERAS_BACKEND="numpy")
     _, _, code = lit.util.executeCommand([python, "-c", "import " + name],
                                          env=environment)
@@ -41,6 +41,11 @@ for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "
                "tensorflow", "deepspeed", "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime"):
     if have_module(module):
         config.available_features.add(module)
+# TensorFlow has a virtual environment of its own.
+tensorflow_python = os.path.join(config.mpt_obj_root, "venv-tensorflow", "bin", "python")
+if os.path.exists(tensorflow_python) and have_module("tensorflow", tensorflow_python):
+    config.available_features.add("tensorflow-venv")
+config.substitutions.append(("%tensorflow_python", tensorflow_python))
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
 if have_module("material"):

@@ -107,7 +107,9 @@ static StringRef getReason(Operation *op) {
 static bool isAnnotation(Operation *op) {
   if (op->getNumOperands() != 1 || op->getNumResults() != 1)
     return false;
-  if (op->getName().getStringRef() == "sdy.sharding_constraint")
+  // The latter in what TensorFlow gives.
+  if (llvm::is_contained({"sdy.sharding_constraint", "mhlo.copy"},
+                         op->getName().getStringRef()))
     return true;
   auto target = dyn_cast_or_null<StringAttr>(getAttribute(op, "call_target_name"));
   return isOp(op, "custom_call") && target &&
