@@ -30,7 +30,7 @@ python = venv_python if os.path.exists(venv_python) else config.python_executabl
 config.substitutions.insert(0, ("%python", python))
 
 
-def have_module(name, python=python):
+def have_module(name):
     environment = dict(os.environ, KERAS_BACKEND="numpy")
     _, _, code = lit.util.executeCommand([python, "-c", "import " + name],
                                          env=environment)
@@ -41,11 +41,12 @@ for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "
                "tensorflow", "deepspeed", "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime"):
     if have_module(module):
         config.available_features.add(module)
-# TensorFlow has a virtual environment of its own.
-tensorflow_python = os.path.join(config.mpt_obj_root, "venv-tensorflow", "bin", "python")
-if os.path.exists(tensorflow_python) and have_module("tensorflow", tensorflow_python):
+# TensorFlow has a virtual environment of its own. To import it takes seconds.
+tensorflow_venv = os.path.join(config.mpt_obj_root, "venv-tensorflow")
+if glob.glob(os.path.join(tensorflow_venv, "lib/python*/site-packages/tensorflow/__init__.py")):
     config.available_features.add("tensorflow-venv")
-config.substitutions.append(("%tensorflow_python", tensorflow_python))
+config.substitutions.append(
+    ("%tensorflow_python", os.path.join(tensorflow_venv, "bin", "python")))
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
 if have_module("material"):
