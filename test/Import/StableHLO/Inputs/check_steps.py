@@ -72,4 +72,5 @@ def main():
               f"after {arguments.steps} {last:.1e}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

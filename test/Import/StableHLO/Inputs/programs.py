@@ -69,7 +69,7 @@ class Tensor(ctypes.Structure):
 class Program:
     """A compiled function of the mpt dialect."""
 
-    def __init__(self, text):
+    def __init__(self, text, threads=2):
         signature = re.search(r"func\.func @.*", text)[0].split(") -> ")
         self.arguments = re.findall(r'mpt\.name = "([^"]*)"', signature[0])
         self.results = re.findall(r'mpt\.name = "([^"]*)"', signature[-1])
@@ -81,7 +81,7 @@ class Program:
             with open(source, "w", encoding="utf-8") as file:
                 file.write(text)
             run("mpt-compile", "", source, "-o", path)
-            self.context = ctypes.c_void_p(runtime.mpt_rt_create(2))
+            self.context = ctypes.c_void_p(runtime.mpt_rt_create(threads))
             self.call("open", path.encode())
         self.tensors = {}
         for index in range(runtime.mpt_rt_num_tensors(self.context)):
