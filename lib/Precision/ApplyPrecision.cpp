@@ -78,11 +78,12 @@ private:
   void eraseDead();
   void rename();
   void emulate();
-  const OpRule *findRule(OperationName name) {
-    auto [entry, isNew] = rules.try_emplace(name, nullptr);
+  const OpRule *findRule(Operation *op) {
+    auto [entry, isNew] = rules.try_emplace(op->getName(), nullptr);
     if (isNew)
-      entry->second = policy.getRules().lookup(name.getStringRef());
-    return entry->second;
+      entry->second = policy.getRules().lookup(op->getName().getStringRef());
+    const OpRule *rule = entry->second;
+    return rule && !rule->nameAttribute.empty() ? policy.getRules().lookup(op) : rule;
   }
   /// `type` with elements of the low type, or of f32.
   Type cloneType(Type type, bool toLow) {
@@ -231,7 +232,7 @@ void Applier::setTypes() {
 
 /// Attributes that must have the element type of the operands.
 void Applier::convertAttributes(Operation *op) {
-  const OpRule *rule = findRule(op->getName());
+  const OpRule *rule = findRule(op);
   if (!rule)
     return;
   for (StringRef name : rule->elementAttributes)
@@ -459,7 +460,7 @@ void Applier::rename() {
     if (!vertex.hasTypedParts || !plan.isLow(v) || vertex.pinned || vertex.isJoin ||
         isEmulated(v) || vertex.op->isRegistered())
       continue;
-    const OpRule *rule = findRule(vertex.op->getName());
+    const OpRule *rule = findRule(vertex.op);
     if (!rule || rule->lowName.empty() || vertex.op->getNumRegions() != 0)
       continue;
     OpBuilder builder(vertex.op);

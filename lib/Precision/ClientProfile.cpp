@@ -41,15 +41,15 @@ static constexpr StringRef torchMlirSums[] = {"torch.aten.sum*",
                                               "torch.prims.sum"};
 
 static constexpr ClientProfile clients[] = {
-    {"generic", MixedResults::All, {}},
+    {"generic", MixedResults::All, {}, RematIsolation::None},
     // It refuses a reduction whose region adds in another type than its operand's, and
     // sums a dot in the type of its result.
-    {"iree", MixedResults::Matmuls, {}},
+    {"iree", MixedResults::Matmuls, {}, RematIsolation::Barrier},
     // What it makes is compiled by IREE.
-    {"torch-mlir", MixedResults::Matmuls, torchMlirSums},
+    {"torch-mlir", MixedResults::Matmuls, torchMlirSums, RematIsolation::None},
     // It refuses some dots of two bf16 tensors into f32 when they run.
-    {"xla-cpu", MixedResults::None, {}},
-    {"xla-gpu", MixedResults::All, {}},
+    {"xla-cpu", MixedResults::None, {}, RematIsolation::Conditional},
+    {"xla-gpu", MixedResults::All, {}, RematIsolation::Barrier},
 };
 
 const ClientProfile *mpt::findClient(StringRef name) {

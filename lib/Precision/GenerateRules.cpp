@@ -142,7 +142,7 @@ std::string Generator::makeSet(const RuleSet &table) {
             writeArray("MemoryRow", table.memory,
                        [&](const MemoryRow &row) {
                          return "{" + spell(row.ops) + ", " + spell(row.result) + ", " +
-                                spell(row.repeatable) + "}";
+                                spell(row.repeatable) + ", " + spell(row.fusion) + "}";
                        }) +
             ";\n";
   return wrap("RuleSet", text);

@@ -19,6 +19,11 @@ using namespace mlir;
 using namespace mpt;
 
 /// The low-precision type called `name`, or null after an error.
+/// What `wire` is for.
+static constexpr StringRef addingCollectives[] = {"stablehlo.all_reduce",
+                                                  "stablehlo.reduce_scatter",
+                                                  "sdy.all_reduce", "sdy.reduce_scatter"};
+
 static Type parseLowType(ModuleOp module, StringRef pass, StringRef name) {
   if (name == "f16")
     return Float16Type::get(module.getContext());
@@ -113,6 +118,21 @@ std::optional<PolicyAndSettings> mpt::makePolicy(ModuleOp module,
     move.precisionClass = PrecisionClass::Deny;
     move.ops.assign(client->deny.begin(), client->deny.end());
     move.origin = ("client " + client->name).str();
+    move.layer = layer;
+    settings->moves.push_back(std::move(move));
+  }
+  if (!options.wire.empty() && options.wire != "f32") {
+    if (options.wire != type) {
+      mlir::emitError(module.getLoc())
+          << options.pass << ": expected wire=f32 or wire=" << type
+          << ", the low type, found '" << options.wire << "'";
+      return std::nullopt;
+    }
+    PolicyMove move;
+    move.precisionClass = PrecisionClass::Allow;
+    for (StringRef op : addingCollectives)
+      move.ops.push_back(op.str());
+    move.origin = "option wire";
     move.layer = layer;
     settings->moves.push_back(std::move(move));
   }

@@ -138,13 +138,15 @@ void PrecisionPolicy::warnOfUnused(Operation *module, StringRef pass) const {
 // Lookup
 //===----------------------------------------------------------------------===//
 
-const OpRule *PrecisionPolicy::findRule(OperationName name) {
+const OpRule *PrecisionPolicy::findRule(Operation *op) {
+  OperationName name = op->getName();
   auto [entry, isNew] = ruleCache.try_emplace(name, nullptr);
   if (isNew) {
     rules.addBuiltin(name.getDialectNamespace());
     entry->second = rules.lookup(name.getStringRef());
   }
-  return entry->second;
+  const OpRule *rule = entry->second;
+  return rule && !rule->nameAttribute.empty() ? rules.lookup(op) : rule;
 }
 
 int PrecisionPolicy::getSign(Value value, unsigned steps) {
@@ -159,7 +161,7 @@ int PrecisionPolicy::getSign(Value value, unsigned steps) {
     llvm::APFloat number = dense.getSplatValue<llvm::APFloat>();
     return number.isNaN() ? 0 : number.isNegative() ? -1 : 1;
   }
-  const OpRule *rule = findRule(op->getName());
+  const OpRule *rule = findRule(op);
   if (!rule || op->getNumOperands() == 0)
     return 0;
   if (rule->cast)
@@ -208,7 +210,7 @@ void PrecisionPolicy::refineByRegion(Operation *op, OpRecord &record) {
     return;
   Block &block = region.front();
   auto getClass = [&](Operation *inner) {
-    const OpRule *rule = findRule(inner->getName());
+    const OpRule *rule = findRule(inner);
     return rule ? rule->getClass(low) : PrecisionClass::Fixed;
   };
   auto isFloat = [](Type type) { return isa<FloatType>(type); };
@@ -236,12 +238,18 @@ static bool isNoneType(Type type) {
 
 /// `op` is the first of its name.
 const PrecisionPolicy::NameFacts &PrecisionPolicy::getFacts(Operation *op) {
-  if (auto found = factsOf.find(op->getName()); found != factsOf.end())
+  const OpRule *row = findRule(op);
+  const bool isNamed = row && row != rules.lookup(op->getName().getStringRef());
+  if (isNamed) {
+    if (auto found = factsOfRow.find(row); found != factsOfRow.end())
+      return *found->second;
+  } else if (auto found = factsOf.find(op->getName()); found != factsOf.end()) {
     return *found->second;
+  }
   auto made = std::make_unique<NameFacts>();
   OpRecord &record = made->record;
   record.hasElementRegion = isa<ElementRegionOpInterface>(op);
-  if (const OpRule *rule = findRule(op->getName())) {
+  if (const OpRule *rule = row) {
     record.rule = rule;
     record.source = RuleSource::Table;
     record.precisionClass = rule->getClass(low);
@@ -258,7 +266,7 @@ const PrecisionPolicy::NameFacts &PrecisionPolicy::getFacts(Operation *op) {
        rules.getKeepConditions(op->getName().getDialectNamespace()))
     made->keepIf.push_back(
         {StringAttr::get(op->getContext(), each.attribute), each.contains});
-  return *(factsOf[op->getName()] = std::move(made));
+  return *((isNamed ? factsOfRow[row] : factsOf[op->getName()]) = std::move(made));
 }
 
 /// What depends on more of the op than its name.
@@ -370,7 +378,7 @@ OpRecord PrecisionPolicy::lookup(Operation *op) {
 
 bool PrecisionPolicy::readsVariable(Operation *op) {
   auto getRole = [&](Operation *each) {
-    const OpRule *rule = each ? findRule(each->getName()) : nullptr;
+    const OpRule *rule = each ? findRule(each) : nullptr;
     return rule ? rule->variable : VariableRole::None;
   };
   auto getMaker = [](Operation *each) {

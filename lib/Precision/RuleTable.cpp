@@ -173,6 +173,27 @@ LogicalResult RuleTable::addFile(Location loc, StringRef path) {
 
 const OpRule *RuleTable::lookup(StringRef opName) const { return byName.lookup(opName); }
 
+std::string RuleTable::getFullName(Operation *op) const {
+  StringRef name = op->getName().getStringRef();
+  const OpRule *rule = lookup(name);
+  if (!rule || rule->nameAttribute.empty())
+    return {};
+  auto value = op->getAttrOfType<StringAttr>(rule->nameAttribute);
+  return value ? (name + ":" + value.getValue()).str() : std::string();
+}
+
+const OpRule *RuleTable::lookup(Operation *op) const {
+  std::string full = getFullName(op);
+  const OpRule *named = full.empty() ? nullptr : lookup(full);
+  return named ? named : lookup(op->getName().getStringRef());
+}
+
+const MemoryRow *RuleTable::lookupMemory(Operation *op) const {
+  std::string full = getFullName(op);
+  const MemoryRow *named = full.empty() ? nullptr : lookupMemory(full);
+  return named ? named : lookupMemory(op->getName().getStringRef());
+}
+
 void RuleTable::forEachName(llvm::function_ref<void(StringRef)> visit) const {
   for (const RuleSet *set : sets)
     for (const RuleRow &row : set->rows)
@@ -304,6 +325,8 @@ void RuleTable::print(llvm::raw_ostream &os) const {
        << "], result: " << getWords(row->result)[size_t(row->result)];
     if (!row->repeatable)
       os << ", repeatable: false";
+    if (row->fusion != LoopFusion::None)
+      os << ", fusion: " << getWords(row->fusion)[size_t(row->fusion)];
     os << "}\n";
   }
 }

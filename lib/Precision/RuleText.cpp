@@ -43,6 +43,7 @@ struct MemoryText {
   std::vector<std::string> ops;
   std::optional<ResultMemory> result;
   bool repeatable = true;
+  std::optional<LoopFusion> fusion;
 };
 struct OpText {
   std::string op, up, attributes, value, form;
@@ -188,6 +189,7 @@ struct llvm::yaml::MappingTraits<MemoryText> {
     mapRequiredKey(io, "ops", text.ops);
     mapWord(io, "result", text.result);
     mapFlag(io, "repeatable", text.repeatable);
+    mapWord(io, "fusion", text.fusion);
   }
 };
 
@@ -327,7 +329,8 @@ RuleSet RowMaker::makeSet(const TableText &table) {
   });
   set.memory = map<MemoryRow>(table.memory, [&](const MemoryText &row) {
     return MemoryRow{map<StringRef>(row.ops, [&](StringRef op) { return prefix(op); }),
-                     row.result.value_or(ResultMemory::Own), row.repeatable};
+                     row.result.value_or(ResultMemory::Own), row.repeatable,
+                     row.fusion.value_or(LoopFusion::None)};
   });
   return set;
 }
@@ -360,7 +363,7 @@ RuleSet RowMaker::cloneSet(const RuleSet &set) {
     return ProductRow{renameAll(row.ops), row.macs};
   });
   clone.memory = map<MemoryRow>(set.memory, [&](const MemoryRow &row) {
-    return MemoryRow{renameAll(row.ops), row.result, row.repeatable};
+    return MemoryRow{renameAll(row.ops), row.result, row.repeatable, row.fusion};
   });
   return clone;
 }

@@ -42,12 +42,25 @@ inline llvm::StringRef stringifyMixedResults(MixedResults mixed) {
 /// Also of the aliases `true` and `false`.
 std::optional<MixedResults> symbolizeMixedResults(llvm::StringRef text);
 
+/// What keeps a compiler from merging repeated ops with the originals and from running
+/// them early.
+enum class RematIsolation : uint8_t {
+  /// It is not known.
+  None,
+  /// stablehlo.optimization_barrier.
+  Barrier,
+  /// A stablehlo.if whose condition always holds, which the compiler cannot see. XLA's
+  /// CPU compiler removes barriers before it merges equal ops.
+  Conditional,
+};
+
 /// A compiler that reads what autocast writes.
 struct ClientProfile {
   llvm::StringRef name;
   MixedResults mixedResults;
   /// Ops that it computes in the type that they are given, though sums within need f32.
   llvm::ArrayRef<llvm::StringRef> deny;
+  RematIsolation isolation;
 };
 
 /// The profile called `name`, or null.

@@ -150,6 +150,9 @@ struct OpRule {
   bool cast = false;
   /// Multiplies and accumulates (matmul, convolution).
   bool contraction = false;
+  /// The string attribute that says which op it really is (a composite's `name`): rows
+  /// of `op:value` go before this one.
+  llvm::StringRef nameAttribute;
   /// Where the row comes from: "stablehlo.yaml", or the user's file.
   llvm::StringRef source;
 
@@ -182,6 +185,7 @@ struct OpRule {
     visit("movable", &OpRule::movable);
     visit("variable", &OpRule::variable);
     visit("low-name", &OpRule::lowName);
+    visit("name-attribute", &OpRule::nameAttribute);
   }
 };
 
@@ -228,6 +232,21 @@ enum class ResultMemory : uint8_t {
   Update,
 };
 
+/// Where a compiler that fuses loops computes and stores an op. The words follow XLA
+/// (InstructionFusion, CpuInstructionFusion).
+enum class LoopFusion : uint8_t {
+  /// Its operands and results are stored.
+  None,
+  /// Operands are computed while it reads them; its results are stored (`reduce`).
+  Reader,
+  /// As `reader`, and the result is computed in each op that reads it, if all of these
+  /// fuse too.
+  Any,
+  /// As `any`, but the result is stored if several ops read it: it is too expensive to
+  /// be computed twice (`exponential`).
+  Single,
+};
+
 /// The words of the YAML for the values of an enum, in order; empty for a value that no
 /// word names.
 inline llvm::ArrayRef<llvm::StringRef> getWords(PrecisionClass) {
@@ -265,6 +284,11 @@ inline llvm::ArrayRef<llvm::StringRef> getWords(ResultMemory) {
   return words;
 }
 
+inline llvm::ArrayRef<llvm::StringRef> getWords(LoopFusion) {
+  static constexpr llvm::StringRef words[] = {"none", "reader", "any", "single"};
+  return words;
+}
+
 /// What planning memory must know of ops.
 struct MemoryRow {
   llvm::ArrayRef<llvm::StringRef> ops;
@@ -272,6 +296,8 @@ struct MemoryRow {
   /// Running it again on the same operands gives the same bits, and nothing else
   /// happens; not so for random numbers with a state elsewhere and for collectives.
   bool repeatable = true;
+  /// Only plans for compilers that fuse read it.
+  LoopFusion fusion = LoopFusion::None;
 };
 
 /// One table: the rows of a dialect, for one policy or all.

@@ -40,6 +40,9 @@ class PrecisionPass<string arg> : Pass<arg, "::mlir::ModuleOp"> {
     Option<"client", "client", "std::string", "\"\"",
            "Compiler that reads the result: generic, iree, torch-mlir, xla-cpu or "
            "xla-gpu; sets mixed-results and keeps in f32 what it would sum too coarsely">,
+    Option<"wire", "wire", "std::string", "\"\"",
+           "What collectives that add between devices read and return: f32 (default), or "
+           "the low type, in which the compiler that runs them may add, too">,
     Option<"mixedResults", "mixed-results", "std::string", "\"\"",
            "all (default): a contraction of low operands returns f32 if only f32 ops "
            "read it, and f32 sums read low operands, if the dialect permits; matmuls: "

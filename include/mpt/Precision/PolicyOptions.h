@@ -18,7 +18,7 @@ namespace mpt {
 
 /// The options of PrecisionPass in Passes.td.
 struct PolicyOptions {
-  llvm::StringRef pass, policy, type, client, mixedResults;
+  llvm::StringRef pass, policy, type, client, wire, mixedResults;
   bool keepFirstLast, costGate;
   llvm::StringRef attentionPV, target;
   int64_t reductionLimit;
@@ -57,12 +57,12 @@ struct PolicyPass : PassBase {
   using PassBase::PassBase;
 
   std::optional<PolicyAndSettings> makePolicy(mlir::ModuleOp module) {
-    return mpt::makePolicy(module,
-                           {this->getArgument(), this->policy, this->type, this->client,
-                            this->mixedResults, this->keepFirstLast, this->costGate,
-                            this->attentionPV, this->target, this->reductionLimit,
-                            *this->rules, *this->allow, *this->deny, *this->infer,
-                            *this->clear, *this->stable, *this->remove, *this->keep});
+    return mpt::makePolicy(
+        module,
+        {this->getArgument(), this->policy, this->type, this->client, this->wire,
+         this->mixedResults, this->keepFirstLast, this->costGate, this->attentionPV,
+         this->target, this->reductionLimit, *this->rules, *this->allow, *this->deny,
+         *this->infer, *this->clear, *this->stable, *this->remove, *this->keep});
   }
 };
 

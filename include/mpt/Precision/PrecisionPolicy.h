@@ -154,7 +154,7 @@ private:
     llvm::SmallVector<std::pair<mlir::StringAttr, llvm::StringRef>, 0> keepIf;
   };
   const NameFacts &getFacts(mlir::Operation *op);
-  const OpRule *findRule(mlir::OperationName name);
+  const OpRule *findRule(mlir::Operation *op);
   void refine(mlir::Operation *op, OpRecord &record);
   void refineByRegion(mlir::Operation *op, OpRecord &record);
   /// 1 if no element of `value` is below zero, -1 if none is above, 0 if that is
@@ -179,6 +179,8 @@ private:
   /// By op name: the row, or null if there is none.
   llvm::DenseMap<mlir::OperationName, const OpRule *> ruleCache;
   llvm::DenseMap<mlir::OperationName, std::unique_ptr<NameFacts>> factsOf;
+  /// Of ops that have a row by another name than their own (RuleTable::lookup).
+  llvm::DenseMap<const OpRule *, std::unique_ptr<NameFacts>> factsOfRow;
   /// Rows of the user's that name operands and results by number, and the op of each
   /// that had most of them.
   llvm::MapVector<const OpRule *, std::pair<mlir::Operation *, mlir::Operation *>>

@@ -52,6 +52,9 @@ public:
 
   /// The row of `opName`, or null. Stays valid.
   const OpRule *lookup(llvm::StringRef opName) const;
+  /// The row of `op`: if its own has a `name-attribute`, the row of that name, should
+  /// there be one.
+  const OpRule *lookup(mlir::Operation *op) const;
   /// True if `rule` is a row of a user's file that names operands or results by number.
   bool hasWrittenIndices(const OpRule *rule) const {
     return !written.empty() && written.contains(rule);
@@ -78,6 +81,8 @@ public:
   const MemoryRow *lookupMemory(llvm::StringRef opName) const {
     return memory.lookup(opName);
   }
+  /// Those of the name in the `name-attribute` of `op` go first.
+  const MemoryRow *lookupMemory(mlir::Operation *op) const;
 
   /// All rows as YAML, sorted by name, each with its source as a comment.
   void print(llvm::raw_ostream &os) const;
@@ -88,6 +93,8 @@ private:
     bool preserveReturned = false;
     llvm::SmallVector<RuleSet::KeepIf, 1> keepIf;
   };
+  /// `op:value` for the value of its `name-attribute`; empty without one.
+  std::string getFullName(mlir::Operation *op) const;
   void addSet(const RuleSet &set);
   void addImpliedCasts(llvm::StringRef dialect, llvm::StringRef source);
 
