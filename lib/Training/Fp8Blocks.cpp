@@ -55,6 +55,9 @@ private:
   MLIRContext *context;
   Type f32;
   SmallVector<Quantized> made;
+  /// What stands for results of matmuls that are gone: a matmul may read them as they
+  /// are.
+  DenseMap<Value, Value> replaced;
 };
 
 /// The 8-bit copy of tensor `number`. One of the original tensor is made where that is,
@@ -64,7 +67,10 @@ const BlockRewriter::Quantized &BlockRewriter::get(unsigned number, Operation *r
   if (quantized.q)
     return quantized;
   const Fp8BlockTensor &tensor = plan.tensors[number];
-  Location loc = tensor.source.getLoc();
+  Value source = replaced.lookup(tensor.source);
+  if (!source)
+    source = tensor.source;
+  Location loc = source.getLoc();
   OpBuilder builder(reader);
   Value x;
   if (tensor.from) {
@@ -73,10 +79,10 @@ const BlockRewriter::Quantized &BlockRewriter::get(unsigned number, Operation *r
                              mlir::cast<RankedTensorType>(copy.q.getType()).clone(f32),
                              copy.q, copy.scales, plan.tensors[*tensor.from].block);
   } else {
-    builder.setInsertionPointAfterValue(tensor.source);
-    auto type = mlir::cast<RankedTensorType>(tensor.source.getType());
+    builder.setInsertionPointAfterValue(source);
+    auto type = mlir::cast<RankedTensorType>(source.getType());
     const int64_t columns = type.getShape().back();
-    x = reshape(builder, loc, tensor.source, {type.getNumElements() / columns, columns});
+    x = reshape(builder, loc, source, {type.getNumElements() / columns, columns});
   }
   auto type = mlir::cast<RankedTensorType>(x.getType());
   Type scaleType = scales.areE8M0 ? Type(Float8E8M0FNUType::get(context)) : f32;
@@ -106,7 +112,9 @@ void BlockRewriter::rewrite(const Fp8BlockMatmul &planned) {
   if (auto linear = dyn_cast<LinearOp>(op); linear && linear.getBias())
     result = AddOp::create(builder, loc, type.clone(f32), result,
                            cast(builder, loc, linear.getBias(), f32));
-  op->getResult(0).replaceAllUsesWith(cast(builder, loc, result, type.getElementType()));
+  result = cast(builder, loc, result, type.getElementType());
+  replaced[op->getResult(0)] = result;
+  op->getResult(0).replaceAllUsesWith(result);
   op->erase();
 }
 

@@ -33,16 +33,107 @@ Value getSource(Value value) {
   return value;
 }
 
-/// Everything that depends on the seed of the backward pass.
-DenseSet<Value> findGradients(Block &block) {
-  DenseSet<Value> gradients;
-  for (Operation &op : block) {
-    const bool reads = llvm::any_of(
-        op.getOperands(), [&](Value operand) { return gradients.contains(operand); });
-    if (reads || isa<GradSeedOp>(op))
-      gradients.insert_range(op.getResults());
+/// A matrix, or the transpose of one whose rows are all dimensions but the last.
+struct MatrixView {
+  Value source;
+  bool isTransposed = false;
+
+  explicit MatrixView(Value value) : source(value) {
+    auto getColumns = [](Value value) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+      return shape.empty() ? 1 : shape.back();
+    };
+    while (Operation *op = source.getDefiningOp()) {
+      if (auto reshape = dyn_cast<ReshapeOp>(op);
+          reshape && getColumns(reshape.getX()) == getColumns(source)) {
+        source = reshape.getX();
+      } else if (auto transpose = dyn_cast<TransposeOp>(op);
+                 transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0}) {
+        source = transpose.getX();
+        isTransposed = !isTransposed;
+      } else {
+        return;
+      }
+    }
   }
-  return gradients;
+};
+
+/// Whether the elements of `value` are those of a parameter, perhaps rounded.
+bool isParameter(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ReshapeOp, TransposeOp, CastOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return StepView::get(value).role == Role::Parameter;
+}
+
+/// Whether the operands of a matmul are read transposed, as it and its operands say.
+std::pair<bool, bool> getTransposes(Operation *op, const MatrixView &left,
+                                    const MatrixView &right) {
+  auto matmul = dyn_cast<MatmulOp>(op);
+  const bool lhs = matmul && matmul.getTransposeLhs();
+  const bool rhs =
+      matmul ? matmul.getTransposeRhs() : cast<LinearOp>(op).getTransposeWeight();
+  return {lhs != left.isTransposed, rhs != right.isTransposed};
+}
+
+/// The backward pass of a step.
+struct BackwardPass {
+  /// Everything that depends on its seed.
+  DenseSet<Value> gradients;
+  /// Where the step has no seed: parameters of the layers whose gradients do not come
+  /// from another layer's, which the loss reads.
+  DenseSet<Value> heads;
+
+  explicit BackwardPass(Block &block);
+
+private:
+  void follow(Block &block, const DenseSet<Value> &seeds);
+};
+
+void BackwardPass::follow(Block &block, const DenseSet<Value> &seeds) {
+  gradients = seeds;
+  for (Operation &op : block)
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value operand) { return gradients.contains(operand); }))
+      gradients.insert_range(op.getResults());
+}
+
+BackwardPass::BackwardPass(Block &block) {
+  DenseSet<Value> seeds;
+  for (auto seed : block.getOps<GradSeedOp>())
+    seeds.insert(seed);
+  if (seeds.empty()) {
+    // A step that another framework differentiated. What a later matmul multiplies with a
+    // parameter whose other dimension it sums over is the gradient of a layer's result.
+    DenseMap<Value, unsigned> layers;
+    for (Operation &op : block) {
+      if (llvm::any_of(op.getOperands(),
+                       [&](Value operand) { return gradients.contains(operand); }))
+        gradients.insert_range(op.getResults());
+      if (!isa<MatmulOp, LinearOp>(op))
+        continue;
+      const MatrixView left(op.getOperand(0)), right(op.getOperand(1));
+      const bool isLeft = isParameter(left.source);
+      if (isLeft == isParameter(right.source))
+        continue;
+      const auto [transposeLhs, transposeRhs] = getTransposes(&op, left, right);
+      const unsigned sumDim = isLeft ? !transposeLhs : transposeRhs;
+      Value parameter = isLeft ? left.source : right.source;
+      Value other = isLeft ? right.source : left.source;
+      auto [layer, isNew] = layers.try_emplace(parameter, sumDim);
+      if (isNew || layer->second == sumDim)
+        continue;
+      if (!gradients.contains(other))
+        heads.insert(parameter);
+      gradients.insert(other);
+      gradients.insert(op.getResult(0));
+      seeds.insert(other);
+    }
+  }
+  // What reads a gradient before a layer tells that it is one.
+  follow(block, seeds);
 }
 
 /// Why the matmul of `lhs` and `rhs` keeps its types; empty if it need not.
@@ -80,7 +171,7 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
                      llvm::function_ref<bool(Operation *)> isKept) {
   Fp8Plan plan;
   Block &block = function.getBody().front();
-  DenseSet<Value> gradients = findGradients(block);
+  const DenseSet<Value> gradients = BackwardPass(block).gradients;
   DenseMap<std::pair<Value, unsigned>, unsigned> numbers;
   auto getTensor = [&](Value value) {
     Value source = getSource(value);
@@ -114,41 +205,6 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
 
 namespace {
 
-/// A matrix, or the transpose of one whose rows are all dimensions but the last.
-struct MatrixView {
-  Value source;
-  bool isTransposed = false;
-
-  explicit MatrixView(Value value) : source(value) {
-    auto getColumns = [](Value value) {
-      ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-      return shape.empty() ? 1 : shape.back();
-    };
-    while (Operation *op = source.getDefiningOp()) {
-      if (auto reshape = dyn_cast<ReshapeOp>(op);
-          reshape && getColumns(reshape.getX()) == getColumns(source)) {
-        source = reshape.getX();
-      } else if (auto transpose = dyn_cast<TransposeOp>(op);
-                 transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0}) {
-        source = transpose.getX();
-        isTransposed = !isTransposed;
-      } else {
-        return;
-      }
-    }
-  }
-};
-
-/// Whether the elements of `value` are those of a parameter, perhaps rounded.
-bool isParameter(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, TransposeOp, CastOp>(op))
-      return false;
-    value = op->getOperand(0);
-  }
-  return StepView::get(value).role == Role::Parameter;
-}
-
 /// Whether a loss reads `value`, perhaps reshaped, converted or with a bias.
 bool isReadByLoss(Value value) {
   SmallVector<Value> queue = {value};
@@ -172,7 +228,7 @@ public:
   BlockPlanner(func::FuncOp function, const Fp8BlockRecipe &recipe, int64_t alignment,
                llvm::function_ref<bool(Operation *)> isKept)
       : block(function.getBody().front()), recipe(recipe), alignment(alignment),
-        isKept(isKept), gradients(findGradients(block)) {}
+        isKept(isKept), backward(block) {}
 
   Fp8BlockPlan run() {
     for (Operation &op : block)
@@ -182,7 +238,7 @@ public:
   }
 
 private:
-  bool isGradient(Value value) const { return gradients.contains(value); }
+  bool isGradient(Value value) const { return backward.gradients.contains(value); }
   void place(Operation *op);
   std::string findRoleObstacle(Operation *op, Value lhs, Value rhs);
   unsigned getTensor(Value source, unsigned sumDim);
@@ -191,7 +247,7 @@ private:
   const Fp8BlockRecipe &recipe;
   int64_t alignment;
   llvm::function_ref<bool(Operation *)> isKept;
-  DenseSet<Value> gradients;
+  BackwardPass backward;
   /// Of the layers that take part.
   DenseSet<Value> parameters, inputs;
   /// Gradients of the results of layers that do not.
@@ -203,7 +259,8 @@ std::string BlockPlanner::findRoleObstacle(Operation *op, Value lhs, Value rhs) 
   const bool isLhsParameter = isParameter(lhs), isRhsParameter = isParameter(rhs);
   Value parameter = isLhsParameter ? lhs : rhs, other = isLhsParameter ? rhs : lhs;
   if (isLhsParameter != isRhsParameter && !isGradient(other)) {
-    if (!recipe.quantizeHead && isReadByLoss(op->getResult(0)))
+    if (!recipe.quantizeHead &&
+        (isReadByLoss(op->getResult(0)) || backward.heads.contains(parameter)))
       return "a loss reads its result; quantize-head lets it take part";
     parameters.insert(parameter);
     inputs.insert(other);
@@ -245,8 +302,6 @@ void BlockPlanner::place(Operation *op) {
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
   auto matmul = dyn_cast<MatmulOp>(op);
   const bool transposesLhs = matmul && matmul.getTransposeLhs();
-  const bool transposesRhs =
-      matmul ? matmul.getTransposeRhs() : cast<LinearOp>(op).getTransposeWeight();
   const MatrixView left(lhs), right(rhs);
   std::string obstacle =
       isKept(op) ? "keep= names it" : findObstacle(op, lhs, rhs, alignment);
@@ -264,8 +319,7 @@ void BlockPlanner::place(Operation *op) {
     plan.kept.push_back({op, std::move(obstacle)});
     return;
   }
-  const bool transposeLhs = transposesLhs != left.isTransposed;
-  const bool transposeRhs = transposesRhs != right.isTransposed;
+  const auto [transposeLhs, transposeRhs] = getTransposes(op, left, right);
   const unsigned lhsNumber = getTensor(left.source, transposeLhs ? 0 : 1);
   const unsigned rhsNumber = getTensor(right.source, transposeRhs ? 1 : 0);
   plan.matmuls.push_back({op, lhsNumber, rhsNumber, transposeLhs, transposeRhs});
