@@ -61,7 +61,8 @@ struct LossScalePass : mpt::impl::LossScalePassBase<LossScalePass> {
     if (!any) {
       mlir::emitError(getModuleLocation(module),
                       "mpt-loss-scale: no function holds mpt.gradients; run "
-                      "--mpt-autodiff and --mpt-train-step first");
+                      "--mpt-autodiff and --mpt-train-step first, or "
+                      "--mpt-mark-stablehlo-step for a step of JAX");
       return signalPassFailure();
     }
   }

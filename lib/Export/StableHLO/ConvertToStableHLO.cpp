@@ -21,6 +21,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_CONVERTTOSTABLEHLOPASS
@@ -53,6 +54,11 @@ static const Table &getTable() {
 void mpt::tostablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder) {
   for (Operation &op : block.without_terminator()) {
     ++graph.numOps;
+    // A step of JAX, of which mpt made a part.
+    if (llvm::is_contained({"stablehlo", "chlo"}, op.getName().getDialectNamespace())) {
+      builder.clone(op, graph.values);
+      continue;
+    }
     Emitter emitter(graph, builder, &op);
     bool isRefused = false;
     if (const Table::Conversion *conversion =
@@ -182,8 +188,15 @@ struct ConvertToStableHLOPass
     func::FuncOp source = mpt::detail::findStepFunction(module, function, passName);
     if (!source || failed(checkTypes(source)))
       return failure();
+    // Composites of JAX keep what they are made of.
+    llvm::StringSet<> named;
+    source.walk([&](Operation *op) {
+      op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
+        named.insert(symbol.getLeafReference().getValue());
+      });
+    });
     for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (other != source)
+      if (other != source && !named.contains(other.getSymName()))
         other.erase();
     if (failed(decompose(module)))
       return failure();

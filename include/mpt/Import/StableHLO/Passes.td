@@ -54,4 +54,26 @@ def ConvertStableHLOPass : Pass<"mpt-convert-stablehlo", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 
+def MarkStableHLOStepPass : Pass<"mpt-mark-stablehlo-step", "::mlir::ModuleOp"> {
+  let summary = "Find the seed and the gradients of a step that JAX differentiated";
+  let description = [{
+    A step of JAX says by two composites what `--mpt-loss-scale` must know
+    (`mpt.jax.grad_seed`, `mpt.jax.gradients`): `mpt.grad_seed` passes on the gradient of the
+    loss, where the backward pass begins, and `mpt.gradients` the gradients of all
+    parameters, before anything reads them. They become `mpt.grad_seed` and
+    `mpt.gradients`. Arguments and results get names, roles and updates as
+    `--mpt-convert-stablehlo` gives them. All other ops stay StableHLO.
+
+    `--mpt-convert-to-stablehlo` makes StableHLO of what `--mpt-loss-scale` adds.
+  }];
+  let options = [
+    Option<"parameters", "parameters", "std::string", "\"params\"",
+           "The parameters, as for mpt-convert-stablehlo">,
+    Option<"state", "state", "unsigned", "0",
+           "How many of the first arguments are state, whose next values are the first "
+           "results, as for mpt-convert-stablehlo">
+  ];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
 #endif // MPT_IMPORT_STABLEHLO_PASSES_TD

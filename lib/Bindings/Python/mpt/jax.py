@@ -26,7 +26,7 @@ from mpt._names import STEP_NAMES, rename
 from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
                        spell_loss_scale)
 
-__all__ = ["StepResult", "TrainStep", "autocast", "train_step"]
+__all__ = ["StepResult", "TrainStep", "autocast", "grad_seed", "gradients", "train_step"]
 
 _FLOATS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
@@ -482,8 +482,13 @@ def _inline_calls(module, ir) -> None:
                 result.replace_all_uses_with(value)
             call.erase()
             clone.erase()
+    # What a composite computes stays beside it.
+    named = set()
+    for op in _walk(module.operation):
+        if op.name == "stablehlo.composite":
+            named.add(ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value)
     for name, function in functions.items():
-        if name != "main":
+        if name != "main" and name not in named:
             function.erase()
 
 
@@ -514,6 +519,36 @@ def _cast(exported: "jax.export.Exported", passes: str) -> "jax.export.Exported"
     if any(field.name == "_get_vjp" for field in dataclasses.fields(exported)):
         changes["_get_vjp"] = None
     return dataclasses.replace(exported, **changes)
+
+
+@jax.custom_vjp
+def _pass(loss):
+    return loss
+
+
+def _pass_backward(_, gradient):
+    mark = jax.lax.composite(lambda gradient: gradient, name="mpt.grad_seed")
+    return (mark(gradient),)
+
+
+_pass.defvjp(lambda loss: (loss, None), _pass_backward)
+
+
+def grad_seed(loss: Any) -> Any:
+    """`loss`, a scalar that is differentiated: where its gradient begins, `--mpt-loss-scale`
+    multiplies by the loss scale. Without that pass it changes nothing."""
+    if jax.typeof(loss).shape != ():
+        raise Error(f"grad_seed: expected one number, found {jax.typeof(loss)}")
+    return _pass(loss)
+
+
+def gradients(gradients: Any) -> Any:
+    """`gradients`, a tree with the gradients of all parameters, before anything reads them:
+    `--mpt-loss-scale` divides them by the loss scale here. Without that pass it changes
+    nothing."""
+    leaves, tree = jax.tree.flatten(gradients)
+    mark = jax.lax.composite(lambda *leaves: list(leaves), name="mpt.gradients")
+    return jax.tree.unflatten(tree, mark(*leaves))
 
 
 def autocast(function: Callable[..., Any], type: str = "bf16", *,
