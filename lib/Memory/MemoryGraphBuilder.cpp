@@ -144,7 +144,7 @@ FailureOr<std::optional<unsigned>> MemoryGraphBuilder::getBuffer(MemoryGraph &gr
 }
 
 ResultMemory MemoryGraphBuilder::getResultMemory(Operation *op) {
-  if (const MemoryRow *row = rules.lookupMemory(op->getName().getStringRef()))
+  if (const MemoryRow *row = rules.lookupMemory(op))
     return row->result;
   if (isa<ViewLikeOpInterface>(op))
     return ResultMemory::View;
@@ -293,7 +293,7 @@ LogicalResult MemoryGraphBuilder::measureRegions(Operation *root) {
     if (op == root)
       return WalkResult::advance();
     // Scalar code on elements takes nothing.
-    const OpRule *rule = rules.lookup(op->getName().getStringRef());
+    const OpRule *rule = rules.lookup(op);
     if (isa<kernel::KernelOp>(op) || (rule && rule->region == RegionPolicy::Combiner))
       return WalkResult::advance();
     // A loop's next values are there together with the present ones.

@@ -31,7 +31,7 @@ public:
     });
   }
 
-  void run(ArrayRef<uint32_t> order);
+  SmallVector<RematGroup> run(ArrayRef<uint32_t> order);
 
 private:
   /// What stands for `value` (an original) at the insertion point.
@@ -135,7 +135,8 @@ void Cloner::insertBarrier(Operation *next) {
   redirect(next);
 }
 
-void Cloner::run(ArrayRef<uint32_t> order) {
+SmallVector<RematGroup> Cloner::run(ArrayRef<uint32_t> order) {
+  SmallVector<RematGroup> groups;
   // For each position, the next op after it that runs for the first time.
   SmallVector<bool> ran(described.ops.size(), false), repeats;
   for (uint32_t node : order) {
@@ -155,6 +156,8 @@ void Cloner::run(ArrayRef<uint32_t> order) {
       builder.setInsertionPoint(op);
       update(op);
       insertBarrier(op);
+      if (!group.empty())
+        groups.push_back(group);
       group.clear();
       continue;
     }
@@ -171,6 +174,7 @@ void Cloner::run(ArrayRef<uint32_t> order) {
   }
   builder.setInsertionPoint(block.getTerminator());
   update(block.getTerminator());
+  return groups;
 }
 
 /// `kernel` without the results that nobody reads.
@@ -216,9 +220,11 @@ void pruneResults(kernel::KernelOp kernel) {
 
 } // namespace
 
-void mpt::detail::cloneForRemat(func::FuncOp function, const RematFunction &described,
-                                ArrayRef<uint32_t> order, StringRef barrier) {
-  Cloner(function, described, barrier).run(order);
+SmallVector<RematGroup> mpt::detail::cloneForRemat(func::FuncOp function,
+                                                   const RematFunction &described,
+                                                   ArrayRef<uint32_t> order,
+                                                   StringRef barrier) {
+  SmallVector<RematGroup> groups = Cloner(function, described, barrier).run(order);
   Block &block = function.getBody().front();
   // Renamings whose readers now read others.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -237,4 +243,5 @@ void mpt::detail::cloneForRemat(func::FuncOp function, const RematFunction &desc
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto kernel = dyn_cast<kernel::KernelOp>(op))
       pruneResults(kernel);
+  return groups;
 }

@@ -78,7 +78,7 @@ bool onlyWidens(kernel::KernelOp kernel) {
 /// A cast of any dialect, as its rule table spells it.
 bool isCast(Operation *op, const RuleTable &rules) {
   StringRef name = op->getName().getStringRef();
-  const OpRule *rule = rules.lookup(name);
+  const OpRule *rule = rules.lookup(op);
   const DialectSpelling *spelling =
       rules.getSpelling(op->getName().getDialectNamespace());
   return isa<CastOp>(op) || (rule && rule->cast) ||
@@ -101,11 +101,10 @@ bool isExactWidening(Operation *op, const RuleTable &rules) {
 
 class Describer {
 public:
-  Describer(func::FuncOp function, const RematFunctionOptions &options)
-      : function(function), options(options), rules(*options.rules) {}
+  Describer(Block &block, const RematFunctionOptions &options)
+      : block(block), options(options), rules(*options.rules) {}
 
   FailureOr<RematFunction> run() {
-    Block &block = function.getBody().front();
     isFused = llvm::any_of(block, llvm::IsaPred<kernel::KernelOp>);
     for (Operation &op : block.without_terminator())
       if (failed(visit(&op)))
@@ -131,7 +130,7 @@ private:
   /// What one iteration costs.
   double getIterationCost(ScanOp scan);
 
-  func::FuncOp function;
+  Block &block;
   const RematFunctionOptions &options;
   RuleTable &rules;
   /// Whether casts that are not in kernels are rounded on read.
@@ -249,9 +248,8 @@ bool mpt::isRepeatable(Operation *op, const RuleTable &rules) {
   op->walk([&](Operation *inner) {
     if (inner != op && inner->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
-    StringRef name = inner->getName().getStringRef();
-    const OpRule *rule = rules.lookup(name);
-    const MemoryRow *row = rules.lookupMemory(name);
+    const OpRule *rule = rules.lookup(inner);
+    const MemoryRow *row = rules.lookupMemory(inner);
     if ((rule && !rule->pure) || (row && !row->repeatable))
       repeats = false;
     else if (inner->isRegistered())
@@ -265,7 +263,54 @@ bool mpt::isRepeatable(Operation *op, const RuleTable &rules) {
   return repeats;
 }
 
+/// What such a compiler does with each node.
+static std::vector<FusedNode> describeFusion(const RematFunction &described,
+                                             const RuleTable &rules) {
+  std::vector<FusedNode> nodes;
+  for (Operation *op : described.ops) {
+    FusedNode &node = nodes.emplace_back();
+    const MemoryRow *row = rules.lookupMemory(op);
+    LoopFusion fusion = row                                    ? row->fusion
+                        : op->hasTrait<OpTrait::Elementwise>() ? LoopFusion::Any
+                                                               : LoopFusion::None;
+    node.fusesOperands = fusion != LoopFusion::None;
+    node.fusesResult = fusion == LoopFusion::Any || fusion == LoopFusion::Single;
+    node.once = fusion == LoopFusion::Single;
+    node.renames = row && row->result == ResultMemory::View;
+    node.updates = row && row->result == ResultMemory::Update;
+  }
+  return nodes;
+}
+
 FailureOr<RematFunction> mpt::buildRematFunction(func::FuncOp function,
                                                  const RematFunctionOptions &options) {
-  return Describer(function, options).run();
+  return Describer(function.getBody().front(), options).run();
+}
+
+/// Bytes that a compiler that fuses needs for what is in `block`.
+static FailureOr<int64_t> measureFused(Block &block,
+                                       const RematFunctionOptions &options) {
+  FailureOr<RematFunction> described = Describer(block, options).run();
+  if (failed(described) || failed(fuseRematFunction(*described, options)))
+    return failure();
+  return measureRemat(described->graph, getPlainOrder(described->graph)).peak;
+}
+
+LogicalResult mpt::fuseRematFunction(RematFunction &described,
+                                     const RematFunctionOptions &options) {
+  std::vector<FusedNode> nodes = describeFusion(described, *options.rules);
+  for (auto [id, op] : llvm::enumerate(described.ops))
+    // What a reduction does to elements takes no memory.
+    if (!nodes[id].fusesOperands)
+      for (Region &region : op->getRegions()) {
+        if (!region.hasOneBlock())
+          continue;
+        FailureOr<int64_t> bytes = measureFused(region.front(), options);
+        if (failed(bytes))
+          return failure();
+        int64_t &workspace = described.graph.nodes[id].workspace;
+        workspace = std::max(workspace, *bytes);
+      }
+  described.graph = fuseRematGraph(described.graph, nodes);
+  return success();
 }

@@ -13,6 +13,8 @@
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
@@ -35,6 +37,20 @@ LogicalResult RematSession::readOptions() {
     return error() << "barrier must name an op with its dialect, such as "
                       "stablehlo.optimization_barrier, found '"
                    << request.barrier << "'";
+  if (!request.client.empty()) {
+    planning.client = findClient(request.client);
+    if (!planning.client)
+      return error() << "unknown client '" << request.client << "'; expected one of "
+                     << llvm::join(getClients(), ", ");
+    if (*chosen == RematStrategy::Optimal || *chosen == RematStrategy::None)
+      return error() << "strategy=" << request.strategy
+                     << " plans single ops, whose order a client does not keep; use "
+                        "auto, segments or mincut with client="
+                     << request.client;
+    if (request.barrier.empty() && planning.client->isolation == RematIsolation::None)
+      return error() << "nothing is known that keeps the client '" << request.client
+                     << "' from undoing it; name an op in barrier";
+  }
   for (const std::string &file : request.rules)
     if (failed(table.addFile(module.getLoc(), file)))
       return failure();
@@ -43,6 +59,9 @@ LogicalResult RematSession::readOptions() {
   planning.planning.effort = request.effort;
   planning.planning.seed = request.seed;
   planning.barrier = request.barrier;
+  if (planning.client && request.barrier.empty() &&
+      planning.client->isolation == RematIsolation::Barrier)
+    planning.barrier = "stablehlo.optimization_barrier";
   planning.maxThreads = request.maxThreads;
   planning.target =
       TargetAttr::fromText(request.target, [&] { return error(); }, module.getContext());

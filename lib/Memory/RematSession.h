@@ -23,7 +23,7 @@ namespace mpt::detail {
 struct RematRequest {
   /// The pass, which begins diagnostics about options.
   llvm::StringRef pass;
-  std::string strategy, budget, function, barrier, order, target;
+  std::string strategy, budget, function, barrier, client, order, target;
   std::vector<std::string> rules;
   int64_t effort, maxThreads;
   uint64_t seed;

@@ -28,11 +28,11 @@ struct RematerializePass : mpt::impl::RematerializePassBase<RematerializePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    RematSession session(module,
-                         {getArgument(), strategy, budget, function, barrier, order,
-                          target, std::vector<std::string>(rules.begin(), rules.end()),
-                          effort, maxThreads, seed},
-                         curves);
+    RematSession session(
+        module,
+        {getArgument(), strategy, budget, function, barrier, client, order, target,
+         std::vector<std::string>(rules.begin(), rules.end()), effort, maxThreads, seed},
+        curves);
     if (failed(session.readOptions()))
       return signalPassFailure();
     FailureOr<SmallVector<RematTarget>> targets = session.findTargets();

@@ -8,6 +8,8 @@
 
 #include "Rematerializer.h"
 
+#include "RematConditionals.h"
+#include "RematLoops.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 
 using namespace mlir;
@@ -16,6 +18,10 @@ using namespace mpt::detail;
 
 /// Plans count operands and results that take the same bytes twice: by less than this.
 static constexpr double mostSavedInPlace = 1.5;
+
+/// Of the bytes without rematerialization: what misses its budget and saves less than
+/// this is left out, since estimates for clients are no better.
+static constexpr double leastWorthwhile = 0.8;
 
 constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
 
@@ -119,7 +125,7 @@ FailureOr<int64_t> Rematerializer::measurePlan(const RematPlan &plan, int64_t mo
 LogicalResult Rematerializer::addTo(RematCurve &curve) {
   if (failed(takeBestOrder()))
     return failure();
-  plans = planRematFrontier(described.graph, options.planning);
+  plans = planFrontier();
   for (const RematPlan &plan : plans) {
     FailureOr<int64_t> bytes = plan.peak;
     if (isFused && failed(bytes = measurePlan(plan, noLimit)))
@@ -169,8 +175,65 @@ LogicalResult Rematerializer::chooseByArena() {
   return success();
 }
 
+std::vector<RematPlan> Rematerializer::planFrontier() const {
+  if (options.client)
+    return planWholeSegments(described.graph,
+                             options.planning.strategy == RematStrategy::MinCut);
+  return planRematFrontier(described.graph, options.planning);
+}
+
+LogicalResult Rematerializer::chooseForClient() {
+  OwningOpRef<func::FuncOp> best;
+  std::optional<RematFunction> bestDescribed;
+  auto take = [&](const RematPlan &plan) {
+    outcome.plan = plan;
+    outcome.bytes = plan.peak;
+  };
+  auto chooseFrom = [&](ArrayRef<RematPlan> plans) {
+    // The cheapest within the budget, or the one with the fewest bytes.
+    const RematPlan *chosen = &plans.front();
+    for (const RematPlan &plan : plans)
+      if (!isMin && plan.peak <= outcome.budget)
+        chosen = &plan;
+    return chosen;
+  };
+  take(*chooseFrom(plans));
+  // Repeating in loops costs the more the more of it there is.
+  for (LoopRemat level : {LoopRemat::Free, LoopRemat::All}) {
+    if ((!isMin && outcome.bytes <= outcome.budget) ||
+        (level == LoopRemat::All && options.planning.strategy == RematStrategy::MinCut))
+      break;
+    OwningOpRef<func::FuncOp> trial(function.clone());
+    if (recomputeInLoops(*trial, level, *options.rules) == 0)
+      continue;
+    FailureOr<RematFunction> other = buildRematFunction(*trial, build);
+    if (failed(other) || failed(fuseRematFunction(*other, build)))
+      return failure();
+    std::vector<RematPlan> frontier = planWholeSegments(
+        other->graph, options.planning.strategy == RematStrategy::MinCut);
+    const RematPlan *chosen = chooseFrom(frontier);
+    if (chosen->peak >= outcome.bytes)
+      continue;
+    take(*chosen);
+    bestDescribed = std::move(*other);
+    best = std::move(trial);
+  }
+  if (isMin)
+    outcome.budget = outcome.bytes;
+  outcome.isMet = outcome.bytes <= outcome.budget;
+  if (!outcome.isMet && outcome.bytes > leastWorthwhile * double(outcome.plainBytes)) {
+    take(plans.back());
+    return success();
+  }
+  if (best) {
+    function.getBody().takeBody(best->getBody());
+    described = std::move(*bestDescribed);
+  }
+  return success();
+}
+
 LogicalResult Rematerializer::choose(std::optional<RematBudget> budget) {
-  plans = planRematFrontier(described.graph, options.planning);
+  plans = planFrontier();
   if (plans.empty())
     return function.emitError("mpt-rematerialize: the order of '")
            << function.getName() << "' cannot be planned";
@@ -186,6 +249,8 @@ LogicalResult Rematerializer::choose(std::optional<RematBudget> budget) {
   }
   if (isFused)
     return chooseByArena();
+  if (options.client)
+    return chooseForClient();
   if (isMin)
     outcome.budget = plans.front().peak;
   outcome.plan = plans.front();
@@ -231,7 +296,14 @@ LogicalResult Rematerializer::explainFailure(const RematBound &bound) {
 LogicalResult Rematerializer::apply() {
   if (outcome.plan.order.size() == described.ops.size())
     return success();
-  cloneForRemat(function, described, outcome.plan.order, options.barrier);
+  SmallVector<RematGroup> groups =
+      cloneForRemat(function, described, outcome.plan.order, options.barrier);
+  if (options.client) {
+    if (options.client->isolation == RematIsolation::Conditional &&
+        options.barrier.empty())
+      isolateInConditionals(function, groups, *options.rules);
+    return success();
+  }
   // The rewritten function must take what was promised.
   FailureOr<int64_t> bytes;
   if (isFused) {
@@ -265,6 +337,14 @@ LogicalResult Rematerializer::prepare() {
   if (failed(built))
     return failure();
   described = std::move(*built);
+  if (options.client) {
+    if (isFused)
+      return function.emitError("mpt-rematerialize: '")
+             << function.getName() << "' has kernels, which MPT runs; leave out client="
+             << options.client->name;
+    if (failed(fuseRematFunction(described, build)))
+      return failure();
+  }
   if (!isFused)
     outcome.plainBytes = outcome.bytes =
         measureRemat(described.graph, getPlainOrder(described.graph)).peak;
@@ -298,7 +378,15 @@ LogicalResult Rematerializer::finish() {
   RematBound bound = boundRemat(described.graph, outcome.budget);
   if (outcome.isOptimal)
     bound.cost = outcome.plan.cost;
-  if (!outcome.isMet)
+  if (!outcome.isMet && options.client)
+    // An estimate proves nothing.
+    function.emitWarning("mpt-rematerialize: '")
+        << function.getName() << "' takes " << outcome.bytes
+        << " bytes, by estimate, and " << outcome.budget
+        << " were asked for; no plan of whole segments takes "
+        << (outcome.bytes == outcome.plainBytes ? "a fifth less, so it stays as it is"
+                                                : "fewer");
+  else if (!outcome.isMet)
     return explainFailure(bound);
   report(bound);
   return apply();

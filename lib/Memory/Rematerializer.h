@@ -21,6 +21,7 @@
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
 #include "mpt/Memory/Planning/RematCurve.h"
 #include "mpt/Memory/Planning/RematPlan.h"
+#include "mpt/Precision/ClientProfile.h"
 
 namespace mpt::detail {
 
@@ -37,6 +38,8 @@ struct RematerializerOptions {
   RuleTable *rules = nullptr;
   RematOptions planning;
   llvm::StringRef barrier;
+  /// The compiler that runs the function; null: MPT, or one that runs ops one by one.
+  const ClientProfile *client = nullptr;
   int64_t maxThreads = 2;
   TargetAttr target;
   std::optional<OrderHeuristic> order;
@@ -83,8 +86,12 @@ private:
   /// Puts the ops of a fused function into the order with the smallest arena: what a plan
   /// keeps in the program's order, gradients until all updates say, need not be there.
   mlir::LogicalResult takeBestOrder();
+  /// All that can be chosen.
+  std::vector<RematPlan> planFrontier() const;
   mlir::LogicalResult choose(std::optional<RematBudget> budget);
   mlir::LogicalResult chooseByArena();
+  /// With loops that keep less for the backward pass, where the budget asks for it.
+  mlir::LogicalResult chooseForClient();
   mlir::LogicalResult explainFailure(const RematBound &bound);
   mlir::LogicalResult apply();
   /// Remarks on what is done and what not; see RematRemarks.cpp.

@@ -97,7 +97,11 @@ def RematerializePass : BudgetPass<"mpt-rematerialize"> {
     Option<"barrier", "barrier", "std::string", "\"\"",
            "Name of an op that returns its operands and that a foreign compiler does "
            "not see through (stablehlo.optimization_barrier): what clones read goes "
-           "through it">]);
+           "through it">,
+    Option<"client", "client", "std::string", "\"\"",
+           "The compiler that runs the step, which fuses and schedules by itself: "
+           "xla-cpu, xla-gpu or iree, or with a barrier generic or torch-mlir; bytes are "
+           "estimates of what it allocates">]);
 }
 
 def PlanKernelsPass : BudgetPass<"mpt-plan-kernels"> {

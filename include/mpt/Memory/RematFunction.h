@@ -21,7 +21,7 @@
 #define MPT_MEMORY_REMATFUNCTION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mpt/Memory/Planning/RematGraph.h"
+#include "mpt/Memory/Planning/RematWholeSegments.h"
 #include "mpt/Precision/RuleTable.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -66,6 +66,12 @@ bool isRepeatable(mlir::Operation *op, const RuleTable &rules);
 /// dynamic shape or a value of `mpt.save` that is neither "must" nor "never".
 mlir::FailureOr<RematFunction> buildRematFunction(mlir::func::FuncOp function,
                                                   const RematFunctionOptions &options);
+
+/// Makes the graph that of a compiler that fuses loops: rows of the tables say which ops
+/// fuse (`fusion`), and elementwise ops of registered dialects do. What the regions of
+/// loops and conditionals need becomes workspace.
+mlir::LogicalResult fuseRematFunction(RematFunction &described,
+                                      const RematFunctionOptions &options);
 
 } // namespace mpt
 
