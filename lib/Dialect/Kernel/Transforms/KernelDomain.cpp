@@ -104,6 +104,13 @@ SmallVector<int64_t> KernelDomain::dropUnitDims() {
   }
   for (KernelAccess &access : accesses)
     access = dropUnits(access, std::nullopt, sizes.size());
+  // At a single point all dimensions of one element are alike, so that a result finds
+  // the operand whose place it can take.
+  if (!reduces && sizes.size() == 1 && sizes[0] == 1)
+    for (KernelAccess &access : accesses) {
+      access = dropUnits(access, 0, 1);
+      access.map = AffineMap::get(1, 0, access.map.getResults(), access.map.getContext());
+    }
   return numbers;
 }
 
