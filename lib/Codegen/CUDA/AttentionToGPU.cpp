@@ -25,6 +25,13 @@ using namespace mpt::detail;
 
 static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
 
+/// Of a tensor [batch, heads, rows, width].
+static RowStrides stridesOf(Value buffer) {
+  // The verifier lets only such layouts pass.
+  auto [strides, offset] = typeOf(buffer).getStridesAndOffset();
+  return {strides[0], strides[1], strides[2]};
+}
+
 namespace {
 
 /// The launches of one attention or of its gradient.
@@ -62,11 +69,23 @@ LogicalResult Expander::init(OpTy attention) {
     return op->emitError("there is no fused attention with a bias or with dropout");
   if (queryType.getRank() != 4 || keyType.getRank() != 4)
     return op->emitError("expected an attention of tensors of rank 4");
+  // Rows are read 16 bytes at a time.
+  for (Value buffer : op->getOperands())
+    if (auto layout = dyn_cast<StridedLayoutAttr>(typeOf(buffer).getLayout());
+        layout && llvm::any_of(layout.getStrides().drop_back(),
+                               [](int64_t stride) { return stride % 8 != 0; }))
+      return op->emitError("expected strides that are multiples of 8 elements, found ")
+             << typeOf(buffer);
   shape.batch = queryType.getDimSize(0) * queryType.getDimSize(1);
   shape.heads = queryType.getDimSize(1);
+  shape.groups = keyType.getDimSize(1);
   shape.queries = queryType.getDimSize(2);
   shape.keys = keyType.getDimSize(2);
   shape.width = queryType.getDimSize(3);
+  shape.query = stridesOf(attention.getQuery());
+  shape.key = stridesOf(attention.getKey());
+  shape.value = stridesOf(attention.getValue());
+  shape.result = stridesOf(attention.getResult());
   shape.isCausal = attention.getCausal();
   shape.type = queryType.getElementType();
   shape.scale = attention.getScale().convertToDouble();
@@ -80,10 +99,13 @@ LogicalResult Expander::init(OpTy attention) {
   }
   if (!shape.isSupported())
     return op->emitError("there is no fused attention for ") << queryType;
-  llvm::raw_string_ostream(name) << queryType << " " << keyType << " " << shape.isCausal
-                                 << " " << attention.getScaleAttr();
-  if (mask)
-    llvm::raw_string_ostream(name) << " " << typeOf(mask);
+  llvm::raw_string_ostream stream(name);
+  stream << shape.isCausal << " " << attention.getScaleAttr();
+  for (Value operand : attention->getOperands())
+    stream << " " << operand.getType();
+  stream << " ->";
+  for (Value output : attention.getOutputs())
+    stream << " " << output.getType();
   launcher.builder.setInsertionPoint(op);
   return success();
 }
@@ -107,7 +129,11 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
   Expander expander(op, launcher);
   if (failed(expander.init(op)))
     return failure();
-  const AttentionShape &shape = expander.shape;
+  AttentionShape &shape = expander.shape;
+  shape.dy = stridesOf(op.getDy());
+  shape.dquery = stridesOf(op.getDquery());
+  shape.dkey = stridesOf(op.getDkey());
+  shape.dvalue = stridesOf(op.getDvalue());
   int64_t rows = shape.batch * shape.queries;
   auto scratch = op.getWorkspace() ? op.getWorkspace().getDefiningOp<program::BufferOp>()
                                    : program::BufferOp();

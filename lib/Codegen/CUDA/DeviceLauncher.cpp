@@ -43,7 +43,8 @@ void DeviceLauncher::launch(Location loc, StringRef name, const std::string &key
     OpBuilder inner = OpBuilder::atBlockEnd(&getDevice().getBodyRegion().front());
     for (ValueRange buffers : {inputs, outputs})
       for (Value buffer : buffers)
-        isWide |= cast<MemRefType>(buffer.getType()).getNumElements() >= int64_t(1) << 31;
+        isWide |= program::countSpannedElements(cast<MemRefType>(buffer.getType()))
+                      .value_or(INT64_MAX) >= int64_t(1) << 31;
     GPUFunctionBuilder code(inner, loc, made.function, inputs.size() + outputs.size(),
                             threads, isWide);
     emit(code);

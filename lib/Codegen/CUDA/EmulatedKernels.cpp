@@ -281,6 +281,7 @@ llvm::Error Emulator::run() {
       function.setCallingConv(llvm::CallingConv::C);
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.removeFnAttr("nvvm.maxntid");
+      function.removeFnAttr("nvvm.minctasm");
       expandBF16(function);
     } else if (name.consume_front("__nv_")) {
       function.setName(name);

@@ -35,12 +35,13 @@ namespace {
 /// Four registers of sums; A has four words, B two.
 using Words = SmallVector<Value, 4>;
 
-/// A matrix of the tensor that a block works on: from `base`, element `first`,
-/// `rows` rows of which `limit` (a number) exist.
+/// A matrix of the tensor that a block works on: from `base`, element `first`, with
+/// `stride` elements from row to row, of which `limit` (a number) exist.
 struct Tensor {
   Value base;
-  Index first;
-  int64_t limit;
+  Index first = 0;
+  int64_t stride = 0;
+  int64_t limit = 0;
 };
 
 class FlashAttentionEmitter {
@@ -61,6 +62,19 @@ public:
   void keyGradients();
 
 private:
+  /// The queries' matrix of head `batch` in parameter `number`.
+  Tensor makeQueries(unsigned number, const RowStrides &strides, Index batch) {
+    return {code.parameter(number),
+            batch / shape.heads * strides.batch + batch % shape.heads * strides.head,
+            strides.row, shape.queries};
+  }
+  /// The keys' or values' matrix that head `batch` reads.
+  Tensor makeKeys(unsigned number, const RowStrides &strides, Index batch) {
+    return {code.parameter(number),
+            batch / shape.heads * strides.batch +
+                batch % shape.heads / shape.sharing() * strides.head,
+            strides.row, shape.keys};
+  }
   /// Takes the mask of a batch, if there is one, which follows the function's `inputs`
   /// other inputs, and returns the number of its first output.
   unsigned setMask(unsigned inputs, Index batch) {
@@ -82,9 +96,14 @@ private:
   Value choose(Value condition, Value x, Value y) {
     return condition ? arith::SelectOp::create(b, loc, condition, x, y).getResult() : x;
   }
+  /// e^(x - most), for `shift` = -most log2(e): 0 where that is below 2^-126.
+  Value power(Value x, Value shift) {
+    return exp2(math::FmaOp::create(b, loc, x, number(kLog2e), shift));
+  }
+  Value getShift(Value most) { return mul(most, number(-kLog2e)); }
   Value exp2(Value x) {
-    return LLVM::CallIntrinsicOp::create(b, loc, f32,
-                                         b.getStringAttr("llvm.nvvm.ex2.approx.f32"), x)
+    return LLVM::CallIntrinsicOp::create(
+               b, loc, f32, b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), x)
         .getResult(0);
   }
   /// Over the four threads that share a row of sums.
@@ -139,8 +158,23 @@ private:
   /// after its last row.
   void loadTile(const Tensor &tensor, Index first, int64_t count, Value tile,
                 bool isScaled);
-  /// Whether key `key` is seen by query `query`; null if every one is.
-  Value isVisible(Index query, Index key, bool checksQuery);
+  /// Whether key `key` is seen by query `query`; null if every one is. Without
+  /// `onDiagonal` the query comes after the key.
+  Value isVisible(Index query, Index key, bool checksQuery, bool onDiagonal);
+  /// The keys, a multiple of `step`, before which all queries from `first` on see all.
+  Index countSeen(Index first, int64_t step) {
+    return (first + (shape.keys - shape.queries + 1)) / step * step;
+  }
+
+  /// What `add` makes of `carried` for one tile of keys after the other up to `end`, for
+  /// queries from `first` on.
+  using AddTile = llvm::function_ref<SmallVector<Value>(Index, ValueRange, bool)>;
+  SmallVector<Value> overKeys(Index first, Index end, int64_t step,
+                              SmallVector<Value> carried, AddTile add);
+
+  /// The shifts and dots of a query and the next one, of the last ones past the end.
+  std::pair<std::array<Value, 2>, std::array<Value, 2>> loadPairs(Index batch,
+                                                                  Index query);
 
   static SmallVector<Value> flatten(ArrayRef<Words> sums) {
     SmallVector<Value> values;
@@ -202,7 +236,8 @@ Words FlashAttentionEmitter::loadA(const Tensor &tensor, Index row, int64_t k) {
   Words words;
   for (int64_t half : {0, 8})
     for (Index at : {upper, lower})
-      words.push_back(loadWord(tensor.base, tensor.first + at * width + column + half));
+      words.push_back(
+          loadWord(tensor.base, tensor.first + at * tensor.stride + column + half));
   return words;
 }
 
@@ -262,8 +297,8 @@ void FlashAttentionEmitter::loadTile(const Tensor &tensor, Index first, int64_t 
       Index from = first + row;
       Value exists = code.isLess(from, tensor.limit);
       from = smaller(from, tensor.limit - 1);
-      Value bits =
-          code.load(tensor.base, shape.type, tensor.first + from * width + column, 8);
+      Value bits = code.load(tensor.base, shape.type,
+                             tensor.first + from * tensor.stride + column, 8);
       Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bits.getType()));
       bits = choose(exists, bits, zero);
       if (isScaled) {
@@ -283,13 +318,14 @@ void FlashAttentionEmitter::loadTile(const Tensor &tensor, Index first, int64_t 
   }
 }
 
-Value FlashAttentionEmitter::isVisible(Index query, Index key, bool checksQuery) {
+Value FlashAttentionEmitter::isVisible(Index query, Index key, bool checksQuery,
+                                       bool onDiagonal) {
   Value visible;
   if (shape.keys % AttentionShape::kTile != 0)
     visible = code.isLess(key, shape.keys);
   if (checksQuery && shape.queries % AttentionShape::kTile != 0)
     visible = both(visible, code.isLess(query, shape.queries));
-  if (shape.isCausal)
+  if (onDiagonal)
     visible = both(visible, code.isLess(key, query + (shape.keys - shape.queries + 1)));
   if (!mask)
     return visible;
@@ -299,6 +335,48 @@ Value FlashAttentionEmitter::isVisible(Index query, Index key, bool checksQuery)
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bit.getType()));
   return both(visible,
               arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit, zero));
+}
+
+SmallVector<Value> FlashAttentionEmitter::overKeys(Index first, Index end, int64_t step,
+                                                   SmallVector<Value> carried,
+                                                   AddTile add) {
+  auto loop = [&](Index from, Index to, bool onDiagonal) {
+    carried = code.loop(from, to, step, carried, [&](Index start, ValueRange values) {
+      return add(start, values, onDiagonal);
+    });
+  };
+  if (!shape.isCausal) {
+    loop(0, end, /*onDiagonal=*/false);
+    return carried;
+  }
+  Index seen = smaller(countSeen(first, step), end);
+  loop(0, seen, /*onDiagonal=*/false);
+  loop(seen, end, /*onDiagonal=*/true);
+  return carried;
+}
+
+std::pair<std::array<Value, 2>, std::array<Value, 2>>
+FlashAttentionEmitter::loadPairs(Index batch, Index query) {
+  std::array<Value, 2> shift, dot;
+  // Neighbours are one access where rows have an even number of them.
+  const bool isPair = shape.queries % 2 == 0;
+  auto load = [&](unsigned number, std::array<Value, 2> &values) {
+    if (isPair) {
+      Index at = batch * shape.queries + smaller(query, shape.queries - 2);
+      Value pair = code.load(code.parameter(number), f32, at, 2);
+      for (int64_t i : {0, 1})
+        values[i] = vector::ExtractOp::create(b, loc, pair, i);
+      return;
+    }
+    for (int64_t i : {0, 1})
+      values[i] = code.load(code.parameter(number), f32,
+                            batch * shape.queries + smaller(query + i, shape.queries - 1));
+  };
+  load(4, shift);
+  load(5, dot);
+  for (Value &value : shift)
+    value = getShift(value);
+  return {shift, dot};
 }
 
 void FlashAttentionEmitter::storeRows(ArrayRef<Words> sums, Value low, Value high,
@@ -314,23 +392,26 @@ void FlashAttentionEmitter::storeRows(ArrayRef<Words> sums, Value low, Value hig
           y = mul(y, factor);
         }
         storePair(x, y, tensor.base,
-                  tensor.first + at * width + t * 2 + static_cast<int64_t>(n) * 8);
+                  tensor.first + at * tensor.stride + t * 2 +
+                      static_cast<int64_t>(n) * 8);
       }
     });
   }
 }
 
 void FlashAttentionEmitter::forward() {
+  if (width <= 64)
+    code.wantBlocksAtOnce(4);
   constexpr int64_t tile = AttentionShape::kTile;
   int64_t tiles = (shape.queries + tile - 1) / tile;
   Index block = code.blockX(), batch = block / tiles;
   // Under a causal mask the last rows take longest: they start first.
   Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
-  Tensor query{code.parameter(0), batch * (shape.queries * width), shape.queries};
-  Tensor key{code.parameter(1), batch * (shape.keys * width), shape.keys};
-  Tensor value{code.parameter(2), batch * (shape.keys * width), shape.keys};
+  Tensor query = makeQueries(0, shape.query, batch);
+  Tensor key = makeKeys(1, shape.key, batch);
+  Tensor value = makeKeys(2, shape.value, batch);
   unsigned output = setMask(3, batch);
-  Tensor result{code.parameter(output), query.first, shape.queries};
+  Tensor result = makeQueries(output, shape.result, batch);
   Value keyTile = code.shared(tile * pitch * 2),
         valueTile = code.shared(tile * pitch * 2);
   SmallVector<Words> q;
@@ -348,7 +429,7 @@ void FlashAttentionEmitter::forward() {
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
-  carried = code.loop(0, end, tile, carried, [&](Index start, ValueRange values) {
+  auto add64Keys = [&](Index start, ValueRange values, bool onDiagonal) {
     code.barrier();
     loadTile(key, start, tile, keyTile, false);
     loadTile(value, start, tile, valueTile, false);
@@ -360,19 +441,25 @@ void FlashAttentionEmitter::forward() {
     for (int64_t n = 0; n < tile / 8; ++n)
       for (int64_t i = 0; i < 4; ++i) {
         Value visible = isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
-                                  /*checksQuery=*/false);
+                                  /*checksQuery=*/false, onDiagonal);
         scores[n][i] = choose(visible, scores[n][i], none);
         most[i / 2] = max(most[i / 2], scores[n][i]);
       }
-    SmallVector<Value> sums = {values[2], values[3]}, shrink(2);
+    SmallVector<Value> sums = {values[2], values[3]}, shrink(2), shift(2);
     for (int64_t half : {0, 1}) {
       most[half] = overQuad(most[half], /*isMax=*/true);
-      shrink[half] = exp2(mul(sub(values[half], most[half]), number(kLog2e)));
+      shift[half] = getShift(most[half]);
+      // Times log2(e) it would be infinite.
+      if (mask)
+        shift[half] = choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                                   most[half], lowest),
+                             number(0), shift[half]);
+      shrink[half] = power(values[half], shift[half]);
       sums[half] = mul(sums[half], shrink[half]);
     }
     for (Words &words : scores)
       for (int64_t i = 0; i < 4; ++i) {
-        words[i] = exp2(mul(sub(words[i], most[i / 2]), number(kLog2e)));
+        words[i] = power(words[i], shift[i / 2]);
         sums[i / 2] = add(sums[i / 2], words[i]);
       }
     SmallVector<Words> outputs = unflatten(values.drop_front(4));
@@ -385,7 +472,8 @@ void FlashAttentionEmitter::forward() {
     SmallVector<Value> next = {most[0], most[1], sums[0], sums[1]};
     next.append(flatten(outputs));
     return next;
-  });
+  };
+  carried = overKeys(first, end, tile, carried, add64Keys);
   SmallVector<Value> factors;
   for (int64_t half : {0, 1}) {
     Value sum = overQuad(carried[2 + half], /*isMax=*/false);
@@ -413,14 +501,12 @@ void FlashAttentionEmitter::queryGradient() {
   int64_t tiles = (shape.queries + tile - 1) / tile;
   Index block = code.blockX(), batch = block / tiles;
   Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
-  Index firstQuery = batch * (shape.queries * width),
-        firstKey = batch * (shape.keys * width);
-  Tensor dy{code.parameter(0), firstQuery, shape.queries};
-  Tensor query{code.parameter(1), firstQuery, shape.queries};
-  Tensor key{code.parameter(2), firstKey, shape.keys};
-  Tensor value{code.parameter(3), firstKey, shape.keys};
+  Tensor dy = makeQueries(0, shape.dy, batch);
+  Tensor query = makeQueries(1, shape.query, batch);
+  Tensor key = makeKeys(2, shape.key, batch);
+  Tensor value = makeKeys(3, shape.value, batch);
   unsigned output = setMask(6, batch);
-  Tensor result{code.parameter(output), firstQuery, shape.queries};
+  Tensor result = makeQueries(output, shape.dquery, batch);
   Value keyTile = code.shared(step * pitch * 2),
         valueTile = code.shared(step * pitch * 2);
   SmallVector<Words> q, d;
@@ -430,17 +516,17 @@ void FlashAttentionEmitter::queryGradient() {
       word = scaled(word);
     d.push_back(loadA(dy, row, k));
   }
-  SmallVector<Value> lse, dot;
+  SmallVector<Value> shift, dot;
   for (int64_t half : {0, 1}) {
     Index at = batch * shape.queries + smaller(row + g + 8 * half, shape.queries - 1);
-    lse.push_back(code.load(code.parameter(4), f32, at));
+    shift.push_back(getShift(code.load(code.parameter(4), f32, at)));
     dot.push_back(code.load(code.parameter(5), f32, at));
   }
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
   SmallVector<Value> carried = flatten(zeros(width / 8));
-  carried = code.loop(0, end, step, carried, [&](Index start, ValueRange values) {
+  auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
     code.barrier();
     loadTile(key, start, step, keyTile, false);
     loadTile(value, start, step, valueTile, false);
@@ -452,9 +538,9 @@ void FlashAttentionEmitter::queryGradient() {
     }
     for (int64_t n = 0; n < step / 8; ++n)
       for (int64_t i = 0; i < 4; ++i) {
-        Value p = exp2(mul(sub(scores[n][i], lse[i / 2]), number(kLog2e)));
+        Value p = power(scores[n][i], shift[i / 2]);
         Value visible = isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
-                                  /*checksQuery=*/false);
+                                  /*checksQuery=*/false, onDiagonal);
         p = choose(visible, p, number(0));
         scores[n][i] = mul(p, sub(slopes[n][i], dot[i / 2]));
       }
@@ -463,25 +549,25 @@ void FlashAttentionEmitter::queryGradient() {
       multiplyRow(sums, makeA(scores, k), keyTile, k,
                   /*isTransposed=*/true);
     return flatten(sums);
-  });
+  };
+  carried = overKeys(first, end, step, carried, addKeys);
   Value scale = number(shape.scale);
   storeRows(unflatten(carried), scale, scale, result, row);
 }
 
 void FlashAttentionEmitter::keyGradients() {
+  if (width <= 64)
+    code.wantBlocksAtOnce(3);
   constexpr int64_t tile = AttentionShape::kTile;
   bool keeps = width <= 64;
   int64_t step = keeps ? tile : width > 80 ? 16 : 32;
   int64_t tiles = (shape.keys + tile - 1) / tile;
-  Index block = code.blockX(), batch = block / tiles;
+  // The first of the heads that share the block's keys.
+  Index block = code.blockX(), keyBatch = block / tiles * shape.sharing();
   Index first = block % tiles * tile, row = first + warp * kRows;
-  Index firstQuery = batch * (shape.queries * width),
-        firstKey = batch * (shape.keys * width);
-  Tensor dy{code.parameter(0), firstQuery, shape.queries};
-  Tensor query{code.parameter(1), firstQuery, shape.queries};
-  Tensor key{code.parameter(2), firstKey, shape.keys};
-  Tensor value{code.parameter(3), firstKey, shape.keys};
-  unsigned output = setMask(6, batch);
+  Tensor key = makeKeys(2, shape.key, keyBatch);
+  Tensor value = makeKeys(3, shape.value, keyBatch);
+  const unsigned output = shape.maskStrides.empty() ? 6 : 7;
   Value queryTile = code.shared(step * pitch * 2), dyTile = code.shared(step * pitch * 2);
   SmallVector<Words> keptKeys, keptValues;
   if (keeps)
@@ -489,61 +575,87 @@ void FlashAttentionEmitter::keyGradients() {
       keptKeys.push_back(loadA(key, row, k));
       keptValues.push_back(loadA(value, row, k));
     }
-  Index begin(0);
-  // Queries before this one see no key of the block.
-  if (shape.isCausal)
-    begin = larger(first - Index(shape.keys - shape.queries), 0) / step * step;
+  Index begin(0), afterDiagonal(0);
+  // Queries before `begin` see no key of the block, those from `afterDiagonal` on all.
+  if (shape.isCausal) {
+    Index offset(shape.keys - shape.queries);
+    begin = larger(first - offset, 0) / step * step;
+    afterDiagonal =
+        smaller((larger(first - offset + (tile - 1), 0) + (step - 1)) / step * step,
+                shape.queries);
+  }
   SmallVector<Value> carried = flatten(zeros(width / 8));
   carried.append(flatten(zeros(width / 8)));
-  carried =
-      code.loop(begin, shape.queries, step, carried, [&](Index start, ValueRange values) {
-        code.barrier();
-        loadTile(query, start, step, queryTile, true);
-        loadTile(dy, start, step, dyTile, false);
-        code.barrier();
-        // Transposed: rows are keys, columns queries.
-        SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
-        for (int64_t k = 0; k < width / 16; ++k) {
-          multiplyRow(scores, keeps ? keptKeys[k] : loadA(key, row, k * 16), queryTile, k,
-                      /*isTransposed=*/false);
-          multiplyRow(slopes, keeps ? keptValues[k] : loadA(value, row, k * 16), dyTile,
-                      k,
-                      /*isTransposed=*/false);
+  // Of the head that is added.
+  Index batch(0);
+  Tensor dy, query;
+  auto addQueries = [&](Index start, ValueRange values, bool onDiagonal) {
+    code.barrier();
+    loadTile(query, start, step, queryTile, true);
+    loadTile(dy, start, step, dyTile, false);
+    code.barrier();
+    // Transposed: rows are keys, columns queries.
+    SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
+    for (int64_t k = 0; k < width / 16; ++k) {
+      multiplyRow(scores, keeps ? keptKeys[k] : loadA(key, row, k * 16), queryTile, k,
+                  /*isTransposed=*/false);
+      multiplyRow(slopes, keeps ? keptValues[k] : loadA(value, row, k * 16), dyTile, k,
+                  /*isTransposed=*/false);
+    }
+    for (int64_t n = 0; n < step / 8; ++n) {
+      auto [shift, dot] = loadPairs(batch, start + t * 2 + n * 8);
+      for (int64_t column : {0, 1}) {
+        Index at = start + t * 2 + (n * 8 + column);
+        Value myShift = shift[column], myDot = dot[column];
+        for (int64_t half : {0, 1}) {
+          int64_t i = 2 * half + column;
+          Value p = power(scores[n][i], myShift);
+          Value visible =
+              isVisible(at, row + g + 8 * half, /*checksQuery=*/true, onDiagonal);
+          p = choose(visible, p, number(0));
+          scores[n][i] = p;
+          slopes[n][i] = mul(p, sub(slopes[n][i], myDot));
         }
-        for (int64_t n = 0; n < step / 8; ++n)
-          for (int64_t column : {0, 1}) {
-            Index at = start + t * 2 + (n * 8 + column);
-            Index inRange = batch * shape.queries + smaller(at, shape.queries - 1);
-            Value lse = code.load(code.parameter(4), f32, inRange);
-            Value dot = code.load(code.parameter(5), f32, inRange);
-            for (int64_t half : {0, 1}) {
-              int64_t i = 2 * half + column;
-              Value p = exp2(mul(sub(scores[n][i], lse), number(kLog2e)));
-              Value visible = isVisible(at, row + g + 8 * half, /*checksQuery=*/true);
-              p = choose(visible, p, number(0));
-              scores[n][i] = p;
-              slopes[n][i] = mul(p, sub(slopes[n][i], dot));
-            }
-          }
-        size_t count = width / 2;
-        SmallVector<Words> dkey = unflatten(values.take_front(count)),
-                           dvalue = unflatten(values.drop_front(count));
-        for (int64_t k = 0; k < step / 16; ++k) {
-          multiplyRow(dvalue, makeA(scores, k), dyTile, k,
-                      /*isTransposed=*/true);
-          multiplyRow(dkey, makeA(slopes, k), queryTile, k,
-                      /*isTransposed=*/true);
-        }
-        SmallVector<Value> next = flatten(dkey);
-        next.append(flatten(dvalue));
-        return next;
+      }
+    }
+    size_t count = width / 2;
+    SmallVector<Words> dkey = unflatten(values.take_front(count)),
+                       dvalue = unflatten(values.drop_front(count));
+    for (int64_t k = 0; k < step / 16; ++k) {
+      multiplyRow(dvalue, makeA(scores, k), dyTile, k,
+                  /*isTransposed=*/true);
+      multiplyRow(dkey, makeA(slopes, k), queryTile, k,
+                  /*isTransposed=*/true);
+    }
+    SmallVector<Value> next = flatten(dkey);
+    next.append(flatten(dvalue));
+    return next;
+  };
+  auto addHead = [&](Index head, ValueRange values) {
+    batch = keyBatch + head;
+    dy = makeQueries(0, shape.dy, batch);
+    query = makeQueries(1, shape.query, batch);
+    setMask(6, batch);
+    SmallVector<Value> sums(values);
+    auto overQueries = [&](Index from, Index to, bool onDiagonal) {
+      sums = code.loop(from, to, step, sums, [&](Index start, ValueRange values) {
+        return addQueries(start, values, onDiagonal);
       });
+    };
+    if (shape.isCausal)
+      overQueries(begin, afterDiagonal, /*onDiagonal=*/true);
+    overQueries(afterDiagonal, shape.queries, /*onDiagonal=*/false);
+    return sums;
+  };
+  carried = shape.sharing() == 1
+                ? addHead(Index(0), carried)
+                : code.loop(0, shape.sharing(), 1, carried, addHead);
   size_t count = width / 2;
   ValueRange sums(carried);
   storeRows(unflatten(sums.take_front(count)), Value(), Value(),
-            Tensor{code.parameter(output), firstKey, shape.keys}, row);
+            makeKeys(output, shape.dkey, keyBatch), row);
   storeRows(unflatten(sums.drop_front(count)), Value(), Value(),
-            Tensor{code.parameter(output + 1), firstKey, shape.keys}, row);
+            makeKeys(output + 1, shape.dvalue, keyBatch), row);
 }
 
 void mpt::detail::emitAttention(GPUFunctionBuilder &code, const AttentionShape &shape) {
@@ -572,13 +684,17 @@ void mpt::detail::emitDots(GPUFunctionBuilder &code, const AttentionShape &shape
   Type f32 = code.b.getF32Type();
   // Whole warps stay or leave.
   code.ifThen(code.isLess(row, shape.batch * shape.queries), [&] {
+    Index batch = row / shape.queries, query = row % shape.queries;
+    auto first = [&](const RowStrides &strides) {
+      return batch / shape.heads * strides.batch + batch % shape.heads * strides.head +
+             query * strides.row;
+    };
+    Index dy = first(shape.dy), result = first(shape.result);
     Value sum = code.constant(f32, 0);
     for (int64_t i = 0; i < shape.width; i += kWarp) {
       Index column = smaller(lane + i, shape.width - 1);
-      Value x =
-          code.loadNumber(code.parameter(0), shape.type, row * shape.width + column);
-      Value y =
-          code.loadNumber(code.parameter(1), shape.type, row * shape.width + column);
+      Value x = code.loadNumber(code.parameter(0), shape.type, dy + column);
+      Value y = code.loadNumber(code.parameter(1), shape.type, result + column);
       Value product = arith::MulFOp::create(code.b, code.loc, x, y);
       if (i + kWarp > shape.width)
         product =

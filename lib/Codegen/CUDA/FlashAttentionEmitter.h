@@ -21,16 +21,27 @@
 
 namespace mpt::detail {
 
-/// query [batch, queries, width], key and value [batch, keys, width], all of
+/// Elements from one batch entry, head and row of a tensor to the next. The elements of a
+/// row lie side by side.
+struct RowStrides {
+  int64_t batch = 0, head = 0, row = 0;
+};
+
+/// query [batch, queries, width], key and value [batch / sharing, keys, width], all of
 /// `type`, f16 or bf16; batch counts heads, too. With a mask, an i1 of
 /// [batch / heads, heads, queries, keys], it is the last input of all functions
 /// but emitDots.
 struct AttentionShape {
   int64_t batch = 0, queries = 0, keys = 0, width = 0;
+  /// Where rows lie; of dy, dquery, dkey and dvalue for the gradient alone.
+  RowStrides query, key, value, result, dy, dquery, dkey, dvalue;
   bool isCausal = false;
   double scale = 1;
   mlir::Type type;
   int64_t heads = 1;
+  /// Heads of keys and values; each is read by as many heads of queries.
+  int64_t groups = 1;
+  int64_t sharing() const { return heads / groups; }
   /// The mask's, 0 where it has size 1; without elements if there is no mask.
   llvm::SmallVector<int64_t, 4> maskStrides;
 
@@ -42,7 +53,7 @@ struct AttentionShape {
   /// Queries, or keys, that a block of kAttentionThreads works on.
   static constexpr int64_t kTile = 64;
   int64_t queryBlocks() const { return batch * ((queries + kTile - 1) / kTile); }
-  int64_t keyBlocks() const { return batch * ((keys + kTile - 1) / kTile); }
+  int64_t keyBlocks() const { return batch / sharing() * ((keys + kTile - 1) / kTile); }
   /// Of emitDots: a warp a row.
   int64_t dotBlocks() const { return (batch * queries + 3) / 4; }
   bool isWide() const {

@@ -126,6 +126,11 @@ GPUFunctionBuilder::GPUFunctionBuilder(OpBuilder &device, Location loc, StringRe
   b.setInsertionPointToEnd(function.addEntryBlock(device));
 }
 
+void GPUFunctionBuilder::wantBlocksAtOnce(int32_t blocks) {
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    b.getI32IntegerAttr(blocks));
+}
+
 void GPUFunctionBuilder::finish() { LLVM::ReturnOp::create(b, loc, ValueRange()); }
 
 Index GPUFunctionBuilder::thread() {

@@ -58,6 +58,9 @@ public:
   void finish();
 
   Value parameter(unsigned i) { return function.getArgument(i); }
+  /// Limits registers so that a multiprocessor has room for so many blocks.
+  void wantBlocksAtOnce(int32_t blocks);
+
   Index thread();
   Index blockX();
   Index blockY();

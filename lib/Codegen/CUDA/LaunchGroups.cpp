@@ -52,7 +52,9 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
     }
     auto type = cast<MemRefType>(buffer.getType());
     auto begin = static_cast<int64_t>(declared.getOffset());
-    int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+    // The verifier has counted them.
+    int64_t bytes =
+        program::countSpannedElements(type).value_or(0) * bytesOf(type.getElementType());
     ranges.push_back({declared.getSpace(), begin, begin + bytes, isWritten});
   }
   return ranges;

@@ -96,7 +96,11 @@ FailureOr<rt::BufferRef> ProgramEncoder::refOf(Value buffer) {
   ref.space = static_cast<rt::SpaceId>(declared.getSpace());
   ref.type = *element;
   ref.offset = declared.getOffset();
-  ref.dims.assign(type.getShape().begin(), type.getShape().end());
+  // What device functions read with strides is all that lies between, to the runtime.
+  if (type.getLayout().isIdentity())
+    ref.dims.assign(type.getShape().begin(), type.getShape().end());
+  else
+    ref.dims = {program::countSpannedElements(type).value_or(0)};
   ref.start = declared.getStart();
   ref.strides = declared.getStrides().vec();
   return ref;

@@ -358,14 +358,14 @@ mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : 
 // -----
 
 mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt_program.buffer' op expected a packed buffer of static shape, found 'memref<?xf32>'}}
+  // expected-error @+1 {{'mpt_program.buffer' op expected a buffer of static shape that is packed, or whose strides are above 0 and end in 1, found 'memref<?xf32>'}}
   %s = mpt_program.buffer <arena> 0 : memref<?xf32>
 }
 
 // -----
 
 mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, arena_bytes = 128 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
-  // expected-error @+1 {{'mpt_program.buffer' op expected a packed buffer of static shape, found 'memref<4xf32, strided<[2]>>'}}
+  // expected-error @+1 {{'mpt_program.buffer' op expected a buffer of static shape that is packed, or whose strides are above 0 and end in 1, found 'memref<4xf32, strided<[2]>>'}}
   %s = mpt_program.buffer <arena> 0 : memref<4xf32, strided<[2]>>
 }
 
@@ -466,4 +466,22 @@ mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : 
   %y = mpt_program.buffer <arena> 64 : memref<2xf32>
   // expected-error @+1 {{'mpt_program.launch' op expected partials for a kernel of kind 'column', found none}}
   mpt_program.launch @k ins(%x : memref<4x2xf32>) outs(%y : memref<2xf32>) tasks 1
+}
+
+// -----
+
+// Only attention reads buffers with strides.
+mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1, arena_bytes = 4096, state_bytes = 0, output_bytes = 0} {
+  %x = mpt_program.buffer <arena> 0 : memref<2x4x8xf32, strided<[8, 16, 1]>>
+  %y = mpt_program.buffer <arena> 1024 : memref<2x4x8xf32>
+  // expected-error @+1 {{'mpt_program.copy' op expected packed buffers, found 'memref<2x4x8xf32, strided<[8, 16, 1]>>'}}
+  mpt_program.copy ins(%x : memref<2x4x8xf32, strided<[8, 16, 1]>>) outs(%y : memref<2x4x8xf32>) {sizes = array<i64: 64>, src_offset = 0 : i64, src_strides = array<i64: 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1>}
+}
+
+// -----
+
+// Its last element counts.
+mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1, arena_bytes = 256, state_bytes = 0, output_bytes = 0} {
+  // expected-error @+1 {{'mpt_program.buffer' op expected to end within the 256 bytes of its space, found its end at 304}}
+  %x = mpt_program.buffer <arena> 0 : memref<2x4x8xf32, strided<[8, 20, 1]>>
 }

@@ -15,6 +15,7 @@
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
+#include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/MPT/Transforms/IsolateScans.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
@@ -411,7 +412,8 @@ bool isShiftedWidening(Operation *op, int depth = 0) {
   if (!producer ||
       !(isFusibleElementwise(producer) || isa<ReduceOp, ConstantOp>(producer)))
     return true;
-  return isa<ElementwiseOpInterface>(producer) && getRenamed(small).getDefiningOp() &&
+  return isa<ElementwiseOpInterface>(producer) && typeOf(small).getRank() > 0 &&
+         getRenamed(small).getDefiningOp() &&
          llvm::all_of(op->getUsers(), [](Operation *user) {
            return isa<ElementwiseOpInterface, ReduceOp>(user);
          });
@@ -514,7 +516,8 @@ void fuse(Block &block, const FusionOptions &options) {
   // rename.
   SmallVector<Operation *> renamings, constants;
   for (Operation &op : block) {
-    if (isa<ReshapeOp, BarrierOp>(op) || (options.roundOnRead && isRoundedOnRead(&op)))
+    if (isa<ReshapeOp, BarrierOp>(op) || (options.roundOnRead && isRoundedOnRead(&op)) ||
+        (options.attentionViews && isAttentionView(&op)))
       renamings.push_back(&op);
     else if (isa<ConstantOp>(op))
       constants.push_back(&op);
@@ -584,7 +587,7 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
         if (failed(check(&op)))
           return signalPassFailure();
       mpt::detail::isolateScans(function);
-      fuse(block, {roundOnRead, mostSummedColumns});
+      fuse(block, {roundOnRead, mostSummedColumns, attentionViews});
     }
   }
 };

@@ -18,13 +18,15 @@ static constexpr int64_t kMostSummedColumns = 16384;
 
 mpt::FusionOptions mpt::getFusionOptions(bool isForGPU) {
   return {/*roundOnRead=*/!isForGPU,
-          /*mostSummedColumns=*/isForGPU ? kMostSummedColumns : 0};
+          /*mostSummedColumns=*/isForGPU ? kMostSummedColumns : 0,
+          /*attentionViews=*/isForGPU};
 }
 
 void mpt::addKernelPasses(OpPassManager &passes, const FusionOptions &fusion) {
   FuseKernelsPassOptions options;
   options.roundOnRead = fusion.roundOnRead;
   options.mostSummedColumns = fusion.mostSummedColumns;
+  options.attentionViews = fusion.attentionViews;
   passes.addPass(createFuseKernelsPass(options));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

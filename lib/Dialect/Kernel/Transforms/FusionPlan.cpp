@@ -9,6 +9,7 @@
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 
 #include "mpt/Dialect/MPT/IR/Gemm.h"
+#include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Precision/RangeProfile.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
@@ -111,7 +112,10 @@ private:
   /// True for what is in no node.
   bool isAlias(Operation *op) const {
     return isa<ReshapeOp, BarrierOp, ConstantOp>(op) ||
-           (options.roundOnRead && isRoundedOnRead(op));
+           (options.roundOnRead && isRoundedOnRead(op)) || isView(op);
+  }
+  bool isView(Operation *op) const {
+    return options.attentionViews && isAttentionView(op);
   }
   void place(Operation *op, Role role);
   /// How `op` would vary over the domain of `merged.front()` if all of `merged`
@@ -145,6 +149,10 @@ private:
       }
       if (auto barrier = dyn_cast<BarrierOp>(op)) {
         value = barrier.getInputs()[cast<OpResult>(value).getResultNumber()];
+        continue;
+      }
+      if (isView(op)) {
+        value = op->getOperand(0);
         continue;
       }
       auto it = nodesOf.find(op);

@@ -63,9 +63,6 @@ std::string mpt::explainUnfusedOnGPU(Operation *op) {
     }
   if (value.getType() != key.getType())
     return say("the key is ", key.getType(), ", the value ", value.getType());
-  if (int64_t groups = cast<RankedTensorType>(key.getType()).getDimSize(1);
-      groups != type.getDimSize(1))
-    return say("keys and values have ", groups, " heads, queries ", type.getDimSize(1));
   int64_t width = type.getShape().back();
   if (width < 32 || width > 128 || width % 16 != 0)
     return say("the head size is ", width, "; it takes multiples of 16 from 32 to 128");

@@ -100,7 +100,7 @@ static LogicalResult verifyMoves(program::ProgramOp program, program::BufferOp b
   // Offsets and sizes are known to add up.
   std::optional<int64_t> least = isNumbered ? 0 : buffer.getOffset();
   least = llvm::checkedAdd<int64_t>(*least, buffer.getStart());
-  std::optional<int64_t> most = countElements(type.getShape());
+  std::optional<int64_t> most = program::countSpannedElements(type);
   if (least && most)
     most = llvm::checkedMulAdd<int64_t>(
         *most, llvm::divideCeil(type.getElementTypeBitWidth(), 8), *least);
@@ -128,11 +128,20 @@ LogicalResult program::ProgramOp::verifyRegions() {
   WalkResult result = walk([&](Operation *op) {
     if (isa<BufferOp, LoopOp, ProgramOp, AlternativesOp>(op))
       return WalkResult::advance();
-    for (Value operand : op->getOperands())
-      if (auto buffer = operand.getDefiningOp<BufferOp>();
-          buffer && (!buffer.getStrides().empty() || buffer.getStart() != 0) &&
+    for (Value operand : op->getOperands()) {
+      auto buffer = operand.getDefiningOp<BufferOp>();
+      if (!buffer)
+        continue;
+      auto type = cast<MemRefType>(operand.getType());
+      if (!type.getLayout().isIdentity() &&
+          !isa<AttentionOp, AttentionGradOp, DeviceLaunchOp>(op)) {
+        op->emitOpError("expected packed buffers, found ") << type;
+        return WalkResult::interrupt();
+      }
+      if ((!buffer.getStrides().empty() || buffer.getStart() != 0) &&
           failed(verifyMoves(*this, buffer, op)))
         return WalkResult::interrupt();
+    }
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
@@ -160,10 +169,37 @@ LogicalResult program::LoopOp::verify() {
   return success();
 }
 
+/// Whether `type` is packed, or has strides above 0 of which the last is 1.
+static bool hasWholeRows(MemRefType type) {
+  if (type.getLayout().isIdentity())
+    return true;
+  auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout());
+  return layout && layout.getOffset() == 0 && !layout.getStrides().empty() &&
+         layout.getStrides().back() == 1 &&
+         llvm::all_of(layout.getStrides(), [](int64_t stride) {
+           return stride > 0 && !ShapedType::isDynamic(stride);
+         });
+}
+
+std::optional<int64_t> program::countSpannedElements(MemRefType type) {
+  std::optional<int64_t> elements = countElements(type.getShape());
+  auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout());
+  if (!layout || !elements || *elements == 0)
+    return elements;
+  std::optional<int64_t> last = 0;
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), layout.getStrides()))
+    if (last)
+      last = llvm::checkedMulAdd<int64_t>(size - 1, stride, *last);
+  return last ? llvm::checkedAdd<int64_t>(*last, 1) : std::nullopt;
+}
+
 LogicalResult program::BufferOp::verify() {
   auto type = cast<MemRefType>(getBuffer().getType());
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
-    return emitOpError("expected a packed buffer of static shape, found ") << type;
+  if (!type.hasStaticShape() || !hasWholeRows(type))
+    return emitOpError(
+               "expected a buffer of static shape that is packed, or whose strides "
+               "are above 0 and end in 1, found ")
+           << type;
   if (getSpace() == program::Space::Constant && !getValue())
     return emitOpError("expected 'value' in the constant space, found none");
   int64_t offset = getOffset(), start = getStart();
@@ -193,7 +229,7 @@ LogicalResult program::BufferOp::verify() {
     return emitOpError("expected an offset that is a multiple of 64, found ") << offset;
   auto program = cast<program::ProgramOp>((*this)->getParentOp());
   int64_t width = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  std::optional<int64_t> end = countElements(type.getShape());
+  std::optional<int64_t> end = program::countSpannedElements(type);
   if (end)
     end = llvm::checkedMulAdd(*end, width, offset);
   if (!end)

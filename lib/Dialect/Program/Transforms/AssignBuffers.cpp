@@ -87,8 +87,12 @@ private:
   void buildCopy(Location loc, Value from, Value to);
   StringAttr getKernel(kernel::KernelOp kernel);
 
-  MemRefType bufferType(RankedTensorType type) {
-    return MemRefType::get(type.getShape(), type.getElementType());
+  MemRefType bufferType(RankedTensorType type, ArrayRef<int64_t> strides = {}) {
+    if (strides.empty())
+      return MemRefType::get(type.getShape(), type.getElementType());
+    return MemRefType::get(
+        type.getShape(), type.getElementType(),
+        StridedLayoutAttr::get(builder.getContext(), /*offset=*/0, strides));
   }
 
   /// The plan of the step or iteration that is being built.
@@ -99,8 +103,8 @@ private:
   Value getBuffer(Location loc, BufferPlace place, MemRefType type,
                   Value constant = Value());
   Value getBuffer(Location loc, const BufferView &view) {
-    return getBuffer(loc, getPlan().places.lookup(view.value), bufferType(view.type),
-                     view.value);
+    return getBuffer(loc, getPlan().places.lookup(view.value),
+                     bufferType(view.type, view.strides), view.value);
   }
   Value getScratch(Location loc, int64_t offset, int64_t bytes) {
     if (offset < 0)

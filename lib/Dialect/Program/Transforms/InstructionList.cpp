@@ -12,12 +12,14 @@
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
 #include "mpt/Support/ElementCount.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
@@ -34,6 +36,13 @@ SmallVector<int64_t> packedStrides(ArrayRef<int64_t> shape) {
   for (size_t i = shape.size(); i-- > 1;)
     strides[i - 1] = strides[i] * shape[i];
   return strides;
+}
+
+/// Those of a tensor of shape `shape`, by the dimensions of its transpose.
+SmallVector<int64_t, 4> transposedStrides(ArrayRef<int64_t> shape,
+                                          ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> strides = packedStrides(shape);
+  return llvm::map_to_vector<4>(permutation, [&](int64_t dim) { return strides[dim]; });
 }
 
 /// The type with all dimensions but the last joined into one.
@@ -122,6 +131,8 @@ private:
       value = cast.getX();
     return {schedule.getOwner(value), dyn_cast<RankedTensorType>(value.getType())};
   }
+  /// A tensor of attention, with strides if it is not packed.
+  BufferView viewRows(Value value);
   BufferView view(Value value, RankedTensorType type) {
     return {schedule.getOwner(value), type};
   }
@@ -281,13 +292,11 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
   Value result = op->getResult(0);
   SmallVector<int64_t> dstStrides = packedStrides(resultType.getShape());
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    SmallVector<int64_t> strides =
-        packedStrides(cast<RankedTensorType>(transpose.getX().getType()).getShape());
-    SmallVector<int64_t> permuted;
-    for (int64_t dim : transpose.getPermutation())
-      permuted.push_back(strides[dim]);
-    return copy(op, transpose.getX(), result, resultType.getShape(), 0, permuted, 0,
-                dstStrides);
+    return copy(
+        op, transpose.getX(), result, resultType.getShape(), 0,
+        transposedStrides(cast<RankedTensorType>(transpose.getX().getType()).getShape(),
+                          transpose.getPermutation()),
+        0, dstStrides);
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
     SmallVector<int64_t> strides =
@@ -351,15 +360,32 @@ LogicalResult Scheduler::visitKernel(kernel::KernelOp op) {
   return success();
 }
 
+BufferView Scheduler::viewRows(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (isForGPU && transpose && isReadInPlace(transpose))
+    return {
+        schedule.getOwner(transpose.getX()), type,
+        transposedStrides(cast<RankedTensorType>(transpose.getX().getType()).getShape(),
+                          transpose.getPermutation())};
+  auto written = isForGPU ? getWrittenInPlace(value) : TypedValue<RankedTensorType>();
+  if (!written)
+    return view(value);
+  transpose = cast<TransposeOp>(written.getDefiningOp());
+  return {written, type,
+          transposedStrides(written.getType().getShape(),
+                            invertPermutationVector(transpose.getPermutation()))};
+}
+
 /// A gradient of the bias that nothing reads is not computed.
 LogicalResult Scheduler::visitAttention(Operation *op) {
   SmallVector<BufferView> inputs, outputs;
   for (Value operand : op->getOperands())
-    inputs.push_back(view(operand));
+    inputs.push_back(viewRows(operand));
   for (Value result : op->getResults())
     if (auto grad = dyn_cast<AttentionGradOp>(op);
         !grad || result != grad.getDbias() || !result.use_empty())
-      outputs.push_back(view(result));
+      outputs.push_back(viewRows(result));
   return call(op, *getLibraryCall(op), inputs, outputs);
 }
 
@@ -554,7 +580,12 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<GemmOp>([&](GemmOp gemm) { return visitGemm(gemm); })
       .Case<AllReduceOp, ReduceScatterOp, AllGatherOp, BroadcastFromOp, RankOp>(
           [&](Operation *collective) { return visitCollective(collective); })
-      .Case<TransposeOp, SliceOp, BroadcastOp, ConcatOp, PadOp>(
+      .Case<TransposeOp>([&](TransposeOp transpose) {
+        // Attention reads or writes its elements where they are.
+        return isForGPU && isAttentionView(transpose) ? success()
+                                                      : visitCopyLike(transpose);
+      })
+      .Case<SliceOp, BroadcastOp, ConcatOp, PadOp>(
           [&](Operation *copyLike) { return visitCopyLike(copyLike); })
       .Case<AttentionOp, AttentionGradOp>([&](auto attention) -> LogicalResult {
         if (attention.getFused())

@@ -56,8 +56,8 @@ struct FusionNode {
 
 struct FusionPlan {
   /// In an order in which every node comes after what it reads. Constants and
-  /// ops that only rename memory (reshape, barrier, casts that are rounded on read) are
-  /// in no node.
+  /// ops that only rename memory (reshape, barrier, casts that are rounded on read,
+  /// transposes that attention does without) are in no node.
   llvm::SmallVector<FusionNode> nodes;
   /// Extent of each value that a kernel computes.
   llvm::DenseMap<mlir::Value, KernelExtent> extents;
@@ -84,6 +84,8 @@ struct FusionOptions {
   /// Columns of a kernel that both reduces rows and sums columns, at most; 0: any number.
   /// On a GPU a thread has no registers for the sums of longer rows.
   int64_t mostSummedColumns = 0;
+  /// Transposes that are isAttentionView stay as they are.
+  bool attentionViews = false;
 };
 
 /// Plans the kernels of `block`.

@@ -20,7 +20,10 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
     "(isRoundedOnRead); the CPU's calls round so">,
   Option<"mostSummedColumns", "most-summed-columns", "int64_t", "0",
     "Most columns of a kernel that both reduces rows and sums columns, 0 for any number; "
-    "on a GPU a thread has no registers for the sums of longer rows">];
+    "on a GPU a thread has no registers for the sums of longer rows">,
+  Option<"attentionViews", "attention-views", "bool", "false",
+    "Leave transposes around fused attention to it (isAttentionView); a GPU's attention "
+    "takes strides">];
 }
 
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD

@@ -26,6 +26,10 @@
 
 namespace mpt::program {
 
+/// Elements from the first of a buffer of type `type` to its last, with those that lie
+/// between if it has strides; nullopt if they cannot be counted.
+std::optional<int64_t> countSpannedElements(mlir::MemRefType type);
+
 /// Whether `op` is a convolution, or one of its gradients, that cuDNN is asked for.
 bool isCudnnCall(mlir::Operation *op);
 

@@ -55,7 +55,7 @@ def Program_ProgramOp : Op<Program_Dialect, "program", [MPT_NoUnownedAttributes,
 
 def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     HasParent<"ProgramOp">]> {
-  let summary = "bytes of a space, seen as a packed row-major buffer";
+  let summary = "bytes of a space, seen as a row-major buffer";
   let description = [{
     `offset` is in bytes within the space (for `input`, the input's number;
     64-byte aligned elsewhere unless it views another buffer). Several buffers may
@@ -70,12 +70,18 @@ def Program_BufferOp : Op<Program_Dialect, "buffer", [MPT_NoUnownedAttributes,
     that it moves to lie within its space. A buffer with strides or a start has no name
     and need not be 64-byte aligned, only aligned to its elements.
 
+    Buffers are packed. Only attention on GPUs, and its launches, also take one whose type
+    has strides, in elements, of which the last is 1: a transposed view of another buffer.
+
     Example:
 
     ```mlir
     %0 = mpt_program.buffer <arena> 64 : memref<4x8xf32>
     // One row after the other, from the last of 100 to the first.
     %1 = mpt_program.buffer <input> 0 start 3168 strides [-32] : memref<8xf32>
+    // The heads of [B, T, H, D] as [B, H, T, D].
+    %2 = mpt_program.buffer <arena> 128
+        : memref<1x2x4x8xbf16, strided<[64, 8, 16, 1]>>
     ```
   }];
   let arguments = (ins Program_Space:$space, I64Attr:$offset,

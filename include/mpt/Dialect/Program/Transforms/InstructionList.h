@@ -25,12 +25,15 @@
 
 namespace mpt {
 
-/// A value's memory seen with a shape (same element type and element count).
+/// A value's memory seen with a shape (same element type and element count, unless it is
+/// a view with strides).
 struct BufferView {
   /// The value that owns the memory: an argument, a constant, or the result of
   /// a scheduled op; never that of a reshape.
   mlir::Value value;
   mlir::RankedTensorType type;
+  /// Elements from one index of each dimension to the next; none if it is packed.
+  llvm::SmallVector<int64_t, 4> strides = {};
 };
 
 struct LoopBody;
@@ -58,8 +61,9 @@ struct StepInstruction {
 /// The schedule of one function.
 struct InstructionList {
   std::vector<StepInstruction> instructions;
-  /// Values that only rename other values' memory (results of mpt.reshape, mpt.barrier
-  /// and casts that are rounded on read), and the owner.
+  /// Values that only rename other values' memory (results of mpt.reshape, mpt.barrier,
+  /// casts that are rounded on read and transposes that attention does without), and the
+  /// owner.
   llvm::DenseMap<mlir::Value, mlir::Value> owners;
   /// What the function returns, as owners.
   llvm::SmallVector<mlir::Value> returned;
