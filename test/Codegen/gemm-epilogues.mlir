@@ -200,3 +200,35 @@ func.func @no_micro_batches(%x: tensor<16x24xbf16>, %dy: tensor<16x40xbf16>, %su
   %sc = mpt.accumulate %later, %c : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
   return %a, %sa, %sb, %sc : tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>, tensor<24x40xf32>
 }
+// A bias's gradient in bf16 is summed beside the weight's, in f32: what widens it reads it as it
+// is, and what does not gets it rounded. The gradient comes from attention, whose heads are
+// not moved.
+// CHECK-LABEL: func @low_bias
+// CHECK: %[[DW:.*]], %[[DB:.*]] = mpt.gemm {{.*}}transpose_lhs} : (tensor<32x24xbf16>, tensor<32x64xbf16>) -> (tensor<24x64xf32>, tensor<64xf32>)
+// CHECK: %[[LOW:.*]] = mpt.cast %[[DB]] : (tensor<64xf32>) -> tensor<64xbf16>
+// CHECK-NOT: mpt.reduce
+// CHECK: return %[[DW]], %[[DB]], %[[LOW]]
+// REMARK: remark: {{.*}}mpt.cuda.epilogue{{.*}}BGRADA
+func.func @low_bias(%x: tensor<32x24xbf16>, %d: tensor<1x2x32x32xbf16>, %q: tensor<1x2x32x32xbf16>,
+    %lse: tensor<1x2x32xf32>) -> (tensor<24x64xf32>, tensor<64xf32>, tensor<64xbf16>) {
+  %dq, %dk, %dv = mpt.attention_grad %d, %q, %q, %q, %q, %lse {fused} : (tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>, tensor<1x2x32xf32>) -> (tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>, tensor<1x2x32x32xbf16>)
+  %t = mpt.transpose %dq {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x32x32xbf16>) -> tensor<1x32x2x32xbf16>
+  %dz = mpt.reshape %t : (tensor<1x32x2x32xbf16>) -> tensor<32x64xbf16>
+  %dw = mpt.matmul %x, %dz {transpose_lhs} : (tensor<32x24xbf16>, tensor<32x64xbf16>) -> tensor<24x64xf32>
+  %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<32x64xbf16>) -> tensor<64xbf16>
+  %wide = mpt.cast %db : (tensor<64xbf16>) -> tensor<64xf32>
+  return %dw, %wide, %db : tensor<24x64xf32>, tensor<64xf32>, tensor<64xbf16>
+}
+// No kernel sums the columns of such long rows on the way.
+// CHECK-LABEL: func @long_rows
+// CHECK: mpt.gemm {{.*}} -> (tensor<16x32768xf32>, tensor<32768xf32>)
+// CHECK-NOT: mpt.reduce
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue{{.*}}BGRADA
+func.func @long_rows(%x: tensor<32x16xbf16>, %g: tensor<32x32768xbf16>, %h: tensor<32x32768xbf16>)
+    -> (tensor<16x32768xf32>, tensor<32768xf32>) {
+  %dz = mpt.mul %g, %h : (tensor<32x32768xbf16>, tensor<32x32768xbf16>) -> tensor<32x32768xbf16>
+  %dw = mpt.matmul %x, %dz {transpose_lhs} : (tensor<32x16xbf16>, tensor<32x32768xbf16>) -> tensor<16x32768xf32>
+  %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<32x32768xbf16>) -> tensor<32768xf32>
+  return %dw, %db : tensor<16x32768xf32>, tensor<32768xf32>
+}

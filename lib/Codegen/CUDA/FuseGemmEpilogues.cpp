@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
@@ -440,16 +441,27 @@ void Fuser::fuseGelu(GeluOp gelu) {
   erase(linear);
 }
 
+/// Whether a kernel makes `gradient`, and then sums its rows, of `columns`, on the way.
+static bool isSummedByMaker(Value gradient, int64_t columns) {
+  Operation *maker = gradient.getDefiningOp();
+  if (auto transpose = dyn_cast_or_null<TransposeOp>(maker))
+    maker = transpose.getX().getDefiningOp();
+  if (auto attention = dyn_cast_or_null<AttentionGradOp>(maker))
+    return !attention.getFused();
+  // A thread has no registers for the sums of long rows.
+  const bool isLong = columns > getFusionOptions(/*isForGPU=*/true).mostSummedColumns;
+  return maker && !isa<GemmOp, MatmulOp>(maker) && !isLong;
+}
+
 /// Moves the sum over the rows of a gradient into the matmul that computes the weight's
 /// gradient from it.
 void Fuser::fuseSum(ReduceOp sum) {
   if (!isStatic(sum.getX()) || !isStatic(sum.getY()))
     return;
   Value gradient = stripWidening(sum.getX());
-  // A kernel that makes the gradient sums it on the way.
-  Operation *maker = gradient.getDefiningOp();
-  if ((maker && !isa<GemmOp, MatmulOp>(maker)) || !isStatic(gradient) ||
-      !sumsRows(sum, gradient))
+  const int64_t columns = typeOf(sum.getX()).getShape().back();
+  if (!isStatic(gradient) || !sumsRows(sum, sum.getX()) ||
+      isSummedByMaker(gradient, columns))
     return;
   for (Value view : getViews(gradient))
     for (Operation *user : view.getUsers()) {
@@ -459,7 +471,7 @@ void Fuser::fuseSum(ReduceOp sum) {
           !isSummedInF32(matmul.getAccType()) || !isStatic(matmul.getResult()) ||
           !isStatic(matmul.getLhs()) || typeOf(matmul.getLhs()).getRank() != 2 ||
           typeOf(matmul.getRhs()).getRank() != 2 ||
-          typeOf(matmul.getRhs()).getShape().back() != typeOf(gradient).getShape().back())
+          typeOf(matmul.getRhs()).getShape().back() != columns)
         continue;
       Wanted wanted;
       wanted.lhs = matmul.getLhs();
@@ -477,7 +489,11 @@ void Fuser::fuseSum(ReduceOp sum) {
       if (sum->getBlock() != matmul->getBlock() || !isReady(wanted.lhs) ||
           !isReady(wanted.rhs))
         continue;
-      if (wanted.result.getElementType() != typeOf(sum.getY()).getElementType()) {
+      // The epilogue's sum has the type of the weight's gradient.
+      const Type asked = typeOf(sum.getY()).getElementType();
+      const bool isRounded = wanted.result.getElementType() != asked;
+      if (isRounded && !(wanted.result.getElementType().isF32() &&
+                         (asked.isF16() || asked.isBF16()))) {
         remark(RemarkId::EpilogueCast, sum);
         return;
       }
@@ -488,7 +504,17 @@ void Fuser::fuseSum(ReduceOp sum) {
       remark(RemarkId::EpilogueFused, sum)
           << remark::reason("{0}", rt::getName(wanted.epilogue()));
       matmul.getResult().replaceAllUsesWith(gemm.getResult());
-      sum.getY().replaceAllUsesWith(gemm.getBiasGrad());
+      Value biasGrad = gemm.getBiasGrad();
+      // Those that widen it again have it as it is.
+      for (Operation *reader : llvm::make_early_inc_range(sum.getY().getUsers()))
+        if (auto widening = dyn_cast<CastOp>(reader);
+            isRounded && widening && widening.getY().getType() == biasGrad.getType()) {
+          widening.getY().replaceAllUsesWith(biasGrad);
+          erase(widening);
+        }
+      if (isRounded && !sum.getY().use_empty())
+        biasGrad = CastOp::create(builder, sum.getLoc(), sum.getY().getType(), biasGrad);
+      sum.getY().replaceAllUsesWith(biasGrad);
       erase(matmul);
       erase(sum);
       return;
