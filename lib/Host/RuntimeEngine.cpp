@@ -12,6 +12,7 @@
 #include "mpt/Support/FileIO.h"
 #include "mpt/Support/ParseJSON.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 
 using namespace mpt;
 using llvm::StringRef;
@@ -44,6 +45,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
     return llvm::createStringError("no memory for a runtime context");
   profiling = options.profile;
   threads = options.threads;
+  communicator = options.communicator;
   if (mpt_rt_set_cuda_libraries(context, orNull(options.cudart),
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
@@ -259,9 +261,10 @@ llvm::Error RuntimeEngine::bindDevice(StringRef name, const void *data, size_t b
 }
 
 llvm::Error RuntimeEngine::runBound() {
+  const ExchangeProfile before = countExchanges();
   if (!mpt_rt_run(context)) {
     if (profiling)
-      addToProfile();
+      addToProfile(before);
     return llvm::Error::success();
   }
   llvm::Error error = lastError("the step failed");
@@ -326,11 +329,25 @@ std::string RuntimeEngine::notes() const { return mpt_rt_notes(context); }
 
 int64_t RuntimeEngine::getNumRanks() const { return mpt_rt_get_program_ranks(context); }
 
-void RuntimeEngine::addToProfile() {
+ExchangeProfile RuntimeEngine::countExchanges() const {
+  double total = 0, exposed = 0;
+  mpt_rt_get_exchange_seconds(communicator, &total, &exposed);
+  return {1e3 * total, 1e3 * exposed,
+          static_cast<double>(mpt_rt_get_sent_bytes(communicator))};
+}
+
+void RuntimeEngine::addToProfile(const ExchangeProfile &before) {
   if (runs++ == 1) {
     profiled.clear();
     profiledSteps = 0;
+    exchanged = {};
   }
+  const ExchangeProfile after = countExchanges();
+  const double exposed = after.exposed - before.exposed;
+  // Who waits notices the end a little later.
+  exchanged.milliseconds += std::max(after.milliseconds - before.milliseconds, exposed);
+  exchanged.exposed += exposed;
+  exchanged.bytes += after.bytes - before.bytes;
   ++profiledSteps;
   const char *what, *location;
   double milliseconds;
@@ -353,6 +370,10 @@ StepProfile RuntimeEngine::profile() const {
       break;
     result.entries.push_back({what, location, sum / profiledSteps, flops, bytes, type});
   }
+  if (!result.empty() && getNumRanks() > 1)
+    result.exchanges = ExchangeProfile{exchanged.milliseconds / profiledSteps,
+                                       exchanged.exposed / profiledSteps,
+                                       exchanged.bytes / profiledSteps};
   if (!result.empty() && !isCuda())
     result.rates = measureMachineRates(threads);
   return result;

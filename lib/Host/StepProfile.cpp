@@ -142,6 +142,13 @@ static std::string describeRates(const MachineRates &rates) {
   return text + "a copy " + formatDouble(rates.bytes * 1e-9, "%.1f GB/s");
 }
 
+static std::string describeExchanges(const ExchangeProfile &exchanges) {
+  return "exchanges with other ranks: " + formatDouble(exchanges.milliseconds, "%.3f") +
+         " ms, of which " + formatDouble(exchanges.exposed, "%.3f") +
+         " ms are exposed (nothing else runs); " +
+         formatDouble(exchanges.bytes * 1e-6, "%.3f") + " MB sent";
+}
+
 void mpt::printProfile(llvm::raw_ostream &os, llvm::StringRef title,
                        const StepProfile &profile) {
   const double total = getTotal(profile);
@@ -150,6 +157,8 @@ void mpt::printProfile(llvm::raw_ostream &os, llvm::StringRef title,
      << profile.steps << '\n';
   if (hasRates)
     os << describeRates(*profile.rates) << '\n';
+  if (profile.exchanges)
+    os << describeExchanges(*profile.exchanges) << '\n';
   const std::vector<ProfileGroup> calls = groupByCall(profile),
                                   sources = groupBySource(profile);
   printTable(os, "by call", makeRows(calls, total, hasRates, calls.size()));
@@ -167,6 +176,8 @@ std::string mpt::renderProfilePage(const StepProfile &profile, llvm::StringRef t
        << ".";
     if (hasRates)
       os << " The " << escapeHTML(describeRates(*profile.rates)) << ".";
+    if (profile.exchanges)
+      os << " The " << escapeHTML(describeExchanges(*profile.exchanges)) << ".";
     os << "</p>\n";
     auto table = [&](llvm::StringRef heading, llvm::StringRef head,
                      const std::vector<Row> &rows) {
@@ -232,6 +243,12 @@ std::string mpt::printProfileJSON(const StepProfile &profile) {
       });
     else
       json.attribute("rates", nullptr);
+    if (profile.exchanges)
+      json.attributeObject("exchanges", [&] {
+        json.attribute("ms", profile.exchanges->milliseconds);
+        json.attribute("exposed_ms", profile.exchanges->exposed);
+        json.attribute("bytes", profile.exchanges->bytes);
+      });
     writeGroups(json, "calls", groupByCall(profile), hasRates);
     writeGroups(json, "sources", groupBySource(profile), hasRates);
     json.attributeArray("instructions", [&] {

@@ -62,6 +62,7 @@ public:
   const char *check(const AllGatherCall &gather) const;
   const char *check(const BroadcastCall &broadcast) const;
   const char *check(const RankCall &rank) const;
+  const char *check(const WaitCall &wait) const;
 
 private:
   const BufferRef &in(size_t index) const { return call.refs[index]; }
@@ -431,6 +432,15 @@ const char *Check::check(const BroadcastCall &broadcast) const {
   return in(0).type == out().type && dims(0) == out().dims
              ? nullptr
              : "the operands of a broadcast do not fit together";
+}
+
+/// What it waits for has been checked, and readProgram compares the buffers.
+const char *Check::check(const WaitCall &wait) const {
+  // The numbers of buffers are compared after 32 bits of these.
+  return wait.numXs >= 1 && wait.numXs == call.numInputs && wait.numResults >= 1 &&
+                 wait.numResults == call.numOutputs
+             ? nullptr
+             : "a wait needs the buffers of the exchange that it waits for";
 }
 
 const char *Check::check(const RankCall &rank) const {

@@ -581,6 +581,23 @@ int64_t mpt::rt::getRanks(const LibraryCall &call) {
                     call);
 }
 
+bool mpt::rt::isAsync(const LibraryCall &call) {
+  return std::visit(Overloaded{[](const AllReduceCall &one) { return one.async; },
+                               [](const ReduceScatterCall &one) { return one.async; },
+                               [](const AllGatherCall &one) { return one.async; },
+                               [](const BroadcastCall &one) { return one.async; },
+                               [](const auto &) { return false; }},
+                    call);
+}
+
+void mpt::rt::setAsync(LibraryCall &call) {
+  std::visit(Overloaded{[](AllReduceCall &one) { one.async = true; },
+                        [](ReduceScatterCall &one) { one.async = true; },
+                        [](AllGatherCall &one) { one.async = true; },
+                        [](BroadcastCall &one) { one.async = true; }, [](auto &) {}},
+             call);
+}
+
 /// Elements of a segment of a reduction, about: enough to hide how long a message is
 /// under way, few enough to stay in the cache between the two exchanges.
 static constexpr int64_t segmentElements = 1 << 18;

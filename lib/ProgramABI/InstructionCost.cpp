@@ -17,6 +17,9 @@ static DataType getNarrower(DataType a, DataType b) {
 
 InstructionCost mpt::rt::getCost(const Instruction &instruction) {
   InstructionCost cost;
+  // The exchange that it waits for has its bytes.
+  if (instruction.getCall<WaitCall>())
+    return cost;
   const auto &refs = instruction.refs;
   const size_t count = instruction.numInputs + instruction.numOutputs;
   for (size_t i = 0; i < count && i < refs.size(); ++i)

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/ProgramABI/ProgramFormat.h"
+#include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudnnPlan.h"
 
 #include <algorithm>
+#include <deque>
 #include <tuple>
 #include <type_traits>
 
@@ -309,6 +311,104 @@ private:
   std::vector<int64_t> counts;
 };
 
+/// The exchanges that run beside the instructions of a program.
+class PendingExchanges {
+public:
+  /// What is wrong with `instruction`, which comes next, in loops that run `counts`
+  /// times; empty if nothing is. Its buffers are inside their spaces.
+  std::string visit(const Instruction &instruction, const std::vector<int64_t> &counts) {
+    if (instruction.getCall<WaitCall>()) {
+      if (pending.empty() || !counts.empty() || !isSame(*pending.front(), instruction))
+        return "waits for an exchange that is not the next one to end";
+      pending.pop_front();
+      collect();
+      return "";
+    }
+    const bool isExchange = instruction.call && getRanks(*instruction.call) > 0;
+    for (size_t i = 0; i < instruction.refs.size(); ++i)
+      if (isTaken(instruction.refs[i], i >= instruction.numInputs,
+                  isExchange && i >= getScratch(instruction), counts))
+        return "uses a buffer of an exchange that is under way";
+    if (!instruction.call || !isAsync(*instruction.call))
+      return "";
+    if (!counts.empty())
+      return "begins an exchange in a loop, where nothing can wait for it";
+    pending.push_back(&instruction);
+    collect();
+    return "";
+  }
+  bool isEmpty() const { return pending.empty(); }
+
+private:
+  struct Place {
+    SpaceId space;
+    int64_t begin, end;
+    bool isWritten, isScratch;
+    /// Of this and all before it in the space.
+    int64_t lastEnd = 0;
+  };
+
+  static size_t getScratch(const Instruction &instruction) {
+    return size_t(instruction.numInputs) + instruction.numOutputs;
+  }
+  static bool isSame(const Instruction &a, const Instruction &b) {
+    auto key = [](const BufferRef &ref) {
+      return std::tie(ref.space, ref.type, ref.offset, ref.dims, ref.start, ref.strides);
+    };
+    return a.numInputs == b.numInputs && a.numOutputs == b.numOutputs &&
+           std::equal(
+               a.refs.begin(), a.refs.end(), b.refs.begin(), b.refs.end(),
+               [&](const BufferRef &x, const BufferRef &y) { return key(x) == key(y); });
+  }
+  /// Inputs and constants are never written.
+  static bool isFixed(const BufferRef &ref) {
+    return ref.space == SpaceId::Input || ref.space == SpaceId::Constant;
+  }
+
+  void collect() {
+    places.clear();
+    for (const Instruction *exchange : pending)
+      for (size_t i = 0; i < exchange->refs.size(); ++i)
+        if (const BufferRef &ref = exchange->refs[i]; !isFixed(ref))
+          places.push_back({ref.space, ref.offset, ref.offset + ref.bytes(),
+                            i >= exchange->numInputs, i >= getScratch(*exchange)});
+    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+      return std::tie(a.space, a.begin) < std::tie(b.space, b.begin);
+    });
+    for (size_t i = 0; i < places.size(); ++i) {
+      places[i].lastEnd = places[i].end;
+      if (i > 0 && places[i - 1].space == places[i].space)
+        places[i].lastEnd = std::max(places[i].end, places[i - 1].lastEnd);
+    }
+  }
+
+  /// Whether an exchange writes there, or reads there what is written now. They run one
+  /// after the other, so that they may have one workspace.
+  bool isTaken(const BufferRef &ref, bool isWritten, bool isExchangeScratch,
+               const std::vector<int64_t> &counts) const {
+    if (places.empty() || isFixed(ref))
+      return false;
+    const std::optional<Extent> extent = getExtent(ref, counts);
+    if (!extent)
+      return true;
+    auto at = std::partition_point(places.begin(), places.end(), [&](const Place &place) {
+      return std::tie(place.space, place.begin) < std::tie(ref.space, extent->end);
+    });
+    while (at != places.begin()) {
+      --at;
+      if (at->space != ref.space || at->lastEnd <= extent->begin)
+        return false;
+      if (at->end > extent->begin && at->begin < extent->end &&
+          (isWritten || at->isWritten) && !(isExchangeScratch && at->isScratch))
+        return true;
+    }
+    return false;
+  }
+
+  std::deque<const Instruction *> pending;
+  std::vector<Place> places;
+};
+
 /// What is wrong with how `tensor` begins; empty if nothing is.
 std::string findBadFirstValue(const NamedTensor &tensor, const Program &program) {
   const bool isState = tensor.buffer.space == SpaceId::State;
@@ -555,6 +655,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
   if (std::string why = findBadLoop(program); !why.empty())
     return fail(why);
   LoopCounts loops(program);
+  PendingExchanges exchanges;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
     const std::vector<int64_t> &counts = loops.get(i);
@@ -577,11 +678,14 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       if (instruction.refs[at].space == SpaceId::Input ||
           instruction.refs[at].space == SpaceId::Constant)
         return fail(where + " writes an input or a constant");
+    if (std::string why = exchanges.visit(instruction, counts); !why.empty())
+      return fail(where + " " + why);
     // Kernels may work in place; of calls a matmul may that adds to its last input, and
-    // an all_reduce, tensor by tensor.
+    // an all_reduce, tensor by tensor, and who waits for one.
     const auto *matmul = instruction.getCall<MatmulCall>();
     const bool isSum = matmul && matmul->hasAddend,
-               isAllReduce = instruction.getCall<AllReduceCall>() != nullptr;
+               isAllReduce = instruction.getCall<AllReduceCall>() ||
+                             instruction.getCall<WaitCall>();
     auto isInPlace = [&](size_t output, size_t input) {
       const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
       const bool isPair =
@@ -598,6 +702,8 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
             !isInPlace(at, other))
           return fail(where + " writes over a buffer that it reads");
   }
+  if (!exchanges.isEmpty())
+    return fail("the program begins an exchange that it does not wait for");
   int64_t total = program.arenaBytes + program.stateBytes + program.outputBytes;
   for (int64_t bytes : getConstantBytes(program))
     total = std::min(total, kMaxProgramBytes) + std::min(bytes, kMaxProgramBytes);

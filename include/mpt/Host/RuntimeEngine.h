@@ -17,6 +17,7 @@
 #define MPT_HOST_RUNTIMEENGINE_H
 
 #include "mpt/Host/StepEngine.h"
+#include "mpt/Host/StepProfile.h"
 #include <memory>
 
 struct mpt_program_desc;
@@ -107,7 +108,10 @@ private:
   llvm::Error readSignature();
   llvm::Error readMetadata();
   llvm::Error lastError(llvm::StringRef what) const;
-  void addToProfile();
+  /// Exchanges with other ranks so far.
+  ExchangeProfile countExchanges() const;
+  /// Of a run before which countExchanges was `before`.
+  void addToProfile(const ExchangeProfile &before);
   const TensorInfo *findState(llvm::StringRef name) const;
 
   std::vector<TensorInfo> arguments;
@@ -121,6 +125,10 @@ private:
   /// all after it. It is slower than the rest: memory is touched for the first time.
   std::vector<double> profiled;
   int64_t profiledSteps = 0, runs = 0;
+  /// Null: of a step of one process.
+  mpt_rt_communicator *communicator = nullptr;
+  /// Sums over these steps.
+  ExchangeProfile exchanged;
   int threads = 0;
   /// The code must outlive the context.
   std::shared_ptr<void> code;

@@ -49,12 +49,22 @@ struct MachineRates {
   double getBound(const ProfileEntry &entry) const;
 };
 
+/// A step's exchanges with other ranks, waiting for slower ones included.
+struct ExchangeProfile {
+  /// Milliseconds of all, and of those in which the step did nothing else.
+  double milliseconds = 0, exposed = 0;
+  /// Bytes sent.
+  double bytes = 0;
+};
+
 struct StepProfile {
   /// In the order in which they run. Times are means over `steps` steps.
   std::vector<ProfileEntry> entries;
   int64_t steps = 0;
   /// Nullopt: not measured.
   std::optional<MachineRates> rates;
+  /// Nullopt: of a step of one process.
+  std::optional<ExchangeProfile> exchanges;
 
   bool empty() const { return entries.empty(); }
 };
@@ -75,6 +85,7 @@ std::vector<ProfileGroup> groupBySource(const StepProfile &profile);
 void printProfile(llvm::raw_ostream &os, llvm::StringRef title,
                   const StepProfile &profile);
 /// One object: "steps", "ms" of a step, "rates" (null, or FLOP/s by type and bytes/s),
+/// "exchanges" ("ms", "exposed_ms" and "bytes" of steps of several ranks),
 /// "calls" and "sources" (groups: "name", "count", "ms", "flops", "bytes", "bound_ms"),
 /// and "instructions" in the order in which they run.
 std::string printProfileJSON(const StepProfile &profile);

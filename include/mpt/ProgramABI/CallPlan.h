@@ -210,6 +210,11 @@ inline constexpr int64_t kMaxRanks = 1 << 16;
 /// In how many processes a program with this call runs; 0 if the call is for one alone.
 int64_t getRanks(const LibraryCall &call);
 
+/// Whether `call` is an exchange between ranks that only begins, and makes it one; what
+/// is no exchange stays as it is.
+bool isAsync(const LibraryCall &call);
+void setAsync(LibraryCall &call);
+
 /// A reduction over ranks, and how it is run. Elements are exchanged in segments, of
 /// which each rank reduces a part: its own values and what the others sent. The workspace
 /// holds a segment's values as they are sent, one part a rank, then those that were

@@ -211,11 +211,13 @@ MPT_RT_EXPORT int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index,
  * was compiled for that number of ranks (--mpt-data-parallel), and every rank makes the
  * same calls of the functions below, and the same runs, in the same order.
  *
- * A communicator belongs to one thread at a time. No function waits for another rank
- * longer than the deadline: then it fails with MPT_RT_COMMUNICATION_FAILED and says for
- * which rank and on which host it waited. So does every later call, since messages may be
- * lost. The host then prints what it wants, and calls mpt_rt_abort, which ends the ranks
- * that still wait. */
+ * A communicator belongs to one thread at a time. During a run it may have one of its
+ * own, which is idle between runs: MPI must then permit calls from any thread, one at a
+ * time (MPI_THREAD_SERIALIZED), or exchanges do not overlap. No function waits for
+ * another rank longer than the deadline: then it fails with MPT_RT_COMMUNICATION_FAILED
+ * and says for which rank and on which host it waited. So does every later call, since
+ * messages may be lost. The host then prints what it wants, and calls mpt_rt_abort, which
+ * ends the ranks that still wait. */
 typedef struct mpt_rt_communicator mpt_rt_communicator;
 
 /* Bytes that one rank sends to another. */
@@ -228,7 +230,8 @@ typedef struct mpt_rt_message {
  * 0, or another number after which `describe` says why. Messages from one rank to another
  * arrive in the order in which they were posted. */
 typedef struct mpt_rt_transport {
-  /* sizeof(mpt_rt_transport): later versions add functions at the end. */
+  /* sizeof(mpt_rt_transport): later versions add functions at the end, which one of an
+   * earlier version lacks. */
   size_t struct_bytes;
   void *data;
   int32_t rank, ranks;
@@ -249,6 +252,15 @@ typedef struct mpt_rt_transport {
   void (*abort)(void *data, int32_t status);
   /* The last call: nothing is under way, unless messages have failed (`failed`). */
   void (*close)(void *data, int32_t failed);
+  /* Not 0: any thread may call these functions, one at a time. Exchanges then run beside
+   * the rest of a step, on a thread of the communicator's; else each runs where it
+   * begins. */
+  int32_t any_thread;
+  /* NULL, or: begins to add `count` numbers of all ranks, f32 (f64 if `is_double`), in an
+   * order of its own. `sums` and `values` do not overlap, and stay as they are until
+   * `test` says that the request is done. For programs with order=library. */
+  int (*all_reduce)(void *data, const void *values, void *sums, size_t count,
+                    int32_t is_double, void **request);
 } mpt_rt_transport;
 
 /* NULL if there is no memory. `deadline` in seconds; 0: 60. */
@@ -286,6 +298,11 @@ MPT_RT_EXPORT int mpt_rt_gather(mpt_rt_communicator *communicator, const void *d
                                 size_t bytes, void *all);
 /* Bytes of messages that this rank has sent so far. */
 MPT_RT_EXPORT uint64_t mpt_rt_get_sent_bytes(const mpt_rt_communicator *communicator);
+/* Seconds of exchanges between ranks in all runs so far, waiting for other ranks
+ * included: `total` of all, `exposed` of those in which this rank's step did nothing
+ * else. Either may be NULL. */
+MPT_RT_EXPORT void mpt_rt_get_exchange_seconds(const mpt_rt_communicator *communicator,
+                                               double *total, double *exposed);
 /* Ends all ranks that can be reached, and this process, with this exit status. */
 MPT_RT_EXPORT void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status);
 

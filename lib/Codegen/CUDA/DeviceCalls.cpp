@@ -388,6 +388,7 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
                      [&](const rt::AllGatherCall &one) { return isDone(one); },
                      [&](const rt::BroadcastCall &one) { return isDone(one); },
                      [&](const rt::RankCall &one) { return isDone(one); },
+                     [&](const rt::WaitCall &one) { return isDone(one); },
                      // A call without an emitCall does not compile.
                      [&](const auto &one) { return emitCall(one, site); }},
       *call->call);

@@ -105,8 +105,22 @@ MemoryProfile mpt::profileMemory(const MemoryGraph &graph, ArrayRef<unsigned> or
       if (block < 0)
         block = addBlock(buffer.bytes, position, last);
     }
+    const int64_t end = op.until < 0 ? int64_t(position) : positions[op.until];
+    if (op.until >= 0)
+      for (unsigned input : op.inputs) {
+        const int64_t block = profile.blockOfBuffer[input];
+        if (block < 0 ||
+            llvm::any_of(
+                op.outputs,
+                [&](unsigned output) { return profile.blockOfBuffer[output] == block; }))
+          continue;
+        profile.blocks[block].end = std::max(profile.blocks[block].end, end);
+        int64_t &last = profile.lifetimes[input].second;
+        last = std::max(last, end);
+      }
+    const int64_t free = op.workspaceUntil < 0 ? end : positions[op.workspaceUntil];
     if (op.workspace > 0)
-      profile.blockOfWorkspace[index] = addBlock(op.workspace, position, position);
+      profile.blockOfWorkspace[index] = addBlock(op.workspace, position, free);
   }
   for (int64_t bytes : graph.finalBlocks)
     profile.blockOfFinal.push_back(addBlock(bytes, end, end));

@@ -39,6 +39,42 @@ std::optional<OrderHeuristic> mpt::symbolizeOrderHeuristic(StringRef text) {
 
 namespace {
 
+/// What runs beside the rest begins as soon as it can, and is waited for when nothing
+/// else is left to do.
+class Background {
+public:
+  explicit Background(const MemoryGraph &graph) : waits(graph.ops.size(), false) {
+    for (const MemoryOp &op : graph.ops) {
+      begins.push_back(op.until >= 0);
+      if (op.until >= 0)
+        waits[op.until] = true;
+    }
+  }
+  /// Takes `op`, which is ready, if it is one of these.
+  bool add(unsigned op) {
+    if (begins[op])
+      early.insert(op);
+    else if (waits[op])
+      late.insert(op);
+    return begins[op] || waits[op];
+  }
+  /// The op to run next if there is other work or not; nullopt: of the other work.
+  std::optional<unsigned> take(bool hasOther) {
+    std::set<unsigned> &from = early.empty() ? late : early;
+    if (from.empty() || (early.empty() && hasOther))
+      return std::nullopt;
+    const unsigned op = *from.begin();
+    from.erase(from.begin());
+    return op;
+  }
+  bool isEmpty() const { return early.empty() && late.empty(); }
+  bool contains(unsigned op) const { return begins[op] || waits[op]; }
+
+private:
+  SmallVector<bool> begins, waits;
+  std::set<unsigned> early, late;
+};
+
 /// Runs a graph op by op and keeps the books.
 class Scheduler {
 public:
@@ -135,8 +171,11 @@ private:
 
 SmallVector<unsigned> orderEarlyUpdate(const MemoryGraph &graph) {
   Scheduler scheduler(graph);
+  Background background(graph);
   std::set<unsigned> ready, shrinking;
   auto add = [&](unsigned op) {
+    if (background.add(op))
+      return;
     ready.insert(op);
     if (scheduler.getChange(op) < 0)
       shrinking.insert(op);
@@ -144,7 +183,11 @@ SmallVector<unsigned> orderEarlyUpdate(const MemoryGraph &graph) {
   for (unsigned op = 0; op < graph.ops.size(); ++op)
     if (scheduler.isReady(op))
       add(op);
-  while (!ready.empty()) {
+  while (!ready.empty() || !background.isEmpty()) {
+    if (std::optional<unsigned> op = background.take(!ready.empty())) {
+      scheduler.run(*op, [](unsigned) {}, add);
+      continue;
+    }
     const unsigned op = shrinking.empty() ? *ready.begin() : *shrinking.begin();
     ready.erase(op);
     shrinking.erase(op);
@@ -155,14 +198,19 @@ SmallVector<unsigned> orderEarlyUpdate(const MemoryGraph &graph) {
 
 SmallVector<unsigned> orderLeastPeak(const MemoryGraph &graph) {
   Scheduler scheduler(graph);
+  Background background(graph);
   // Ready ops by what they leave, and by what they need.
   std::set<std::pair<int64_t, unsigned>> byChange, byNeed;
   auto need = [&](unsigned op) { return scheduler.made[op] + graph.ops[op].workspace; };
   auto add = [&](unsigned op) {
+    if (background.add(op))
+      return;
     byChange.insert({scheduler.getChange(op), op});
     byNeed.insert({need(op), op});
   };
   auto remove = [&](unsigned op) {
+    if (background.contains(op))
+      return;
     byChange.erase({scheduler.getChange(op), op});
     byNeed.erase({need(op), op});
   };
@@ -173,7 +221,12 @@ SmallVector<unsigned> orderLeastPeak(const MemoryGraph &graph) {
   // How many ops that would raise the peak are passed over before the one that
   // needs least is taken: keeps the whole near-linear.
   constexpr unsigned patience = 64;
-  while (!byNeed.empty()) {
+  while (!byNeed.empty() || !background.isEmpty()) {
+    if (std::optional<unsigned> op = background.take(!byNeed.empty())) {
+      peak = std::max(peak, scheduler.getPeak(*op));
+      scheduler.run(*op, remove, add);
+      continue;
+    }
     unsigned chosen = byNeed.begin()->second, seen = 0;
     for (auto [change, op] : byChange) {
       if (scheduler.getPeak(op) <= peak) {

@@ -35,6 +35,11 @@ public:
 
   /// The ranks that a call of several processes exchanges data with; null: none.
   virtual void setCommunicator(mpt_rt_communicator *) {}
+  /// Of a call that only begins (`async`): waits for its end. On failure returns false
+  /// and sets `error`.
+  virtual bool finish(std::string &) { return true; }
+  /// Of a call that waits: the one that began.
+  virtual void setBegun(Call *) {}
 
   /// Of the last run, if that is why it failed.
   std::optional<BadIndex> badIndex;
@@ -68,6 +73,8 @@ std::unique_ptr<Call> makeCollective(const AllGatherCall &call,
 std::unique_ptr<Call> makeCollective(const BroadcastCall &call,
                                      const Instruction &instruction);
 std::unique_ptr<Call> makeCollective(const RankCall &call,
+                                     const Instruction &instruction);
+std::unique_ptr<Call> makeCollective(const WaitCall &call,
                                      const Instruction &instruction);
 
 /// Poolings and their gradients, with the same bits in each set: (x) -> y, (dy, x) -> dx,

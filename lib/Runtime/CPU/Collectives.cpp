@@ -20,6 +20,7 @@
 #include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <type_traits>
 
@@ -27,42 +28,117 @@ using namespace mpt::rt;
 
 namespace {
 
-/// A call that sends messages.
-class Collective : public Call {
+/// A call of several ranks.
+class RankedCall : public Call {
 public:
-  explicit Collective(const Instruction &instruction) : instruction(instruction) {}
+  RankedCall(const Instruction &instruction, int64_t ranks)
+      : instruction(instruction), wantedRanks(ranks) {}
 
   void setCommunicator(mpt_rt_communicator *given) override { communicator = given; }
 
 protected:
   /// Whether there are the ranks that the call is for.
-  bool check(int64_t ranks, std::string &error) const {
-    if (ranks == getRankCount())
+  bool check(std::string &error) const {
+    if (wantedRanks == getRankCount())
       return true;
-    error = "the call is for " + std::to_string(ranks) + " ranks, found " +
+    error = "the call is for " + std::to_string(wantedRanks) + " ranks, found " +
             std::to_string(getRankCount());
     return false;
   }
   int32_t getRank() const { return communicator ? communicator->rank : 0; }
   int32_t getRankCount() const { return communicator ? communicator->ranks : 1; }
 
+  Instruction instruction;
+  mpt_rt_communicator *communicator = nullptr;
+
+private:
+  int64_t wantedRanks;
+};
+
+/// A call that sends messages: at once, or, with `async`, on the communicator's thread.
+class Collective : public RankedCall, private Exchange {
+public:
+  template <typename Attributes>
+  Collective(const Attributes &call, const Instruction &instruction)
+      : RankedCall(instruction, call.ranks), isAsync(call.async) {}
+
+  void setCommunicator(mpt_rt_communicator *given) final {
+    RankedCall::setCommunicator(given);
+    // Starts it now and not in a run.
+    if (given && isAsync)
+      given->getThread();
+  }
+
+  bool run(void **given, ThreadTeam &team, std::string &error) final {
+    isOnThread = false;
+    if (!check(error))
+      return false;
+    if (!communicator)
+      return exchangeAll(given, team, error);
+    ExchangeThread *thread =
+        isAsync ? communicator->getThread() : communicator->thread.get();
+    if (thread && isAsync) {
+      buffers = given;
+      isOnThread = true;
+      thread->start(*this);
+      return true;
+    }
+    const Clock::time_point begin = Clock::now();
+    // Ranks meet in the order of the program.
+    if (thread)
+      thread->finishAll();
+    const Clock::time_point own = Clock::now();
+    const bool isGood = exchangeAll(given, team, error);
+    const Clock::time_point end = Clock::now();
+    communicator->ownSeconds += getSeconds(own, end);
+    communicator->exposedSeconds += getSeconds(begin, end);
+    return isGood;
+  }
+
+  bool finish(std::string &error) final {
+    if (!isOnThread)
+      return true;
+    const Clock::time_point begin = Clock::now();
+    const bool isGood = communicator->thread->finish(*this, error);
+    communicator->exposedSeconds += getSeconds(begin, Clock::now());
+    return isGood;
+  }
+
+protected:
+  /// Does it, in this thread and the team's.
+  virtual bool exchangeAll(void **buffers, ThreadTeam &team, std::string &error) = 0;
+
   /// Exchanges blocks: `send(i)` and `receive(i)` are the messages to and from rank i.
   template <typename Send, typename Receive>
-  bool exchange(Send &&send, Receive &&receive, std::string &error) {
+  bool exchangeBlocks(Send &&send, Receive &&receive, std::string &error) {
     if (!communicator)
       return true;
     for (int32_t i = 0; i < communicator->ranks; ++i) {
       communicator->sends[i] = send(i);
       communicator->receives[i] = receive(i);
     }
-    if (communicator->exchange(communicator->sends.data(), communicator->receives.data()))
-      return true;
-    error = communicator->error;
-    return false;
+    return passOn(
+        communicator->exchange(communicator->sends.data(), communicator->receives.data()),
+        error);
+  }
+  bool passOn(bool isGood, std::string &error) const {
+    if (!isGood)
+      error = communicator->error;
+    return isGood;
   }
 
-  Instruction instruction;
-  mpt_rt_communicator *communicator = nullptr;
+private:
+  using Clock = std::chrono::steady_clock;
+  static double getSeconds(Clock::time_point begin, Clock::time_point end) {
+    return std::chrono::duration<double>(end - begin).count();
+  }
+
+  bool exchange(std::string &error) final { return exchangeAll(buffers, alone, error); }
+
+  bool isAsync, isOnThread = false;
+  void **buffers = nullptr;
+  /// The communicator's thread has no others.
+  ThreadTeam alone{1};
 };
 
 //===----------------------------------------------------------------------===//
@@ -129,7 +205,9 @@ int64_t countTasks(int64_t elements) {
 /// all_reduce and reduce_scatter.
 class Reduction : public Collective {
 public:
-  explicit Reduction(const Instruction &instruction) : Collective(instruction) {
+  template <typename Attributes>
+  Reduction(const Attributes &call, const Instruction &instruction)
+      : Collective(call, instruction), isInAnyOrder(call.order == SumOrder::Library) {
     planReduction(instruction, plan);
     int64_t begin = 0;
     for (uint32_t i = 0; i < instruction.numInputs; ++i) {
@@ -139,9 +217,21 @@ public:
     begins.push_back(begin);
   }
 
-  bool run(void **buffers, ThreadTeam &team, std::string &error) override;
+protected:
+  bool exchangeAll(void **buffers, ThreadTeam &team, std::string &error) override;
 
 private:
+  /// Whether the transport adds the numbers.
+  bool isForLibrary() const {
+    return isInAnyOrder && communicator && communicator->hasAllReduce() &&
+           plan.ranks > 1 && plan.elements > 0 && !plan.isScatter &&
+           plan.wire == plan.back &&
+           (plan.wire == DataType::F32 || plan.wire == DataType::F64) &&
+           (plan.kind == ReduceKind::Sum || plan.kind == ReduceKind::Mean);
+  }
+  /// The same, where the transport adds.
+  bool reduceInLibrary(void **buffers, ThreadTeam &team, std::string &error);
+
   /// Calls body(tensor, its first element, count, offset in [begin, end)) for the pieces
   /// of tensors that elements [begin, end) of all of them are.
   template <typename Body>
@@ -160,6 +250,7 @@ private:
   void reduceTo(const char *own, const char *received, int64_t stride, int64_t count,
                 void *target, int64_t first, ThreadTeam &team) const;
 
+  bool isInAnyOrder;
   ReductionPlan plan;
   /// Where each input begins in the row of all, and where they end.
   std::vector<int64_t> begins;
@@ -255,9 +346,41 @@ void Reduction::reduce(const char *own, const char *received, int64_t stride,
     reduceTo<float>(own, received, stride, count, target, first, team);
 }
 
-bool Reduction::run(void **buffers, ThreadTeam &team, std::string &error) {
-  if (!check(plan.ranks, error))
+bool Reduction::reduceInLibrary(void **buffers, ThreadTeam &team, std::string &error) {
+  const bool isDouble = plan.wire == DataType::F64;
+  char *sent =
+      static_cast<char *>(buffers[instruction.numInputs + instruction.numOutputs]);
+  char *reduced = sent + 2 * plan.wireBytes();
+  // A rank that does not come has a name here, and none in the library.
+  auto nothing = [&](int64_t) { return mpt_rt_message{sent, 1}; };
+  auto from = [&](int64_t i) {
+    return mpt_rt_message{sent + (i == getRank() ? 0 : 64 + i), 1};
+  };
+  if (!exchangeBlocks(nothing, from, error))
     return false;
+  for (int64_t at = 0; at < plan.elements;) {
+    const int64_t count = std::min(plan.elements - at, plan.ranks * plan.part);
+    pack(buffers, at, count, sent, team);
+    if (!passOn(communicator->allReduce(sent, reduced, count, isDouble), error))
+      return false;
+    if (plan.kind == ReduceKind::Mean)
+      parallelFor(countTasks(count), team, [&](int64_t task, int) {
+        const int64_t end = std::min(count, (task + 1) * kTaskElements);
+        for (int64_t i = task * kTaskElements; i < end; ++i)
+          if (isDouble)
+            reinterpret_cast<double *>(reduced)[i] /= static_cast<double>(plan.ranks);
+          else
+            reinterpret_cast<float *>(reduced)[i] /= static_cast<float>(plan.ranks);
+      });
+    unpack(buffers, at, count, reduced, team);
+    at += count;
+  }
+  return true;
+}
+
+bool Reduction::exchangeAll(void **buffers, ThreadTeam &team, std::string &error) {
+  if (isForLibrary())
+    return reduceInLibrary(buffers, team, error);
   const int64_t ranks = plan.ranks, rank = getRank(), wire = getSize(plan.wire),
                 size = getSize(plan.back);
   char *sent =
@@ -283,7 +406,7 @@ bool Reduction::run(void **buffers, ThreadTeam &team, std::string &error) {
                  ? messageTo(i)
                  : mpt_rt_message{received + i * stride, size_t(count(rank) * wire)};
     };
-    if (!exchange(messageTo, messageFrom, error))
+    if (!exchangeBlocks(messageTo, messageFrom, error))
       return false;
     const char *own = sent + rank * stride;
     if (plan.isScatter) {
@@ -295,7 +418,7 @@ bool Reduction::run(void **buffers, ThreadTeam &team, std::string &error) {
     auto partOf = [&](int64_t i) {
       return mpt_rt_message{reduced + i * part * size, size_t(count(i) * size)};
     };
-    if (!exchange([&](int64_t) { return partOf(rank); }, partOf, error))
+    if (!exchangeBlocks([&](int64_t) { return partOf(rank); }, partOf, error))
       return false;
     const int64_t done = std::min(left, ranks * part);
     unpack(buffers, at, done, reduced, team);
@@ -311,30 +434,27 @@ bool Reduction::run(void **buffers, ThreadTeam &team, std::string &error) {
 class AllGather : public Collective {
 public:
   AllGather(const AllGatherCall &call, const Instruction &instruction)
-      : Collective(instruction), ranks(call.ranks) {}
-  bool run(void **buffers, ThreadTeam &, std::string &error) override {
-    if (!check(ranks, error))
-      return false;
+      : Collective(call, instruction) {}
+
+protected:
+  bool exchangeAll(void **buffers, ThreadTeam &, std::string &error) override {
     const size_t bytes = instruction.refs[0].bytes();
     if (bytes > 0)
       std::memcpy(static_cast<char *>(buffers[1]) + getRank() * bytes, buffers[0], bytes);
     auto block = [&](int64_t i) {
       return mpt_rt_message{static_cast<char *>(buffers[1]) + i * bytes, bytes};
     };
-    return exchange([&](int64_t) { return block(getRank()); }, block, error);
+    return exchangeBlocks([&](int64_t) { return block(getRank()); }, block, error);
   }
-
-private:
-  int64_t ranks;
 };
 
 class Broadcast : public Collective {
 public:
   Broadcast(const BroadcastCall &call, const Instruction &instruction)
-      : Collective(instruction), call(call) {}
-  bool run(void **buffers, ThreadTeam &, std::string &error) override {
-    if (!check(call.ranks, error))
-      return false;
+      : Collective(call, instruction), call(call) {}
+
+protected:
+  bool exchangeAll(void **buffers, ThreadTeam &, std::string &error) override {
     const size_t bytes = instruction.refs[0].bytes();
     const bool isRoot = getRank() == call.root;
     if (isRoot && bytes > 0)
@@ -342,39 +462,48 @@ public:
     auto message = [&](bool isUnderWay) {
       return mpt_rt_message{buffers[1], isUnderWay ? bytes : 0};
     };
-    return exchange([&](int64_t i) { return message(isRoot && i != call.root); },
-                    [&](int64_t i) { return message(!isRoot && i == call.root); }, error);
+    return exchangeBlocks([&](int64_t i) { return message(isRoot && i != call.root); },
+                          [&](int64_t i) { return message(!isRoot && i == call.root); },
+                          error);
   }
 
 private:
   BroadcastCall call;
 };
 
-class Rank : public Collective {
+class Rank : public RankedCall {
 public:
   Rank(const RankCall &call, const Instruction &instruction)
-      : Collective(instruction), ranks(call.ranks) {}
+      : RankedCall(instruction, call.ranks) {}
   bool run(void **buffers, ThreadTeam &, std::string &error) override {
-    if (!check(ranks, error))
+    if (!check(error))
       return false;
     const int64_t rank = getRank();
     store(instruction.refs[0].type, &rank, buffers[0], 0, 1);
     return true;
   }
+};
+
+class Wait : public Call {
+public:
+  bool run(void **, ThreadTeam &, std::string &error) override {
+    return begun->finish(error);
+  }
+  void setBegun(Call *call) override { begun = call; }
 
 private:
-  int64_t ranks;
+  Call *begun = nullptr;
 };
 
 } // namespace
 
-std::unique_ptr<Call> mpt::rt::makeCollective(const AllReduceCall &,
+std::unique_ptr<Call> mpt::rt::makeCollective(const AllReduceCall &call,
                                               const Instruction &instruction) {
-  return std::make_unique<Reduction>(instruction);
+  return std::make_unique<Reduction>(call, instruction);
 }
-std::unique_ptr<Call> mpt::rt::makeCollective(const ReduceScatterCall &,
+std::unique_ptr<Call> mpt::rt::makeCollective(const ReduceScatterCall &call,
                                               const Instruction &instruction) {
-  return std::make_unique<Reduction>(instruction);
+  return std::make_unique<Reduction>(call, instruction);
 }
 std::unique_ptr<Call> mpt::rt::makeCollective(const AllGatherCall &call,
                                               const Instruction &instruction) {
@@ -387,4 +516,7 @@ std::unique_ptr<Call> mpt::rt::makeCollective(const BroadcastCall &call,
 std::unique_ptr<Call> mpt::rt::makeCollective(const RankCall &call,
                                               const Instruction &instruction) {
   return std::make_unique<Rank>(call, instruction);
+}
+std::unique_ptr<Call> mpt::rt::makeCollective(const WaitCall &, const Instruction &) {
+  return std::make_unique<Wait>();
 }

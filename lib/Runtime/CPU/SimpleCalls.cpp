@@ -517,6 +517,7 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
                  [&](const AllGatherCall &one) { return makeCollective(one, call); },
                  [&](const BroadcastCall &one) { return makeCollective(one, call); },
                  [&](const RankCall &one) { return makeCollective(one, call); },
+                 [&](const WaitCall &one) { return makeCollective(one, call); },
                  // Plain loops: a call without a runCall does not compile.
                  [&](const auto &one) -> std::unique_ptr<Call> {
                    using Attributes = std::decay_t<decltype(one)>;

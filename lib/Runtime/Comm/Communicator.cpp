@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -20,6 +21,9 @@ using namespace mpt::rt;
 
 /// Seconds that a rank is waited for unless the host says otherwise.
 static constexpr double kDefaultDeadline = 60;
+/// Seconds between looks at the processes that a rank waits for, and that one may be
+/// stopped: someone may only have suspended all ranks for a while.
+static constexpr double kBetweenChecks = 1, kLongestStop = 30;
 /// Most bytes of a message: transports may count them in an int.
 static constexpr size_t kMostBytes = size_t(1) << 30;
 /// Bytes of a host's name as ranks tell each other.
@@ -31,6 +35,8 @@ static constexpr int32_t kMostRanks = 1 << 16;
 //===----------------------------------------------------------------------===//
 
 std::string mpt_rt_communicator::describeRank(int32_t other) const {
+  if (other < 0)
+    return "another rank";
   std::string text = "rank " + std::to_string(other);
   if (other >= 0 && other < static_cast<int32_t>(hosts.size()) && !hosts[other].empty())
     text += " (on " + hosts[other] + ")";
@@ -52,11 +58,40 @@ static std::string describeSeconds(double seconds) {
   return text;
 }
 
+bool mpt_rt_communicator::checkNeighbors(int32_t missing, double seconds) {
+  // Of a reduction of the transport's nobody knows who is late.
+  const int32_t first = missing < 0 ? 0 : missing;
+  const int32_t end = missing < 0 ? neighbors.size() : missing + 1;
+  bool isStopped = false;
+  for (int32_t i = first; i < end; ++i) {
+    const ProcessState state = neighbors.find(i);
+    if (i == rank || state == ProcessState::Runs)
+      continue;
+    if (state == ProcessState::Ended)
+      return failExchange(describeRank(i) +
+                          " has ended: its process is gone; start all ranks again");
+    isStopped = true;
+    if (stoppedSince < 0)
+      stoppedSince = seconds;
+    if (seconds - stoppedSince > kLongestStop)
+      return failExchange(describeRank(i) + " is stopped, for " +
+                          describeSeconds(kLongestStop) +
+                          " s already: continue it earlier (kill -CONT), or start all "
+                          "ranks again");
+  }
+  if (!isStopped)
+    stoppedSince = -1;
+  return true;
+}
+
 bool mpt_rt_communicator::wait(void *request) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   // Messages within a machine take microseconds. Later, others may want the core.
   constexpr double kSpinning = 2e-4;
+  // Who has ended may have sent its message before.
+  double nextCheck = kBetweenChecks;
+  stoppedSince = -1;
   for (;;) {
     int32_t done = 0, missing = -1;
     if (transport.test(transport.data, request, &done, &missing))
@@ -64,12 +99,19 @@ bool mpt_rt_communicator::wait(void *request) {
                           " fail: " + transport.describe(transport.data));
     if (done)
       return true;
+    if (isCancelled)
+      return failExchange("the step that exchanged values has failed");
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (seconds > deadline)
       return failExchange(
           describeRank(missing) + " has not answered for " + describeSeconds(deadline) +
           " s: it has ended, stands still or takes longer than that for its part of a "
           "step; start all ranks again, with a longer deadline if it is only slow");
+    if (seconds > nextCheck) {
+      nextCheck = seconds + kBetweenChecks;
+      if (!checkNeighbors(missing, seconds))
+        return false;
+    }
     if (seconds < kSpinning) {
       sched_yield();
     } else {
@@ -127,30 +169,72 @@ bool mpt_rt_communicator::gather(const void *data, size_t bytes, void *all) {
   return exchange(sends.data(), receives.data());
 }
 
+bool mpt_rt_communicator::allReduce(const void *values, void *sums, size_t count,
+                                    bool isDouble) {
+  if (hasFailed)
+    return false;
+  void *request = nullptr;
+  if (transport.all_reduce(transport.data, values, sums, count, isDouble, &request))
+    return failExchange(std::string("numbers cannot be added over the ranks: ") +
+                        transport.describe(transport.data));
+  // As many as a reduction needs that sends no byte in vain.
+  const uint64_t bytes = count * (isDouble ? 8 : 4);
+  sentBytes += 2 * bytes * (ranks - 1) / ranks;
+  return wait(request);
+}
+
+ExchangeThread *mpt_rt_communicator::getThread() {
+  if (!hasAskedForThread && isConnected && ranks > 1 && transport.any_thread) {
+    thread = std::make_unique<ExchangeThread>();
+    if (!thread->isRunning())
+      thread.reset();
+  }
+  hasAskedForThread |= isConnected;
+  return thread.get();
+}
+
+void mpt_rt_communicator::cancel() {
+  if (!thread)
+    return;
+  isCancelled = true;
+  // The other ranks would take the next exchange for one that was dropped.
+  if (thread->drop() && !hasFailed)
+    failExchange("the step that exchanged values has failed");
+  isCancelled = false;
+}
+
 //===----------------------------------------------------------------------===//
 // Beginning and end
 //===----------------------------------------------------------------------===//
 
 int mpt_rt_communicator::connect(const mpt_rt_transport &given) {
-  transport = given;
+  std::memcpy(&transport, &given, std::min(given.struct_bytes, sizeof(transport)));
   isConnected = true;
   rank = given.rank;
   ranks = given.ranks;
   for (auto *messages : {&sends, &receives, &sendPieces, &receivePieces})
     messages->resize(ranks);
-  std::vector<char> names(kHostBytes * ranks);
-  char own[kHostBytes] = {};
+  struct Introduction {
+    char host[kHostBytes];
+    ProcessId process;
+  };
+  std::vector<Introduction> all(ranks);
+  Introduction own = {};
   if (given.host)
-    std::strncpy(own, given.host, kHostBytes - 1);
+    std::strncpy(own.host, given.host, kHostBytes - 1);
+  own.process = getOwnProcess();
   hosts.assign(ranks, "");
-  if (!gather(own, kHostBytes, names.data())) {
+  if (!gather(&own, sizeof(own), all.data())) {
     close();
     return MPT_RT_COMMUNICATION_FAILED;
   }
+  std::vector<ProcessId> processes;
   for (int32_t i = 0; i < ranks; ++i) {
-    names[kHostBytes * (i + 1) - 1] = 0;
-    hosts[i] = &names[kHostBytes * i];
+    all[i].host[kHostBytes - 1] = 0;
+    hosts[i] = all[i].host;
+    processes.push_back(all[i].process);
   }
+  neighbors.set(std::move(processes));
   return MPT_RT_OK;
 }
 
@@ -165,6 +249,7 @@ void mpt_rt_communicator::close() {
   if (!isConnected)
     return;
   isConnected = false;
+  thread.reset();
   transport.close(transport.data, hasFailed);
 }
 
@@ -210,7 +295,9 @@ int mpt_rt_connect_mpi(mpt_rt_communicator *communicator, const char *library) {
 int mpt_rt_connect(mpt_rt_communicator *communicator, const mpt_rt_transport *transport) {
   if (int status = checkFree(communicator))
     return status;
-  if (!transport || transport->struct_bytes != sizeof(mpt_rt_transport))
+  // Those of the first version end with `close`.
+  if (!transport || (transport->struct_bytes != offsetof(mpt_rt_transport, any_thread) &&
+                     transport->struct_bytes != sizeof(mpt_rt_transport)))
     return communicator->fail(MPT_RT_INVALID_ARGUMENT,
                               "no transport, or one of another version of MPT");
   if (!transport->post || !transport->test || !transport->describe || !transport->abort ||
@@ -265,6 +352,14 @@ int mpt_rt_gather(mpt_rt_communicator *communicator, const void *data, size_t by
 
 uint64_t mpt_rt_get_sent_bytes(const mpt_rt_communicator *communicator) {
   return communicator ? communicator->sentBytes : 0;
+}
+
+void mpt_rt_get_exchange_seconds(const mpt_rt_communicator *communicator, double *total,
+                                 double *exposed) {
+  if (total)
+    *total = communicator ? communicator->getSeconds() : 0;
+  if (exposed)
+    *exposed = communicator ? communicator->exposedSeconds : 0;
 }
 
 void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status) {

@@ -14,8 +14,12 @@
 #ifndef MPT_LIB_RUNTIME_COMM_COMMUNICATOR_H
 #define MPT_LIB_RUNTIME_COMM_COMMUNICATOR_H
 
+#include "ExchangeThread.h"
+#include "Neighbors.h"
 #include "mpt/Runtime/Runtime.h"
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,6 +42,17 @@ struct mpt_rt_communicator {
   /// `data` of all ranks, in order. Allocates nothing.
   bool gather(const void *data, size_t bytes, void *all);
 
+  /// Whether the transport adds numbers by itself.
+  bool hasAllReduce() const { return transport.all_reduce != nullptr; }
+  /// Sums over all ranks, in an order that the transport chooses. Allocates nothing.
+  bool allReduce(const void *values, void *sums, size_t count, bool isDouble);
+
+  /// The thread that exchanges run on beside the rest of a step; null if the transport
+  /// does not permit one, or the system has no more. Made when it is first asked for.
+  mpt::rt::ExchangeThread *getThread();
+  /// Ends what is under way: it fails.
+  void cancel();
+
   /// Room for an exchange of the caller's.
   std::vector<mpt_rt_message> sends, receives;
 
@@ -47,6 +62,12 @@ struct mpt_rt_communicator {
   std::vector<std::string> hosts;
   double deadline;
   uint64_t sentBytes = 0;
+  /// Of exchanges that did not run on the thread, and of waiting for those that did.
+  double ownSeconds = 0, exposedSeconds = 0;
+  /// Of all exchanges.
+  double getSeconds() const {
+    return ownSeconds + (thread ? thread->getBusySeconds() : 0);
+  }
   bool isConnected = false, hasFailed = false;
 
   int fail(int status, std::string message) {
@@ -58,6 +79,9 @@ struct mpt_rt_communicator {
 private:
   bool exchangePieces(const mpt_rt_message *send, const mpt_rt_message *receive);
   bool wait(void *request);
+  /// False, with `error` set, if `missing`, or some rank (-1), will not answer: it has
+  /// ended, or is stopped for long. Called every second of a wait.
+  bool checkNeighbors(int32_t missing, double seconds);
   bool failExchange(std::string message);
   /// "rank 2 (on node7)".
   std::string describeRank(int32_t rank) const;
@@ -65,6 +89,15 @@ private:
 
   mpt_rt_transport transport = {};
   std::vector<mpt_rt_message> sendPieces, receivePieces;
+  mpt::rt::Neighbors neighbors;
+  /// When in this wait a rank was first seen stopped; -1: none is.
+  double stoppedSince = -1;
+  std::atomic<bool> isCancelled{false};
+  bool hasAskedForThread = false;
+
+public:
+  /// What getThread has made. Last: it uses the rest.
+  std::unique_ptr<mpt::rt::ExchangeThread> thread;
 };
 
 namespace mpt::rt {

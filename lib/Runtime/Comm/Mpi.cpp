@@ -31,6 +31,7 @@ struct OpenMpi {
   using Comm = void *;
   using Datatype = void *;
   using Request = void *;
+  using Op = void *;
   using ErrorHandler = void *;
   static constexpr int success = 0;
   static constexpr int threadSerialized = 2;
@@ -39,7 +40,8 @@ struct OpenMpi {
 
   // Objects of the library whose addresses are constants.
   Comm world = nullptr;
-  Datatype byte = nullptr;
+  Datatype byte = nullptr, f32 = nullptr, f64 = nullptr;
+  Op sum = nullptr;
   Request requestNull = nullptr;
   ErrorHandler errorsReturn = nullptr;
 
@@ -47,6 +49,7 @@ struct OpenMpi {
   int (*MPI_Initialized)(int *flag) = nullptr;
   int (*MPI_Finalized)(int *flag) = nullptr;
   int (*MPI_Init_thread)(int *argc, char ***argv, int required, int *provided) = nullptr;
+  int (*MPI_Query_thread)(int *provided) = nullptr;
   int (*MPI_Finalize)() = nullptr;
   int (*MPI_Comm_dup)(Comm comm, Comm *copy) = nullptr;
   int (*MPI_Comm_free)(Comm *comm) = nullptr;
@@ -58,6 +61,8 @@ struct OpenMpi {
                    Request *request) = nullptr;
   int (*MPI_Irecv)(void *data, int count, Datatype type, int from, int tag, Comm comm,
                    Request *request) = nullptr;
+  int (*MPI_Iallreduce)(const void *values, void *sums, int count, Datatype type, Op op,
+                        Comm comm, Request *request) = nullptr;
   int (*MPI_Test)(Request *request, int *flag, void *status) = nullptr;
   int (*MPI_Error_string)(int code, char *text, int *length) = nullptr;
   int (*MPI_Abort)(Comm comm, int code) = nullptr;
@@ -98,6 +103,7 @@ bool OpenMpi::load(const std::string &given, std::string &error) {
   MPT_FIND(MPI_Initialized)
   MPT_FIND(MPI_Finalized)
   MPT_FIND(MPI_Init_thread)
+  MPT_FIND(MPI_Query_thread)
   MPT_FIND(MPI_Finalize)
   MPT_FIND(MPI_Comm_dup)
   MPT_FIND(MPI_Comm_free)
@@ -107,16 +113,19 @@ bool OpenMpi::load(const std::string &given, std::string &error) {
   MPT_FIND(MPI_Get_processor_name)
   MPT_FIND(MPI_Isend)
   MPT_FIND(MPI_Irecv)
+  MPT_FIND(MPI_Iallreduce)
   MPT_FIND(MPI_Test)
   MPT_FIND(MPI_Error_string)
   MPT_FIND(MPI_Abort)
 #undef MPT_FIND
   return find("ompi_mpi_comm_world", world) && find("ompi_mpi_byte", byte) &&
-         find("ompi_request_null", requestNull) &&
+         find("ompi_mpi_float", f32) && find("ompi_mpi_double", f64) &&
+         find("ompi_mpi_op_sum", sum) && find("ompi_request_null", requestNull) &&
          find("ompi_mpi_errors_return", errorsReturn);
 }
 
-/// Messages of a post that are under way: those received, then those sent.
+/// Messages of a post that are under way: those received, then those sent. Or one
+/// reduction.
 template <typename Mpi>
 struct Exchange {
   std::vector<typename Mpi::Request> requests;
@@ -141,6 +150,9 @@ public:
 private:
   bool check(int code, const char *what);
   int post(const mpt_rt_message *send, const mpt_rt_message *receive, void **request);
+  int allReduce(const void *values, void *sums, size_t count, bool isDouble,
+                void **request);
+  Exchange<Mpi> &makeExchange(size_t requests);
   int test(void *request, int32_t *done, int32_t *missing);
   void close(bool hasFailed);
 
@@ -149,7 +161,7 @@ private:
   double deadline;
   typename Mpi::Comm comm = {};
   int rank = 0, ranks = 1;
-  bool isOwner = false;
+  bool isOwner = false, isForAnyThread = false;
   std::string host, error;
   /// Exchanges that are over, to be used again.
   std::vector<std::unique_ptr<Exchange<Mpi>>> idle, busy;
@@ -184,6 +196,9 @@ bool MpiTransport<Mpi>::open(std::string &why) {
                "MPI_Init_thread");
     isOwner = ok;
   }
+  // What a host that has begun MPI itself asked for.
+  if (ok && check(mpi.MPI_Query_thread(&provided), "MPI_Query_thread"))
+    isForAnyThread = provided >= Mpi::threadSerialized;
   // Messages of the host's own stay apart.
   ok = ok && check(mpi.MPI_Comm_dup(mpi.world, &comm), "MPI_Comm_dup") &&
        check(mpi.MPI_Comm_set_errhandler(comm, mpi.errorsReturn),
@@ -197,15 +212,32 @@ bool MpiTransport<Mpi>::open(std::string &why) {
 }
 
 template <typename Mpi>
-int MpiTransport<Mpi>::post(const mpt_rt_message *send, const mpt_rt_message *receive,
-                            void **request) {
+Exchange<Mpi> &MpiTransport<Mpi>::makeExchange(size_t requests) {
   if (idle.empty())
     idle.push_back(std::make_unique<Exchange<Mpi>>());
   busy.push_back(std::move(idle.back()));
   idle.pop_back();
   Exchange<Mpi> &exchange = *busy.back();
-  exchange.requests.assign(2 * size_t(ranks), mpi.requestNull);
+  exchange.requests.assign(requests, mpi.requestNull);
   exchange.next = 0;
+  return exchange;
+}
+
+template <typename Mpi>
+int MpiTransport<Mpi>::allReduce(const void *values, void *sums, size_t count,
+                                 bool isDouble, void **request) {
+  Exchange<Mpi> &exchange = makeExchange(1);
+  *request = &exchange;
+  return !check(mpi.MPI_Iallreduce(values, sums, static_cast<int>(count),
+                                   isDouble ? mpi.f64 : mpi.f32, mpi.sum, comm,
+                                   &exchange.requests[0]),
+                "MPI_Iallreduce");
+}
+
+template <typename Mpi>
+int MpiTransport<Mpi>::post(const mpt_rt_message *send, const mpt_rt_message *receive,
+                            void **request) {
+  Exchange<Mpi> &exchange = makeExchange(2 * size_t(ranks));
   *request = &exchange;
   for (int i = 0; i < ranks; ++i)
     if (i != rank && receive[i].bytes > 0 &&
@@ -230,7 +262,9 @@ int MpiTransport<Mpi>::test(void *request, int32_t *done, int32_t *missing) {
   auto &exchange = *static_cast<Exchange<Mpi> *>(request);
   *done = 0;
   for (; exchange.next < exchange.requests.size(); ++exchange.next) {
-    *missing = static_cast<int32_t>(exchange.next % ranks);
+    // Who is late in a reduction only the library knows.
+    *missing =
+        exchange.requests.size() == 1 ? -1 : static_cast<int32_t>(exchange.next % ranks);
     auto &one = exchange.requests[exchange.next];
     int flag = 1;
     if (one != mpi.requestNull &&
@@ -275,6 +309,12 @@ mpt_rt_transport MpiTransport<Mpi>::describe() {
   };
   transport.test = [](void *data, void *request, int32_t *done, int32_t *missing) {
     return static_cast<MpiTransport *>(data)->test(request, done, missing);
+  };
+  transport.any_thread = isForAnyThread;
+  transport.all_reduce = [](void *data, const void *values, void *sums, size_t count,
+                            int32_t isDouble, void **request) {
+    return static_cast<MpiTransport *>(data)->allReduce(values, sums, count,
+                                                        isDouble != 0, request);
   };
   transport.describe = [](void *data) {
     return static_cast<MpiTransport *>(data)->error.c_str();

@@ -563,6 +563,9 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                 "no memory for " + std::to_string(needed) + " bytes");
   findInputs();
   placeState();
+  // Exchanges that have begun, and how many are waited for.
+  std::vector<Call *> begun;
+  size_t ended = 0;
   for (const Instruction &instruction : program.instructions) {
     BoundInstruction step;
     for (const BufferRef &ref : instruction.refs) {
@@ -580,6 +583,11 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
       if (!step.call)
         return fail(MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
       step.call->setCommunicator(communicator);
+      // Each is waited for in its turn: readProgram has checked it.
+      if (isAsync(*instruction.call))
+        begun.push_back(step.call.get());
+      if (instruction.getCall<WaitCall>())
+        step.call->setBegun(begun[ended++]);
     } else {
       step.kernel = desc->kernels[instruction.kernel];
       step.tasks = instruction.tasks;
@@ -914,8 +922,11 @@ int mpt_rt_run(mpt_rt_context *context) {
               std::chrono::duration<double, std::milli>(Clock::now() - start).count();
         return MPT_RT_OK;
       });
-  if (status != MPT_RT_OK)
+  if (status != MPT_RT_OK) {
+    if (context->communicator)
+      context->communicator->cancel();
     return status;
+  }
   context->hasRun = true;
   return MPT_RT_OK;
 }

@@ -11,7 +11,10 @@
 
 #include "mpt/Runtime/Runtime.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -27,7 +30,7 @@ class ThreadRanks {
 public:
   explicit ThreadRanks(int ranks) : ranks(ranks), boxes(ranks * ranks), ends(ranks) {
     for (int rank = 0; rank < ranks; ++rank)
-      ends[rank] = {this, rank, "host" + std::to_string(rank)};
+      ends[rank] = {this, rank, "host" + std::to_string(rank), {}};
   }
 
   /// Runs `body` in a thread for each rank that it does not leave out, with a connected
@@ -72,22 +75,48 @@ public:
       ++end->group->closed;
       end->group->closedAfterFailure += failed;
     };
+    transport.any_thread = anyThread;
+    if (addsNumbers)
+      transport.all_reduce = [](void *data, const void *values, void *sums, size_t count,
+                                int32_t isDouble, void **request) {
+        auto *end = static_cast<End *>(data);
+        return end->group->allReduce(*end, values, sums, count, isDouble != 0, request);
+      };
     return transport;
   }
+
+  /// Whether exchanges may have a thread of their own, and whether the transport adds
+  /// numbers (from the last rank to the first).
+  bool anyThread = true, addsNumbers = false;
+  /// A link: seconds that a message takes, and bytes that a rank sends in a second.
+  double latency = 0, bandwidth = INFINITY;
 
   /// From this number of posts of a rank on, they fail.
   std::atomic<int> postsUntilFailure{1 << 30};
   std::atomic<int> failures{0}, closed{0}, closedAfterFailure{0};
+  /// How many reductions the transport was asked for.
+  std::atomic<int> reductions{0};
 
 private:
   struct End {
     ThreadRanks *group;
     int rank;
     std::string host;
+    /// When the last message has left.
+    std::chrono::steady_clock::time_point isFree = {};
   };
+  using Clock = std::chrono::steady_clock;
   struct Request {
     std::vector<mpt_rt_message> receive;
     std::vector<bool> isThere;
+    /// Of a reduction: all ranks' values, which are added in the end.
+    std::vector<char> values;
+    double *doubles = nullptr;
+    float *floats = nullptr;
+  };
+  struct Message {
+    std::vector<char> bytes;
+    Clock::time_point arrives;
   };
 
   int post(End &end, const mpt_rt_message *send, const mpt_rt_message *receive,
@@ -100,8 +129,17 @@ private:
     made->isThere.assign(ranks, false);
     for (int i = 0; i < ranks; ++i) {
       auto *bytes = static_cast<const char *>(send[i].data);
-      if (i != end.rank && send[i].bytes > 0)
-        boxes[end.rank * ranks + i].emplace_back(bytes, bytes + send[i].bytes);
+      if (i == end.rank || send[i].bytes == 0)
+        continue;
+      auto last = std::max(Clock::now(), end.isFree);
+      auto toTicks = [](double seconds) {
+        return std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(seconds));
+      };
+      end.isFree = last + toTicks(send[i].bytes / bandwidth);
+      boxes[end.rank * ranks + i].push_back(
+          {std::vector<char>(bytes, bytes + send[i].bytes),
+           end.isFree + toTicks(latency)});
     }
     *request = made.release();
     return 0;
@@ -113,26 +151,62 @@ private:
       if (i == end.rank || request.receive[i].bytes == 0 || request.isThere[i])
         continue;
       auto &box = boxes[i * ranks + end.rank];
-      if (box.empty()) {
+      if (box.empty() || box.front().arrives > Clock::now()) {
         missing = i;
         return 0;
       }
-      if (box.front().size() != request.receive[i].bytes)
+      const std::vector<char> &bytes = box.front().bytes;
+      if (bytes.size() != request.receive[i].bytes)
         return 1;
-      std::copy(box.front().begin(), box.front().end(),
-                static_cast<char *>(request.receive[i].data));
+      std::copy(bytes.begin(), bytes.end(), static_cast<char *>(request.receive[i].data));
       box.pop_front();
       request.isThere[i] = true;
     }
+    if (request.doubles)
+      addBackward(request, request.doubles);
+    if (request.floats)
+      addBackward(request, request.floats);
     done = 1;
     delete &request;
+    return 0;
+  }
+
+  template <typename T>
+  void addBackward(const Request &request, T *sums) {
+    const size_t count = request.values.size() / ranks / sizeof(T);
+    const T *values = reinterpret_cast<const T *>(request.values.data());
+    for (size_t i = 0; i < count; ++i) {
+      sums[i] = values[(ranks - 1) * count + i];
+      for (int rank = ranks - 1; rank-- > 0;)
+        sums[i] += values[rank * count + i];
+    }
+  }
+
+  int allReduce(End &end, const void *values, void *sums, size_t count, bool isDouble,
+                void **request) {
+    const size_t bytes = count * (isDouble ? sizeof(double) : sizeof(float));
+    std::vector<char> all(ranks * bytes);
+    auto *own = static_cast<const char *>(values);
+    std::copy(own, own + bytes, all.begin() + end.rank * bytes);
+    std::vector<mpt_rt_message> send(ranks, {const_cast<char *>(own), bytes}), receive;
+    for (int i = 0; i < ranks; ++i)
+      receive.push_back({all.data() + i * bytes, bytes});
+    ++reductions;
+    if (post(end, send.data(), receive.data(), request))
+      return 1;
+    auto &made = *static_cast<Request *>(*request);
+    made.values = std::move(all);
+    if (isDouble)
+      made.doubles = static_cast<double *>(sums);
+    else
+      made.floats = static_cast<float *>(sums);
     return 0;
   }
 
   int ranks;
   std::mutex mutex;
   /// Messages from rank i to rank j at i * ranks + j.
-  std::vector<std::deque<std::vector<char>>> boxes;
+  std::vector<std::deque<Message>> boxes;
   std::vector<End> ends;
 };
 

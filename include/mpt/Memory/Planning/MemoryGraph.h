@@ -82,6 +82,13 @@ struct MemoryOp {
   /// Ops that must run before, though this one reads nothing of theirs: readers of
   /// state that it overwrites.
   llvm::SmallVector<unsigned, 2> after;
+  /// Of an op that only begins, such as an exchange between ranks: the op that waits for
+  /// its end. Until then its workspace, its outputs, and inputs whose bytes no output has
+  /// taken, are in use. -1: none.
+  int64_t until = -1;
+  /// The op until which the workspace is in use, if that is not `until`: others have it
+  /// after this one. -1: none.
+  int64_t workspaceUntil = -1;
   /// Running it again on the same operands gives the same bits and nothing else
   /// happens.
   bool repeatable = true;

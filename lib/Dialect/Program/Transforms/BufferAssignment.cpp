@@ -70,6 +70,8 @@ private:
   MemoryGraph &graph;
   /// The number of each owner's buffer.
   DenseMap<Value, unsigned> buffers;
+  /// The first op that only begins: the workspace of all of them is its.
+  std::optional<unsigned> firstBegun;
   /// The instruction and result number that first write a value.
   DenseMap<Value, std::pair<unsigned, unsigned>> writers;
 };
@@ -112,17 +114,26 @@ void Planner::buildGraph() {
   // Arguments that nothing reads take memory too.
   for (BlockArgument argument : function.getArguments())
     getBuffer(argument);
-  // Ranks meet at collectives, in one order for all.
-  std::optional<unsigned> lastMeeting;
+  // Ranks meet at collectives, in one order for all, and wait for them in that order.
+  std::optional<unsigned> lastMeeting, lastWait;
+  // The op that begins what each op with waits is for.
+  DenseMap<Operation *, unsigned> begins;
+  SmallVector<std::pair<unsigned, unsigned>> awaited; // buffer, op that waits
   for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
-    if (graph.ops.empty() || graph.ops.back().op != instruction.op) {
+    if (i == 0 || !schedule.instructions[i - 1].isPlannedWith(instruction)) {
+      const unsigned number = graph.ops.size();
       graph.ops.emplace_back();
       graph.ops.back().op = instruction.op;
       graph.ops.back().repeatable = isMemoryEffectFree(instruction.op);
       if (isCollective(instruction.op)) {
-        if (lastMeeting)
-          graph.ops.back().after.push_back(*lastMeeting);
-        lastMeeting = graph.ops.size() - 1;
+        std::optional<unsigned> &last = instruction.isWait() ? lastWait : lastMeeting;
+        if (last)
+          graph.ops.back().after.push_back(*last);
+        last = number;
+        if (instruction.isWait())
+          graph.ops[begins.lookup(instruction.op)].until = number;
+        else
+          begins[instruction.op] = number;
       }
     }
     MemoryOp &op = graph.ops.back();
@@ -130,6 +141,17 @@ void Planner::buildGraph() {
       if (!llvm::is_contained(ids, id))
         ids.push_back(id);
     };
+    if (instruction.isWait()) {
+      for (const BufferView &output : instruction.outputs) {
+        add(op.inputs, getBuffer(output.value));
+        awaited.push_back({getBuffer(output.value), graph.ops.size() - 1});
+      }
+      // Arguments are read until then: no new value may take their place before.
+      for (const BufferView &input : instruction.inputs)
+        if (isa<BlockArgument>(input.value))
+          add(op.inputs, getBuffer(input.value));
+      continue;
+    }
     for (const BufferView &input : instruction.inputs)
       add(op.inputs, getBuffer(input.value));
     for (auto [number, output] : llvm::enumerate(instruction.outputs)) {
@@ -145,7 +167,24 @@ void Planner::buildGraph() {
         if (mayShare(instruction, number, input.value))
           op.inPlace.push_back({getBuffer(output.value), getBuffer(input.value)});
   }
+  // Exchanges run one after the other, so one workspace is enough for all.
+  for (auto [number, op] : llvm::enumerate(graph.ops)) {
+    if (op.until < 0)
+      continue;
+    if (!firstBegun) {
+      firstBegun = number;
+      op.workspaceUntil = *lastWait;
+      continue;
+    }
+    int64_t &shared = graph.ops[*firstBegun].workspace;
+    shared = std::max(shared, op.workspace);
+    op.workspace = 0;
+  }
   connectBuffers(graph);
+  for (auto [buffer, wait] : awaited)
+    for (unsigned user : graph.buffers[buffer].users)
+      if (user != wait && !llvm::is_contained(graph.ops[user].after, wait))
+        graph.ops[user].after.push_back(wait);
   // Values that are returned without being read or written by an instruction.
   for (Value value : schedule.returned)
     getBuffer(value);
@@ -282,12 +321,14 @@ void Planner::placeTemporaries() {
     if (int64_t block = plan.profile.blockOfBuffer[id]; block >= 0)
       plan.places[buffer.value] = {program::Space::Arena, arena.offsets[block]};
   int64_t op = -1;
-  for (const StepInstruction &instruction : schedule.instructions) {
-    if (op < 0 || graph.ops[op].op != instruction.op)
+  for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
+    if (i == 0 || !schedule.instructions[i - 1].isPlannedWith(instruction))
       ++op;
-    plan.scratchOffsets.push_back(instruction.scratchBytes > 0
-                                      ? arena.offsets[plan.profile.blockOfWorkspace[op]]
-                                      : -1);
+    const bool isShared = instruction.isWait() || graph.ops[op].until >= 0;
+    const int64_t owner = isShared ? *firstBegun : op;
+    plan.scratchOffsets.push_back(
+        instruction.scratchBytes > 0 ? arena.offsets[plan.profile.blockOfWorkspace[owner]]
+                                     : -1);
   }
   for (auto [copy, block] : llvm::zip_equal(detours, plan.profile.blockOfFinal))
     plan.finalCopies[copy].through =

@@ -14,6 +14,7 @@
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
+#include "mpt/Dialect/Program/Transforms/ExchangeOverlap.h"
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudaCallPlan.h"
@@ -611,5 +612,9 @@ LogicalResult Scheduler::visit(Operation *op) {
 
 FailureOr<InstructionList> mpt::listInstructions(func::FuncOp function,
                                                  int64_t maxThreads, TargetAttr target) {
-  return Scheduler(function, maxThreads, target).run();
+  FailureOr<InstructionList> list = Scheduler(function, maxThreads, target).run();
+  // Nothing in a loop is an exchange, and no code for GPUs exchanges values.
+  if (succeeded(list) && !target.isCuda())
+    overlapExchanges(*list);
+  return list;
 }

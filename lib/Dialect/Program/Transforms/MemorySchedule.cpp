@@ -32,7 +32,7 @@ static std::vector<StepInstruction> reorder(const InstructionList &schedule,
   // The first instruction of each op.
   SmallVector<size_t> begins;
   for (auto [i, instruction] : llvm::enumerate(schedule.instructions))
-    if (i == 0 || instruction.op != schedule.instructions[i - 1].op)
+    if (i == 0 || !schedule.instructions[i - 1].isPlannedWith(instruction))
       begins.push_back(i);
   begins.push_back(schedule.instructions.size());
   std::vector<StepInstruction> instructions;
@@ -60,10 +60,14 @@ MemorySchedule mpt::scheduleForMemory(func::FuncOp function, InstructionList &sc
   // Orders are made from the program's own.
   const MemoryGraph graph = best.plan.graph;
   const InstructionList kept = schedule;
+  // One op after the other for each result leaves nothing to do beside an exchange.
+  const bool hasExchanges =
+      llvm::any_of(graph.ops, [](const MemoryOp &op) { return op.until >= 0; });
   if (wanted)
     best.trials.clear();
   for (OrderHeuristic order : allOrderHeuristics) {
-    if (order == OrderHeuristic::Keep || (wanted && order != *wanted))
+    if (order == OrderHeuristic::Keep || (wanted && order != *wanted) ||
+        (!wanted && hasExchanges && order == OrderHeuristic::DepthFirst))
       continue;
     // Only a smaller one is taken.
     ArenaOptions smaller = options;

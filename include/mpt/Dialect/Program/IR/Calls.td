@@ -502,6 +502,12 @@ def Program_AllReduceOp : Program_CallOp<"all_reduce", 19, [AttrSizedOperandSegm
     xs's type or, of f32, f16 and bf16, another of these three. sums[i] has the shape of
     xs[i] and may be the same buffer. The workspace does not grow with the tensors.
 
+    With `async` this call, like the other exchanges, only begins: what it exchanges runs
+    beside the calls and launches that follow. Until the `mpt_program.wait` with the same
+    buffers, nobody else writes xs or reads or writes the results. Exchanges run one after
+    the other, in the order of the calls, and are waited for in that order. None is in a
+    loop.
+
     Example:
 
     ```mlir
@@ -514,7 +520,7 @@ def Program_AllReduceOp : Program_CallOp<"all_reduce", 19, [AttrSizedOperandSegm
     MPT_ReduceKind:$kind,
     DefaultValuedAttr<Program_SumOrder, "::mpt::program::SumOrder::Rank">:$order,
     DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding,
-    I64Attr:$ranks);
+    I64Attr:$ranks, UnitAttr:$async);
   let inputs = "`ins` `(` $xs `:` type($xs) `)`";
   let outputs = "`outs` `(` $sums `:` type($sums) `)`";
 }
@@ -537,7 +543,7 @@ def Program_ReduceScatterOp : Program_CallOp<"reduce_scatter", 20> {
   let arguments = (ins In:$x, Out:$result, Workspace:$workspace, MPT_ReduceKind:$kind,
     DefaultValuedAttr<Program_SumOrder, "::mpt::program::SumOrder::Rank">:$order,
     DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding,
-    I64Attr:$ranks);
+    I64Attr:$ranks, UnitAttr:$async);
   let inputs = OneInput<"x">.format;
 }
 
@@ -553,7 +559,8 @@ def Program_AllGatherOp : Program_CallOp<"all_gather", 21> {
         {ranks = 4 : i64}
     ```
   }];
-  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$ranks);
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$ranks,
+    UnitAttr:$async);
   let inputs = OneInput<"x">.format;
 }
 
@@ -570,7 +577,7 @@ def Program_BroadcastOp : Program_CallOp<"broadcast", 22> {
     ```
   }];
   let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$root,
-    I64Attr:$ranks);
+    I64Attr:$ranks, UnitAttr:$async);
   let inputs = OneInput<"x">.format;
 }
 
@@ -586,6 +593,27 @@ def Program_RankOp : Program_CallOp<"rank", 23> {
     ```
   }];
   let arguments = (ins Out:$result, Workspace:$workspace, I64Attr:$ranks);
+}
+
+def Program_WaitOp : Program_CallOp<"wait", 24, [AttrSizedOperandSegments]> {
+  let summary = "the end of an exchange that runs beside other calls";
+  let description = [{
+    Returns when the exchange has ended that a call with `async` began: the first that
+    nobody has waited for. It has the buffers of that call, which are free again.
+
+    Example:
+
+    ```mlir
+    mpt_program.all_reduce ins(%g : memref<8xf32>) outs(%s : memref<8xf32>)
+        workspace(%w : memref<256xi8>)
+        {async, kind = #mpt.reduce_kind<mean>, ranks = 4 : i64}
+    mpt_program.wait ins(%g : memref<8xf32>) outs(%s : memref<8xf32>)
+        workspace(%w : memref<256xi8>)
+    ```
+  }];
+  let arguments = (ins VariadicIn:$xs, VariadicOut:$results, Workspace:$workspace);
+  let inputs = "`ins` `(` $xs `:` type($xs) `)`";
+  let outputs = "`outs` `(` $results `:` type($results) `)`";
 }
 
 #endif // MPT_DIALECT_PROGRAM_IR_CALLS_TD

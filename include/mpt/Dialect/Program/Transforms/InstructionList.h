@@ -44,7 +44,8 @@ struct LoopBody;
 /// Of a loop, the inputs are all that it reads and the outputs what it carries and
 /// changes, then what it stacks.
 struct StepInstruction {
-  /// Where it comes from. The instructions of one op follow each other.
+  /// Where it comes from. The instructions of one op follow each other, but for those
+  /// that wait.
   mlir::Operation *op;
   mlir::Location loc;
   kernel::KernelOp kernel;
@@ -56,6 +57,13 @@ struct StepInstruction {
   int64_t scratchBytes = 0;
   /// Of a loop: one iteration. Not changed once it is made.
   std::shared_ptr<const LoopBody> loop;
+
+  /// Whether it waits for the exchange that another instruction of its op has begun.
+  bool isWait() const { return call && std::holds_alternative<rt::WaitCall>(*call); }
+  /// Whether it and `other`, which follows it, are planned as one op.
+  bool isPlannedWith(const StepInstruction &other) const {
+    return op == other.op && isWait() == other.isWait();
+  }
 };
 
 /// The schedule of one function.
@@ -80,6 +88,7 @@ struct InstructionList {
 /// rounded on read (isRoundedOnRead), and loops of these (mpt.scan), whose iterations are
 /// planned here.
 /// Fails with a diagnostic that names the op and the pass to run first.
+/// Exchanges between ranks overlap with other work (ExchangeOverlap.h).
 /// Workspaces are sized for `target`, which also says what may be a call, and for at
 /// most `maxThreads` threads.
 mlir::FailureOr<InstructionList> listInstructions(mlir::func::FuncOp function,
