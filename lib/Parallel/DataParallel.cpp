@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StateReplay.h"
+#include "SyncBatchNorm.h"
 #include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Parallel/BucketPlan.h"
@@ -49,6 +50,7 @@ struct Settings {
   CollectiveOrderAttr order;
   /// Null: the gradients' own.
   TypeAttr wire;
+  bool synchronizesBatchNorm;
 };
 
 /// Rewrites one function.
@@ -160,6 +162,9 @@ void Distributor::scaleAttempt() {
 
 void Distributor::findVarying() {
   for (Operation &op : block.without_terminator()) {
+    // What ranks have exchanged is the same on all.
+    if (isCollective(&op))
+      continue;
     bool depends = false;
     op.walk([&](Operation *inner) {
       depends |= llvm::any_of(inner->getOperands(),
@@ -305,10 +310,16 @@ void Distributor::exchangeGradients() {
 LogicalResult Distributor::run(ArrayRef<std::string> shared) {
   if (failed(check()) || failed(findData(shared)))
     return failure();
+  if (settings.synchronizesBatchNorm &&
+      failed(synchronizeBatchNorms(function, settings.axis, settings.ranks)))
+    return failure();
   StateReplay states(function);
   scaleAttempt();
   findVarying();
-  if (failed(states.find([&](Value value) { return varying.contains(value); })))
+  auto isVarying = [&](Value value) { return varying.contains(value); };
+  if (settings.synchronizesBatchNorm)
+    states.keepOnly(isVarying);
+  if (failed(states.find(isVarying)))
     return failure();
   exchangeResults(states);
   exchangeGradients();
@@ -346,6 +357,9 @@ FailureOr<Settings> DataParallelPass::readOptions() {
   if (!chosen)
     return module.emitError("mpt-data-parallel: unknown order '")
            << order << "'; expected rank or library";
+  if (batchNorm != "own" && batchNorm != "synchronized")
+    return module.emitError("mpt-data-parallel: unknown batch-norm '")
+           << batchNorm << "'; expected own or synchronized";
   TypeAttr wireType;
   if (wire == "f32")
     wireType = TypeAttr::get(builder.getF32Type());
@@ -356,8 +370,12 @@ FailureOr<Settings> DataParallelPass::readOptions() {
   else if (!wire.empty())
     return module.emitError("mpt-data-parallel: unknown wire '")
            << wire << "'; expected f32, bf16 or f16";
-  return Settings{builder.getStringAttr(axis), size, bucketBytes,
-                  CollectiveOrderAttr::get(&getContext(), *chosen), wireType};
+  return Settings{builder.getStringAttr(axis),
+                  size,
+                  bucketBytes,
+                  CollectiveOrderAttr::get(&getContext(), *chosen),
+                  wireType,
+                  batchNorm == "synchronized"};
 }
 
 LogicalResult DataParallelPass::run() {

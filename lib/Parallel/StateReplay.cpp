@@ -77,6 +77,11 @@ StateReplay::StateReplay(func::FuncOp function) : function(function), step(funct
       }
 }
 
+void StateReplay::keepOnly(llvm::function_ref<bool(Value)> isVarying) {
+  ValueRange results = function.getBody().front().getTerminator()->getOperands();
+  states.remove_if([&](auto &state) { return !isVarying(results[state.first]); });
+}
+
 LogicalResult StateReplay::find(llvm::function_ref<bool(Value)> isVarying) {
   Block &block = function.getBody().front();
   for (auto &[index, state] : states)

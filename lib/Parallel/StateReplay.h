@@ -26,6 +26,10 @@ public:
   /// of their own.
   explicit StateReplay(mlir::func::FuncOp function);
 
+  /// Leaves state alone whose next value is the same on all ranks: it is updated once.
+  /// Before `find`.
+  void keepOnly(llvm::function_ref<bool(mlir::Value)> isVarying);
+
   /// Finds the updates. `isVarying` says which values differ between ranks. Fails after
   /// an error if something else than the next state depends on state.
   mlir::LogicalResult find(llvm::function_ref<bool(mlir::Value)> isVarying);

@@ -6,6 +6,9 @@
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 axis=" 2>&1 | FileCheck model.mlir --check-prefix=AXIS
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 order=tree" 2>&1 | FileCheck model.mlir --check-prefix=TREE
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 wire=f64" 2>&1 | FileCheck model.mlir --check-prefix=WIRE
+// RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 batch-norm=all" 2>&1 | FileCheck model.mlir --check-prefix=NORM
+// RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 batch-norm=synchronized" 2>&1 | FileCheck model.mlir --check-prefix=NONORM
+// RUN: not mpt-opt loop.mlir --mpt-autodiff --mpt-data-parallel="size=2 batch-norm=synchronized" 2>&1 | FileCheck loop.mlir
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 function=net" 2>&1 | FileCheck model.mlir --check-prefix=FUNCTION
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 shared=y" 2>&1 | FileCheck model.mlir --check-prefix=SHARED
 // RUN: not mpt-opt model.mlir --mpt-autodiff --mpt-data-parallel="size=2 shared=x" 2>&1 | FileCheck model.mlir --check-prefix=NONE
@@ -26,6 +29,8 @@
 // AXIS: mpt-data-parallel: expected a name for axis, found none
 // TREE: mpt-data-parallel: unknown order 'tree'; expected rank or library
 // WIRE: mpt-data-parallel: unknown wire 'f64'; expected f32, bf16 or f16
+// NORM: mpt-data-parallel: unknown batch-norm 'all'; expected own or synchronized
+// NONORM: mpt-data-parallel: expected a function with 'mpt.batch_norm' for batch-norm=synchronized, found none; leave out batch-norm
 // FUNCTION: mpt-data-parallel: no function 'net' with a body
 // SHARED: mpt-data-parallel: no argument named 'y', which shared names
 // NONE: mpt-data-parallel: no data that ranks have of their own: expected an argument of role input or target with a dimension
@@ -60,6 +65,25 @@ func.func @loss(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter"},
   %l = mpt.reduce %y {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+}
+
+//--- loop.mlir
+// CHECK: mpt-data-parallel: 'mpt.batch_norm' is in a loop, where ranks cannot exchange its statistics; unroll the loop with --mpt-unroll-scan, or leave out batch-norm
+func.func @loss(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter"},
+                %x: tensor<3x8x4xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %zero = mpt.constant dense<0.0> : tensor<4xf32>
+  %start = mpt.constant dense<0.0> : tensor<8x4xf32>
+  %y = mpt.scan 3 carry(%start : tensor<8x4xf32>) over(%x : tensor<3x8x4xf32>) {
+  ^bb0(%h: tensor<8x4xf32>, %xt: tensor<8x4xf32>):
+    %0, %nm, %nv, %m, %r = mpt.batch_norm %xt, %w, %zero, %zero, %zero {momentum = 0.1 : f64}
+        : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+        -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    %1 = mpt.add %h, %0 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    mpt.yield %1 : tensor<8x4xf32>
+  } : tensor<8x4xf32>
+  %l = mpt.reduce %y {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
 }
 
 //--- gradient.mlir

@@ -27,6 +27,10 @@ def DataParallelPass : Pass<"mpt-data-parallel", "::mlir::ModuleOp"> {
     - State that one micro-batch hands to the next, such as running statistics: what each
       rank adds to it is exchanged, and every rank applies all of it in the order of the
       ranks. State that other results or gradients read is an error.
+    - With `batch-norm=synchronized`, `mpt.batch_norm` and its gradient use the statistics
+      of all ranks' rows. State that depends on no rank's own data, such as the running
+      statistics then, is updated once and not once for each rank: the step is that of one
+      process with the whole batch.
     - Rank r draws its random numbers as attempt * size + r.
 
     With `order=rank` and no `wire` these are, bit for bit, the gradients, results and state
@@ -44,6 +48,9 @@ def DataParallelPass : Pass<"mpt-data-parallel", "::mlir::ModuleOp"> {
            "itself">,
     Option<"order", "order", "std::string", "\"rank\"",
            "The order in which ranks are added: rank, or library: what MPI or NCCL choose">,
+    Option<"batchNorm", "batch-norm", "std::string", "\"own\"",
+           "What mpt.batch_norm normalizes with: own, the statistics of a rank's own rows, "
+           "or synchronized, those of all ranks' rows">,
     Option<"wire", "wire", "std::string", "\"\"",
            "f32, bf16 or f16: the type in which gradients travel; by default their own">,
     ListOption<"shared", "shared", "std::string",

@@ -313,8 +313,14 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
        {std::pair(OPT_lr_final, &lrFinal), std::pair(OPT_lr_gamma, &lrGamma)})
     if (llvm::Error error = parseNumber(args, id, *value))
       return std::move(error);
-  if (llvm::Error error = parseChoice(args, OPT_parallel, {"data"}, options.parallel))
-    return std::move(error);
+  if (const Arg *arg = args.getLastArg(OPT_parallel)) {
+    // A kind, and options of the pass.
+    auto [kind, rest] = llvm::StringRef(arg->getValue()).trim().split(' ');
+    if (kind != "data")
+      return createOptionError(*arg, "expected one of data, found '" + kind + "'");
+    options.parallel = kind.str();
+    options.parallelOptions = rest.trim().str();
+  }
   if (llvm::Error error =
           parseNumber(args, OPT_parallel_timeout, options.parallelTimeout))
     return std::move(error);

@@ -62,6 +62,8 @@ struct RunOptions {
   uint64_t seed = 0;
   /// data, or empty: one process.
   std::string parallel;
+  /// Options of mpt-data-parallel.
+  std::string parallelOptions;
   /// Seconds.
   double parallelTimeout = 60;
   /// The processes that train together, and whether this is not the first of them, which

@@ -117,7 +117,8 @@ defm warmup : Eq<"warmup", g_training, "N",
   "Steps over which the learning rate rises to --lr">;
 defm parallel : Eq<"parallel", g_training, "KIND",
   "data: each process of 'mpirun -n N mpt-run ..' trains on its part of each batch, and "
-  "gradients are averaged">;
+  "gradients are averaged; options of --mpt-data-parallel may follow, as in "
+  "'data batch-norm=synchronized'">;
 defm parallel_timeout : Eq<"parallel-timeout", g_training, "SECONDS",
   "With --parallel: end when a process has not answered for so long (default: 60)">;
 defm seed : Eq<"seed", g_training, "N",

@@ -302,8 +302,16 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
   }
   if (options.numRanks > 1) {
     auto &settings = training.dataParallel.emplace();
+    for (auto [key, setter] :
+         {std::pair("size", "mpirun"), std::pair("function", "--function"),
+          std::pair("shared", "the shapes of the data")})
+      if (llvm::Error error =
+              checkNotSet("--parallel", options.parallelOptions, key, setter))
+        return std::move(error);
     settings.options.size = options.numRanks;
     settings.options.shared.assign(shared.begin(), shared.end());
+    settings.text = options.parallelOptions;
+    settings.origin = "--parallel: ";
   }
   auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw",
                              "sgd momentum=0.9", options.optimizer.value_or("adamw"));

@@ -122,7 +122,8 @@ class TrainStep:
         otherwise, recurrent layers compute groups of iterations again.
     device: "cpu", "cuda" or "cuda:N", or a torch.device.
     parallel: "data" in processes that mpirun started: each passes its own part of a batch,
-        and all train by the mean gradient (docs/Python.md, "Several processes").
+        and all train by the mean gradient (docs/Python.md, "Several processes"). Options of
+        the pass may follow, as in "data batch-norm=synchronized".
     parallel_timeout: seconds after which a process that does not answer is an error.
     accumulate: cut each batch into so many parts, and update by the mean gradient.
     clip_norm: clip gradients to this global L2 norm.
@@ -148,8 +149,14 @@ class TrainStep:
                  cuda: "Optional[Mapping[str, Any]]" = None):
         if precision not in PRECISIONS:
             raise Error(f"precision: expected {', '.join(PRECISIONS)}, found {precision!r}")
-        if parallel not in (None, "data"):
+        # A kind, and options of --mpt-data-parallel.
+        words = ["data"] if parallel is None else str(parallel).split() or [""]
+        kind, self._parallel_options = words[0], words[1:]
+        if kind != "data":
             raise Error(f"parallel: expected None or 'data', found {parallel!r}")
+        for word in self._parallel_options:
+            if word.split("=")[0] in ("size", "function"):
+                raise Error(f"parallel: {word!r} is not for the user to set; leave it out")
         if parallel and str(device) != "cpu":
             raise Error(f"parallel={parallel!r}: expected device=\"cpu\", found \"{device}\"; "
                         "several processes train on CPUs")
@@ -259,8 +266,10 @@ class TrainStep:
             shared = [n for n, t in zip(names, batch) if not t.dim() or t.shape[0] != rows]
             passes.append(f"mpt-accumulate{{steps={self._accumulate}"
                           + (f" shared={','.join(shared)}" if shared else "") + "}")
-        if self.num_ranks > 1:
-            passes.append(f"mpt-data-parallel{{size={self.num_ranks}}}")
+        # One rank changes nothing, but reads the options.
+        if self.num_ranks > 1 or self._parallel_options:
+            options = " ".join([f"size={self.num_ranks}", *self._parallel_options])
+            passes.append(f"mpt-data-parallel{{{options}}}")
         options = self._reader.pass_options() + ["grad-norm=true"]
         if self._clip_norm is not None:
             options.append(f"clip-norm={float(self._clip_norm)!r}")
