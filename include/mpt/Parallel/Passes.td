@@ -11,6 +11,38 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ScaleReportPass : Pass<"mpt-scale-report", "::mlir::ModuleOp"> {
+  let summary = "Predict a planned step on any number of ranks";
+  let description = [{
+    For each `mpt_program.program` of several ranks and each number of `ranks`: bytes of
+    memory of a rank, bytes that it sends in a step over each link, the time of its
+    exchanges and how much of it the step's own work does not hide, and the efficiency,
+    which is the time that a rank computes divided by the step's. Clocks are simulated
+    along the program's own schedule, with its overlap. Memory and traffic of ZeRO's three
+    stages are computed by formula. The module is not changed.
+
+    How long instructions compute is measured (`profile`) or estimated from their
+    arithmetic and bytes. docs/Parallel.md has the model.
+  }];
+  let options = [
+    ListOption<"ranks", "ranks", "int64_t", "Numbers of ranks (8,64,1024,16384)">,
+    Option<"link", "link", "std::string", "\"1:50\"",
+           "Between machines: GB/s:us of latency[:us that a message costs its sender]; "
+           "all ranks of a machine share it">,
+    Option<"ranksPerMachine", "ranks-per-machine", "int64_t", "1", "Ranks of a machine">,
+    Option<"localLink", "local-link", "std::string", "\"5:1\"",
+           "As link, between ranks of one machine">,
+    Option<"profile", "profile", "std::string", "\"\"",
+           "What mpt-run --profile-json measured of this program; else gflops and memory">,
+    Option<"gflops", "gflops", "double", "100",
+           "10^9 operations a second of a rank's matmuls and convolutions">,
+    Option<"memory", "memory", "double", "10",
+           "10^9 bytes a second that a rank reads and writes">,
+    Option<"format", "format", "std::string", "\"text\"", "text, json or html">,
+    Option<"output", "output", "std::string", "\"\"",
+           "File to write to; standard error if empty">];
+}
+
 def DataParallelPass : Pass<"mpt-data-parallel", "::mlir::ModuleOp"> {
   let summary = "Average the gradients of many ranks, which train on data of their own";
   let description = [{
