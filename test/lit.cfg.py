@@ -37,7 +37,7 @@ def have_module(name):
     return code == 0
 
 
-for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "peft", "accelerate", "lightning", "auditwheel", "scikit_build_core", "sklearn", "jax", "optax", "flax", "jmp", "keras",
+for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "peft", "bitsandbytes", "accelerate", "lightning", "auditwheel", "scikit_build_core", "sklearn", "jax", "optax", "flax", "jmp", "keras",
                "tensorflow", "deepspeed", "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime"):
     if have_module(module):
         config.available_features.add(module)

@@ -69,6 +69,15 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
     if (failed(add([](auto o) { return createTrainStepPass(o); }, trainStep)))
       return failure();
   }
+  if (auto fp8 = options.fp8) {
+    fp8->options.function = options.function;
+    if (failed(add([](auto o) { return createFp8Pass(o); }, *fp8)))
+      return failure();
+  }
+  if (options.optimizerState &&
+      failed(add([](auto o) { return createOptimizerStatePass(o); },
+                 *options.optimizerState)))
+    return failure();
   if (options.masterWeights || options.hasDefaultMasters) {
     auto masters =
         options.masterWeights.value_or(PassSettings<MasterWeightsPassOptions>());

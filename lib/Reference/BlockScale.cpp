@@ -48,7 +48,8 @@ double getLargest(Type format) {
       .convertToDouble();
 }
 
-double getScale(double amax, ScaleRule rule, Type format, const Frame &frame) {
+double getScale(double amax, ScaleRule rule, Type format, Type scaleType,
+                const Frame &frame) {
   if (!std::isfinite(amax))
     return std::numeric_limits<double>::quiet_NaN();
   if (amax <= 0)
@@ -59,6 +60,8 @@ double getScale(double amax, ScaleRule rule, Type format, const Frame &frame) {
   const double quotient =
       std::max(frame.round(amax / largest, Float32Type::get(format.getContext())),
                std::ldexp(1.0, -126));
+  if (isa<Float8E4M3FNType>(scaleType))
+    return frame.round(std::clamp(quotient, std::ldexp(1.0, -9), 448.0), scaleType);
   if (rule == ScaleRule::Largest)
     return quotient;
   int exponent = 0;
@@ -69,7 +72,8 @@ double getScale(double amax, ScaleRule rule, Type format, const Frame &frame) {
 LogicalResult evaluateBlockScale(BlockScaleOp op, Frame &frame) {
   std::vector<double> scales = frame.floats(op.getAmax());
   for (double &scale : scales)
-    scale = getScale(scale, op.getRule(), op.getFormat(), frame);
+    scale = getScale(scale, op.getRule(), op.getFormat(),
+                     getElementTypeOrSelf(op.getScale().getType()), frame);
   frame.set(op.getScale(), std::move(scales));
   return success();
 }
@@ -88,7 +92,8 @@ LogicalResult evaluateQuantize(QuantizeOp op, Frame &frame) {
       amax = std::max(amax, std::fabs(element));
   }
   for (double &scale : scales)
-    scale = getScale(scale, op.getRule(), format, frame);
+    scale = getScale(scale, op.getRule(), format,
+                     getElementTypeOrSelf(op.getScales().getType()), frame);
   const double largest = getLargest(format);
   std::vector<double> q = x.floats;
   for (auto [i, element] : llvm::enumerate(q)) {
@@ -116,6 +121,27 @@ LogicalResult evaluateDequantize(DequantizeOp op, Frame &frame) {
             dequantize(frame.get(op.getQ()), frame.floats(op.getScales()), op.getBlock(),
                        frame, Float32Type::get(op.getContext())));
   return success();
+}
+
+/// `sum` and `terms`, aligned to the largest exponent among them, cut to `bits`
+/// significant bits towards minus infinity, and added.
+double addShortly(double sum, ArrayRef<double> terms, int64_t bits) {
+  double largest = std::fabs(sum);
+  for (double term : terms)
+    largest = std::isnan(term) ? term : std::fmax(largest, std::fabs(term));
+  if (!std::isfinite(largest) ||
+      llvm::any_of(terms, [](double term) { return !std::isfinite(term); }))
+    return std::numeric_limits<double>::quiet_NaN();
+  if (largest == 0)
+    return 0;
+  const int exponent = std::ilogb(largest) - static_cast<int>(bits - 1);
+  auto cut = [&](double x) {
+    return std::ldexp(std::floor(std::ldexp(x, -exponent)), exponent);
+  };
+  double result = cut(sum);
+  for (double term : terms)
+    result += cut(term);
+  return result;
 }
 
 LogicalResult evaluateScaledMatmul(ScaledMatmulOp op, Frame &frame) {
@@ -161,9 +187,20 @@ LogicalResult evaluateScaledMatmul(ScaledMatmulOp op, Frame &frame) {
       double &sum = result[m * columns + n];
       for (int64_t begin = 0; begin < lhs.sumSize; begin += segment) {
         double partial = 0;
-        for (int64_t k = begin, end = std::min(begin + segment, lhs.sumSize); k < end;
-             ++k)
-          partial += lhs.getElement(m, k) * rhs.getElement(n, k);
+        SmallVector<double> terms;
+        const int64_t end = std::min(begin + segment, lhs.sumSize);
+        for (int64_t k = begin; k < end; ++k) {
+          const double term = lhs.getElement(m, k) * rhs.getElement(n, k);
+          if (op.getAccumulatorBits() == 0) {
+            partial += term;
+            continue;
+          }
+          terms.push_back(frame.round(term, f32));
+          if (terms.size() == 32 || k + 1 == end) {
+            partial = addShortly(partial, terms, op.getAccumulatorBits());
+            terms.clear();
+          }
+        }
         const double factor =
             frame.round(lhs.getFactor(m, begin) * rhs.getFactor(n, begin), f32);
         partial = frame.round(frame.round(partial, f32) * factor, f32);

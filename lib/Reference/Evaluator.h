@@ -127,6 +127,7 @@ void addLosses(OpTable &table);
 void addTraining(OpTable &table);
 void addHalves(OpTable &table);
 void addBlockScale(OpTable &table);
+void addOptimizerState(OpTable &table);
 void addScalars(OpTable &table);
 void addKernels(OpTable &table);
 void addCollectives(OpTable &table);

@@ -360,6 +360,7 @@ const OpTable &OpTable::get() {
     addTraining(all);
     addHalves(all);
     addBlockScale(all);
+    addOptimizerState(all);
     addScalars(all);
     addKernels(all);
     addCollectives(all);

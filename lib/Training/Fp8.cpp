@@ -358,6 +358,7 @@ private:
     Fp8BlockRecipe blocks;
     Fp8BlockScales blockScales;
     blocks.quantizeHead = quantizeHead;
+    blockScales.accumulatorBits = accumulatorBits;
     if (recipe == "deepseek") {
       blocks.fromSaved = saved == "quantized";
       blockScales.rule = scales == "f32" ? ScaleRule::Largest : ScaleRule::PowerOfTwo;
@@ -384,6 +385,35 @@ private:
     if (plan.matmuls.empty())
       return warnOfNoMatmul(step);
     rewriteFp8Blocks(step, plan, blockScales);
+    markRecomputed(step);
+  }
+
+  /// Marks what the backward pass computes again, with the 8-bit copies made of it.
+  void markRecomputed(func::FuncOp step) {
+    const bool norms = llvm::is_contained(recompute, "norms");
+    const bool swiglu = llvm::is_contained(recompute, "swiglu");
+    auto never = StringAttr::get(&getContext(), "never");
+    auto isGate = [](Value value) { return value.getDefiningOp<SiluOp>() != nullptr; };
+    for (Operation &op : step.getBody().front()) {
+      // All further ops are of the backward pass.
+      if (isa<GradSeedOp>(op))
+        return;
+      const bool isProduct = isa<MulOp>(op) && llvm::any_of(op.getOperands(), isGate);
+      if (!(norms && isa<LayerNormOp, RMSNormOp>(op)) && !(swiglu && isProduct))
+        continue;
+      SmallVector<Operation *> marked = {&op};
+      if (isProduct)
+        for (Value operand : op.getOperands())
+          if (isGate(operand))
+            marked.push_back(operand.getDefiningOp());
+      for (size_t i = 0; i < marked.size(); ++i) {
+        marked[i]->setAttr(kSaveAttr, never);
+        for (Operation *user : marked[i]->getUsers())
+          if (isa<ReshapeOp, CastOp, QuantizeOp>(user) &&
+              !llvm::is_contained(marked, user))
+            marked.push_back(user);
+      }
+    }
   }
 
   /// An option that `recipe` does not read must not have a value.
@@ -425,8 +455,18 @@ private:
             checkUnused(isDeepSeek, "promotion", promotion == 128, "recipe=deepseek")) ||
         failed(
             checkUnused(isDeepSeek, "saved", saved == "quantized", "recipe=deepseek")) ||
+        failed(checkUnused(hasBlocks(), "accumulator-bits", accumulatorBits == 0,
+                           perBlock)) ||
+        failed(checkUnused(hasBlocks(), "recompute", recompute.empty(), perBlock)) ||
         failed(checkUnused(hasBlocks(), "quantize-head", !quantizeHead, perBlock)))
       return failure();
+    for (StringRef part : recompute)
+      if (failed(expectOne("recompute", part, "norms", "swiglu")))
+        return failure();
+    if (accumulatorBits != 0 && (accumulatorBits < 8 || accumulatorBits > 18))
+      return mlir::emitError(module.getLoc(), "mpt-fp8: expected accumulator-bits from 8 "
+                                              "to 18, or 0 for f32, found ")
+             << int64_t(accumulatorBits);
     if (promotion < 0 || promotion % 128 != 0)
       return mlir::emitError(module.getLoc(), "mpt-fp8: expected a promotion that is a "
                                               "multiple of 128, or 0, found ")

@@ -104,10 +104,11 @@ void BlockRewriter::rewrite(const Fp8BlockMatmul &planned) {
   auto type = mlir::cast<RankedTensorType>(op->getResult(0).getType());
   const int64_t columns = type.getShape().back();
   auto matrix = RankedTensorType::get({type.getNumElements() / columns, columns}, f32);
-  Value result = ScaledMatmulOp::create(
-      builder, loc, matrix, lhs.q, lhs.scales, rhs.q, rhs.scales,
-      plan.tensors[planned.lhs].block, plan.tensors[planned.rhs].block,
-      planned.transposeLhs, planned.transposeRhs, scales.promotion);
+  Value result = ScaledMatmulOp::create(builder, loc, matrix, lhs.q, lhs.scales, rhs.q,
+                                        rhs.scales, plan.tensors[planned.lhs].block,
+                                        plan.tensors[planned.rhs].block,
+                                        planned.transposeLhs, planned.transposeRhs,
+                                        scales.promotion, scales.accumulatorBits);
   result = reshape(builder, loc, result, type.getShape());
   if (auto linear = dyn_cast<LinearOp>(op); linear && linear.getBias())
     result = AddOp::create(builder, loc, type.clone(f32), result,

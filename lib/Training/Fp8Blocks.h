@@ -20,7 +20,7 @@ struct Fp8BlockScales {
   /// The scales are f8E8M0FNU, else f32.
   bool areE8M0 = false;
   /// Of mpt.scaled_matmul.
-  int64_t promotion = 128;
+  int64_t promotion = 128, accumulatorBits = 0;
 };
 
 /// Replaces the matmuls of `plan` by mpt.scaled_matmul.

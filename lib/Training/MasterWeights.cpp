@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "RandomState.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
@@ -87,8 +88,6 @@ public:
   LogicalResult finish();
 
 private:
-  /// The random state, made or checked once.
-  LogicalResult findRandomState();
   /// The operand of the terminator that is the next value of `parameter`, or null.
   OpOperand *findUpdate(BlockArgument parameter) {
     std::optional<unsigned> result = step[parameter].updatedBy;
@@ -104,36 +103,10 @@ private:
   StepEditor editor;
   OpBuilder builder;
   Operation *terminator;
-  Value seed, attempt;
-  int64_t nextStream = 0;
+  RandomState random;
   /// Attributes to set when the editor is done: number of the argument, name, value.
   SmallVector<std::tuple<unsigned, StringRef, std::string>> attributes;
 };
-
-LogicalResult MasterBuilder::findRandomState() {
-  if (attempt)
-    return success();
-  auto scalar = RankedTensorType::get({}, builder.getI64Type());
-  for (StringRef name : {"attempt", "seed"}) {
-    BlockArgument found = editor.getArgument(name);
-    if (!found && name == "seed")
-      found = editor.addArgument(scalar, "seed", Role::Rng,
-                                 getZerosInit(builder.getContext()));
-    if (!found || found.getType() != scalar)
-      return mlir::emitError(found ? found.getLoc() : function.getLoc(),
-                             "mpt-master-weights: stochastic rounding needs an "
-                             "argument named '")
-             << name << "' of type " << scalar << ", found "
-             << (found ? "another type" : "none; run --mpt-train-step first");
-    (name == "seed" ? seed : attempt) = found;
-  }
-  // Streams that nothing else in the step draws from.
-  function.walk([&](Operation *op) {
-    if (auto stream = op->getAttrOfType<IntegerAttr>("stream"))
-      nextStream = std::max(nextStream, stream.getInt() + 1);
-  });
-  return success();
-}
 
 BlockArgument MasterBuilder::addState(BlockArgument parameter, StringRef name,
                                       Type element) {
@@ -159,7 +132,8 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
                            "mpt-master-weights: no optimizer updates parameter ")
            << parameter.getArgNumber() << " of type " << declared
            << "; run --mpt-train-step first";
-  if (kind == MasterKind::Stochastic && failed(findRandomState()))
+  if (kind == MasterKind::Stochastic &&
+      failed(random.find(function, editor, "mpt-master-weights")))
     return failure();
 
   Location loc = parameter.getLoc();
@@ -198,10 +172,7 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   loc = optimizer.op->getLoc();
   Value updated = optimizer.updated, newRest, rounded;
   if (kind == MasterKind::Stochastic) {
-    Value bits =
-        RandomBitsOp::create(builder, loc, declared.clone(builder.getI16Type()), seed,
-                             attempt, builder.getI64IntegerAttr(nextStream++),
-                             builder.getDenseI64ArrayAttr(declared.getShape()));
+    Value bits = random.draw(builder, loc, declared.getShape());
     rounded = StochasticRoundOp::create(builder, loc, narrow, updated, bits);
   } else if (kind == MasterKind::Kahan) {
     rounded = CastOp::create(builder, loc, narrow, updated, UnitAttr());

@@ -13,6 +13,14 @@
 // RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" -o %t.step
 // RUN: mpt-opt %t.step --mpt-fp8="recipe=mxfp8 keep=mpt.linear" | diff %t.step -
 
+// Told to, what a norm and SwiGLU give is computed again, with the 8-bit copies.
+// RUN: mpt-opt %s --mpt-autodiff="function=gated" --mpt-train-step="function=gated optimizer=sgd" --mpt-fp8="function=gated recipe=deepseek recompute=norms,swiglu" | FileCheck %s --check-prefix=AGAIN
+// RUN: mpt-opt %s --mpt-autodiff="function=gated" --mpt-train-step="function=gated optimizer=sgd" --mpt-fp8="function=gated recipe=deepseek recompute=swiglu" | FileCheck %s --check-prefix=GATE
+// RUN: not mpt-opt %s --mpt-fp8="function=others recipe=deepseek recompute=gelu" 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not mpt-opt %s --mpt-fp8="function=others recipe=current recompute=norms" 2>&1 | FileCheck %s --check-prefix=UNREAD
+// WORD: mpt-fp8: unknown recompute 'gelu'; expected norms or swiglu
+// UNREAD: mpt-fp8: recompute is an option of recipe=deepseek and recipe=mxfp8, and the recipe is current; leave it out
+
 // The head keeps its types; all others read blocks. The input is held back in 8 bits alone:
 // nothing after the forward pass reads %arg4 (x).
 // CHECK-LABEL: func.func @loss
@@ -93,4 +101,36 @@ func.func @others(%q: tensor<2x16x16xf32>, %k: tensor<2x16x16xf32>, %a: tensor<1
   %1 = mpt.matmul %a, %b : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
   %2 = mpt.linear %odd, %w : (tensor<5x16xf32>, tensor<16x16xf32>) -> tensor<5x16xf32>
   return %0, %1, %2 : tensor<2x16x16xf32>, tensor<16x16xf32>, tensor<5x16xf32>
+}
+
+// AGAIN-LABEL: func.func @gated
+//       AGAIN:   mpt.rms_norm {{.*}}mpt.save = "never"
+//       AGAIN:   mpt.quantize {{.*}}mpt.save = "never"
+//       AGAIN:   mpt.silu {{.*}}mpt.save = "never"
+//       AGAIN:   mpt.mul {{.*}}mpt.save = "never"
+//       AGAIN:   mpt.quantize {{.*}}mpt.save = "never"
+//       AGAIN:   mpt.grad_seed
+//   AGAIN-NOT:   mpt.save
+
+// GATE-LABEL: func.func @gated
+//   GATE-NOT:   mpt.save
+//       GATE:   mpt.silu {{.*}}mpt.save = "never"
+//       GATE:   mpt.grad_seed
+func.func @gated(
+    %g: tensor<128xf32> {mpt.name = "g", mpt.role = "parameter"},
+    %w1: tensor<128x128xf32> {mpt.name = "w1", mpt.role = "parameter"},
+    %w2: tensor<128x128xf32> {mpt.name = "w2", mpt.role = "parameter"},
+    %w3: tensor<128x128xf32> {mpt.name = "w3", mpt.role = "parameter"},
+    %w4: tensor<128x16xf32> {mpt.name = "w4", mpt.role = "parameter"},
+    %x: tensor<32x128xf32> {mpt.name = "x", mpt.role = "input"},
+    %y: tensor<32x16xf32> {mpt.name = "y", mpt.role = "target"}) -> (tensor<f32> {mpt.name = "loss"}) {
+  %n, %r = mpt.rms_norm %x, %g : (tensor<32x128xf32>, tensor<128xf32>) -> (tensor<32x128xf32>, tensor<32xf32>)
+  %a = mpt.linear %n, %w1 : (tensor<32x128xf32>, tensor<128x128xf32>) -> tensor<32x128xf32>
+  %b = mpt.linear %n, %w2 : (tensor<32x128xf32>, tensor<128x128xf32>) -> tensor<32x128xf32>
+  %s = mpt.silu %a : (tensor<32x128xf32>) -> tensor<32x128xf32>
+  %m = mpt.mul %s, %b : (tensor<32x128xf32>, tensor<32x128xf32>) -> tensor<32x128xf32>
+  %c = mpt.linear %m, %w3 : (tensor<32x128xf32>, tensor<128x128xf32>) -> tensor<32x128xf32>
+  %p = mpt.linear %c, %w4 : (tensor<32x128xf32>, tensor<128x16xf32>) -> tensor<32x16xf32>
+  %l = mpt.mse_loss %p, %y : (tensor<32x16xf32>, tensor<32x16xf32>) -> tensor<f32>
+  return %l : tensor<f32>
 }

@@ -10,6 +10,8 @@
 // RUN: not mpt-opt %s --mpt-fp8="recipe=deepseek saved=both" 2>&1 | FileCheck %s --check-prefix=SAVED
 // RUN: not mpt-opt %s --mpt-fp8="recipe=deepseek promotion=64" 2>&1 | FileCheck %s --check-prefix=PROMOTION
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 promotion=256" 2>&1 | FileCheck %s --check-prefix=MXPROMOTION
+// RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 accumulator-bits=4" 2>&1 | FileCheck %s --check-prefix=BITS
+// RUN: not mpt-opt %s --mpt-fp8="recipe=current accumulator-bits=14" 2>&1 | FileCheck %s --check-prefix=CURRENTBITS
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 scales=f32" 2>&1 | FileCheck %s --check-prefix=MXSCALES
 // RUN: not mpt-opt %s --mpt-fp8="recipe=current saved=original" 2>&1 | FileCheck %s --check-prefix=CURRENTSAVED
 // RUN: not mpt-opt %s --mpt-fp8="quantize-head" 2>&1 | FileCheck %s --check-prefix=HEAD
@@ -31,6 +33,8 @@
 // SAVED: error: mpt-fp8: unknown saved 'both'; expected quantized or original
 // PROMOTION: error: mpt-fp8: expected a promotion that is a multiple of 128, or 0, found 64
 // MXPROMOTION: error: mpt-fp8: promotion is an option of recipe=deepseek, and the recipe is mxfp8; leave it out
+// BITS: error: mpt-fp8: expected accumulator-bits from 8 to 18, or 0 for f32, found 4
+// CURRENTBITS: error: mpt-fp8: accumulator-bits is an option of recipe=deepseek and recipe=mxfp8, and the recipe is current; leave it out
 // MXSCALES: error: mpt-fp8: scales is an option of recipe=deepseek, and the recipe is mxfp8; leave it out
 // CURRENTSAVED: error: mpt-fp8: saved is an option of recipe=deepseek, and the recipe is current; leave it out
 // HEAD: error: mpt-fp8: quantize-head is an option of recipe=deepseek and recipe=mxfp8, and the recipe is delayed; leave it out

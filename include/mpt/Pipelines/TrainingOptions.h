@@ -50,6 +50,10 @@ struct TrainingOptions {
   /// The ranks that train together; nullopt: one.
   std::optional<PassSettings<DataParallelPassOptions>> dataParallel;
   PassSettings<TrainStepPassOptions> trainStep;
+  /// nullopt: no 8-bit floats.
+  std::optional<PassSettings<Fp8PassOptions>> fp8;
+  /// nullopt: moments in f32.
+  std::optional<PassSettings<OptimizerStatePassOptions>> optimizerState;
   /// nullopt: the default kind.
   std::optional<PassSettings<MasterWeightsPassOptions>> masterWeights;
   /// Parameters that the function declares in 16 bits get f32 masters if masterWeights is

@@ -180,11 +180,17 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
     Option<"promotion", "promotion", "int64_t", "128",
            "Products that deepseek sums before it adds the sum in f32; a multiple of "
            "128, or 0: all">,
+    Option<"accumulatorBits", "accumulator-bits", "int64_t", "0",
+           "Significant bits of deepseek's and mxfp8's sums, 8 to 18: a model of tensor "
+           "cores, 14 of Hopper's; 0: f32">,
     Option<"saved", "saved", "std::string", "\"quantized\"",
            "quantized or original: from which of them deepseek makes the operand of a "
            "weight's gradient">,
     Option<"quantizeHead", "quantize-head", "bool", "false",
            "Let the layer that the loss reads take part with deepseek and mxfp8">,
+    ListOption<"recompute", "recompute", "std::string",
+               "norms and swiglu: what deepseek and mxfp8 compute again in the backward "
+               "pass instead of keeping it (mpt.save)">,
     ListOption<"keep", "keep", "std::string",
                "Regular expressions of op names, locations (file:line, name) or "
                "functions (@name) whose matmuls keep their types">];
@@ -260,6 +266,36 @@ def MasterWeightsPass : Pass<"mpt-master-weights", "::mlir::ModuleOp"> {
   let options = [
     Option<"kind", "kind", "std::string", "\"f32\"",
            "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none">,
+    ListOption<"groups", "groups", "std::string",
+               "REGEX=KIND: the kind of parameters whose name matches; the first "
+               "that matches counts">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
+def OptimizerStatePass : Pass<"mpt-optimizer-state", "::mlir::ModuleOp"> {
+  let summary = "Choose the types in which optimizers keep their moments";
+  let description = [{
+    `f32` leaves them as they are. `bf16` stores them in bf16. `block8` stores 8-bit codes
+    (`mpt.quantize_blockwise`, Dettmers et al. 2022) and the largest magnitude of each
+    block of `block-size` elements (`<name>.absmax`); Adam's second moment has the code
+    book without negative numbers. Optimizers compute in f32 with every kind. Moments of
+    less than `min-elements` elements stay f32. A regular expression of `groups` that
+    matches a parameter's name overrides `kind`.
+
+    `rounding=stochastic` draws bits with Philox, from the step's `seed` and `attempt`.
+    `auto` is stochastic for bf16, in which moments otherwise stop to decay: Adam's second
+    moment changes by a thousandth of itself, and bf16 numbers are 2^-8 apart. It is
+    nearest for block8, whose largest number is f32 and exact. Run after
+    `--mpt-train-step`, before or after `--mpt-loss-scale` and `--mpt-master-weights`.
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"f32\"", "f32, bf16 or block8">,
+    Option<"rounding", "rounding", "std::string", "\"auto\"",
+           "auto, nearest or stochastic">,
+    Option<"blockSize", "block-size", "int64_t", "256",
+           "Elements of a block of block8: 256, 512, 1024 or 2048">,
+    Option<"minElements", "min-elements", "int64_t", "4096",
+           "Moments with less elements stay f32">,
     ListOption<"groups", "groups", "std::string",
                "REGEX=KIND: the kind of parameters whose name matches; the first "
                "that matches counts">];

@@ -315,6 +315,8 @@ static llvm::Error checkProgramOptions(const RunOptions &options) {
         std::pair("--optimizer", options.optimizer.has_value()),
         std::pair("--loss-scale", options.lossScale.has_value()),
         std::pair("--master-weights", options.masterWeights.has_value()),
+        std::pair("--optimizer-state", options.optimizerState.has_value()),
+        std::pair("--fp8", options.fp8.has_value()),
         std::pair("--accumulate", options.accumulate > 1),
         std::pair("--autocast", options.autocast.has_value()),
         std::pair("--apex", options.apex.has_value()),
@@ -439,7 +441,8 @@ llvm::Error Run::readFunctions() {
     return llvm::createStringError(
         "@" + function.getName() +
         " is a whole step already: --precision, --optimizer, --loss-scale, --apex, "
-        "--master-weights and --accumulate are for a loss function");
+        "--fp8, --optimizer-state, --master-weights and --accumulate are for a loss "
+        "function");
   if (options.evalFunction.empty())
     return llvm::Error::success();
   found = findFunction(*module, "--eval-function", options.evalFunction);

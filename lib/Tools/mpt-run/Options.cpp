@@ -198,8 +198,8 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (options.pipeline && (!options.precisions.empty() || options.optimizer ||
                            options.lossScale || options.changesUpdates()))
     return fail("--pipeline takes the place of --precision, --optimizer, "
-                "--loss-scale, --master-weights and --accumulate: give one or the "
-                "other");
+                "--loss-scale, --fp8, --optimizer-state, --master-weights and "
+                "--accumulate: give one or the other");
   if (options.device == "cuda" && options.memoryLimit)
     return fail(
         "--memory-limit is for --device=cpu; on a GPU its own memory is the limit");
@@ -271,6 +271,8 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
   optionalText(OPT_memory_order, options.memoryOrder);
   optionalText(OPT_pipeline, options.pipeline);
   optionalText(OPT_master_weights, options.masterWeights);
+  optionalText(OPT_optimizer_state, options.optimizerState);
+  optionalText(OPT_fp8, options.fp8);
   optionalText(OPT_instrument, options.instrument);
   options.whole = args.getAllArgValues(OPT_whole);
   options.compare = args.hasArg(OPT_compare);

@@ -27,7 +27,7 @@ struct RunOptions {
   /// Each a type, or TYPE:LOSS-SCALE. Empty: the default of what is trained.
   std::vector<std::string> precisions;
   std::optional<std::string> optimizer, lossScale, autocast, apex, masterWeights,
-      memoryBudget, memoryOrder, pipeline;
+      optimizerState, fp8, memoryBudget, memoryOrder, pipeline;
   /// Empty: the default one.
   std::string engine;
   int64_t threads = 0;
@@ -93,7 +93,9 @@ struct RunOptions {
   }
 
   /// Options that change a loss function's step, other than the optimizer.
-  bool changesUpdates() const { return masterWeights || accumulate > 1; }
+  bool changesUpdates() const {
+    return masterWeights || optimizerState || fp8 || accumulate > 1;
+  }
 
   bool help = false, version = false;
 };

@@ -36,6 +36,12 @@ defm optimizer : Eq<"optimizer", g_model, "TEXT",
 defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
   "dynamic, static, amax or none, then options of mpt-loss-scale such as "
   "'init-scale=1024' (default: dynamic for f16, otherwise none)">;
+defm fp8 : Eq<"fp8", g_model, "TEXT",
+  "delayed, current, deepseek or mxfp8: matmuls of 8-bit floats, then options of mpt-fp8 "
+  "such as 'keep=router' (default: none)">;
+defm optimizer_state : Eq<"optimizer-state", g_model, "TEXT",
+  "f32, bf16 or block8 (8 bits, scaled by blocks), then options of mpt-optimizer-state "
+  "such as 'groups=embed=f32' (default: f32)">;
 defm master_weights : Eq<"master-weights", g_model, "TEXT",
   "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none, then options of "
   "mpt-master-weights such as 'groups=bias=f32' (default: f32)">;

@@ -327,6 +327,33 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
   training.trainStep.options.optimizer = optimizer->name;
   training.trainStep.text = optimizer->options;
   training.trainStep.origin = "--optimizer: ";
+  if (options.fp8) {
+    auto recipe = splitKind("--fp8", "delayed, current, deepseek or mxfp8",
+                            "deepseek keep=router", *options.fp8);
+    if (!recipe)
+      return recipe.takeError();
+    for (auto [key, setter] :
+         {std::pair("recipe", "its first word"), std::pair("function", "--function")})
+      if (llvm::Error error = checkNotSet("--fp8", recipe->options, key, setter))
+        return std::move(error);
+    auto &settings = training.fp8.emplace();
+    settings.options.recipe = recipe->name;
+    settings.text = recipe->options;
+    settings.origin = "--fp8: ";
+  }
+  if (options.optimizerState) {
+    auto kind = splitKind("--optimizer-state", "f32, bf16 or block8",
+                          "block8 groups=embed=f32", *options.optimizerState);
+    if (!kind)
+      return kind.takeError();
+    if (llvm::Error error =
+            checkNotSet("--optimizer-state", kind->options, "kind", "its first word"))
+      return std::move(error);
+    auto &settings = training.optimizerState.emplace();
+    settings.options.kind = kind->name;
+    settings.text = kind->options;
+    settings.origin = "--optimizer-state: ";
+  }
   if (options.masterWeights) {
     auto kind = splitKind("--master-weights",
                           "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none",

@@ -80,3 +80,29 @@ func.func @large(%x: tensor<4x8xf32>) -> (tensor<4x8xf8E4M3FN>, tensor<1x1xf32>)
   %q, %s = mpt.quantize %x {block = array<i64: 128, 4611686018427387904>} : (tensor<4x8xf32>) -> (tensor<4x8xf8E4M3FN>, tensor<1x1xf32>)
   return %q, %s : tensor<4x8xf8E4M3FN>, tensor<1x1xf32>
 }
+
+// A stored scale of f8E4M3FN, a rounded number, is what elements are divided by.
+// CHECK-LABEL: func.func @rounded_scales
+//       CHECK:   %[[S:.*]] = mpt.block_scale {{.*}} {format = f8E4M3FN} : (tensor<32x1xf32>) -> tensor<32x1xf8E4M3FN>
+//       CHECK:   %[[W:.*]] = mpt.cast %[[S]] : (tensor<32x1xf8E4M3FN>) -> tensor<32x1xf32>
+//       CHECK:   mpt.div %{{.*}}, %[[W]]
+//       CHECK:   mpt.reshape %[[S]] : (tensor<32x1xf8E4M3FN>) -> tensor<8x4xf8E4M3FN>
+func.func @rounded_scales(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %q, %s = mpt.quantize %x {block = array<i64: 1, 16>} : (tensor<8x64xf32>) -> (tensor<8x64xf8E4M3FN>, tensor<8x4xf8E4M3FN>)
+  %y = mpt.dequantize %q, %s {block = array<i64: 1, 16>} : (tensor<8x64xf8E4M3FN>, tensor<8x4xf8E4M3FN>) -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// Short sums: 32 products at a time, with the sum so far, cut to units of the largest.
+// CHECK-LABEL: func.func @short_sums
+//   CHECK-NOT:   mpt.matmul
+//       CHECK:   %[[P:.*]] = mpt.mul {{.*}} : (tensor<4x1x32xf32>, tensor<1x8x32xf32>) -> tensor<4x8x32xf32>
+//       CHECK:   mpt.block_scale {{.*}} : (tensor<4x8x1xf32>) -> tensor<4x8x1xf32>
+//       CHECK:   mpt.floor
+//       CHECK:   %[[T:.*]] = mpt.reduce {{.*}}kind = #mpt.reduce_kind<sum>{{.*}} -> tensor<4x8x1xf32>
+//       CHECK:   mpt.abs %[[T]]
+func.func @short_sums(%a: tensor<4x64xf8E4M3FN>, %s: tensor<4x1xf32>, %b: tensor<8x64xf8E4M3FN>, %t: tensor<8x1xf32>) -> tensor<4x8xf32> {
+  %y = mpt.scaled_matmul %a, %s, %b, %t {lhs_block = array<i64: 1, 64>, rhs_block = array<i64: 1, 64>, promotion = 64 : i64, transpose_rhs, accumulator_bits = 14 : i64}
+      : (tensor<4x64xf8E4M3FN>, tensor<4x1xf32>, tensor<8x64xf8E4M3FN>, tensor<8x1xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

@@ -146,3 +146,19 @@ func.func @cast_to_scale(%x: tensor<4xf32>) {
   %y = mpt.cast %x : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
   return
 }
+
+// -----
+
+func.func @scales_rule(%x: tensor<4x16xf32>) {
+  // expected-error @+1 {{'mpt.quantize' op expected the rule 'largest' with scales of 'f8E4M3FN', found 'power_of_two'; use scales of f8E8M0FNU or f32}}
+  %q, %s = mpt.quantize %x {block = array<i64: 1, 16>, rule = #mpt.scale_rule<power_of_two>} : (tensor<4x16xf32>) -> (tensor<4x16xf8E4M3FN>, tensor<4x1xf8E4M3FN>)
+  return
+}
+
+// -----
+
+func.func @accumulator_bits(%a: tensor<4x16xf8E4M3FN>, %s: tensor<4x1xf32>) {
+  // expected-error @+1 {{'mpt.scaled_matmul' op expected 'accumulator_bits' from 8 to 18, or 0 for f32, found 24}}
+  %y = mpt.scaled_matmul %a, %s, %a, %s {lhs_block = array<i64: 1, 16>, rhs_block = array<i64: 1, 16>, transpose_rhs, promotion = 16 : i64, accumulator_bits = 24 : i64} : (tensor<4x16xf8E4M3FN>, tensor<4x1xf32>, tensor<4x16xf8E4M3FN>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  return
+}

@@ -405,3 +405,35 @@ func.func @master_kind(%w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter"
 func.func @low_of(%w: tensor<4xi16> {mpt.name = "w.low", mpt.role = "optimizer_state", mpt.low_of = 1}) {
   return
 }
+
+// -----
+
+func.func @dynamic_code_offset(%x: tensor<4xf32>, %o: tensor<3xf32>) {
+  // expected-error @+1 {{'mpt.dynamic_code' op expected offset of the shape of x, 4, found 3}}
+  %c = mpt.dynamic_code %x, %o : (tensor<4xf32>, tensor<3xf32>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @quantize_blockwise_size(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'mpt.quantize_blockwise' op expected values of at least 1 in 'block_size', found 0}}
+  %c, %a = mpt.quantize_blockwise %x {block_size = 0 : i64} : (tensor<4xf32>) -> (tensor<4xi8>, tensor<1xf32>)
+  return
+}
+
+// -----
+
+func.func @quantize_blockwise_bits(%x: tensor<4xf32>, %b: tensor<1xi16>) {
+  // expected-error @+1 {{'mpt.quantize_blockwise' op expected bits of the shape of x, 4, found 1}}
+  %c, %a = mpt.quantize_blockwise %x, %b {block_size = 4 : i64} : (tensor<4xf32>, tensor<1xi16>) -> (tensor<4xi8>, tensor<1xf32>)
+  return
+}
+
+// -----
+
+func.func @dequantize_blockwise_absmax(%c: tensor<10x30xi8>, %a: tensor<1xf32>) {
+  // expected-error @+1 {{'mpt.dequantize_blockwise' op expected absmax to have one number for each block of 256 elements of 'tensor<10x30xi8>', 2, found 'tensor<1xf32>'}}
+  %x = mpt.dequantize_blockwise %c, %a {block_size = 256 : i64} : (tensor<10x30xi8>, tensor<1xf32>) -> tensor<10x30xf32>
+  return
+}

@@ -83,6 +83,19 @@ def block_scale_cases(random):
         q = TYPES["f8E4M3FN"].round(q)
         y = np.float32(q) * spread(scales, (1, 4), x.shape)
         yield Case("dequantize", [("f8E4M3FN", q), ("f32", scales)], [(type, y)], "block = array<i64: 1, 4>", error=0)
+    # Stored scales of f8E4M3FN: rounded, and between the ends of the type.
+    e4m3 = TYPES["f8E4M3FN"]
+    x = wild(random, (6, 40)) * np.float32(300)
+    _, scales = quantize(x, (1, 16), "largest", "f8E4M3FN")
+    scales = np.where(abs(np.pad(x, ((0, 0), (0, 8)))).reshape(6, 3, 16).max(2) > 0,
+                      e4m3.round(np.clip(np.float64(scales), 2.0**-9, 448)), 1)
+    q = np.clip(x / spread(np.float32(scales), (1, 16), x.shape), -448, 448)
+    yield Case("quantize", [("f32", x)], [("f8E4M3FN", q), ("f8E4M3FN", scales)], "block = array<i64: 1, 16>", error=0)
+    y = np.float32(e4m3.round(q)) * spread(np.float32(scales), (1, 16), x.shape)
+    yield Case("dequantize", [("f8E4M3FN", e4m3.round(q)), ("f8E4M3FN", scales)], [("f32", y)], "block = array<i64: 1, 16>", error=0)
+    amax = np.float32([0, 1, 1e-4, 447, 3e5, 1e6, 100.3])
+    want = np.where(amax > 0, e4m3.round(np.clip(np.float64(amax / np.float32(448)), 2.0**-9, 448)), 1)
+    yield Case("block_scale", [("f32", amax)], [("f8E4M3FN", want)], "format = f8E4M3FN", error=0)
     for shape in (0, 8), (8, 0):
         x = np.zeros(shape, np.float32)
         q, scales = quantize(x, (4, 4), "largest", "f8E4M3FN")

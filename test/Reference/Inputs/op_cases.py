@@ -8,6 +8,7 @@ from block_scale_cases import block_scale_cases, scaled_matmul_cases
 from case import INF, NAN, Case, Random, f64, i64s
 from nn_cases import nn_cases
 from matmul_cases import contraction_cases
+from optimizer_state_cases import optimizer_state_cases
 from storage import TYPES
 from training_cases import training_cases
 
@@ -342,6 +343,7 @@ def all_cases():
     makers = [unary_cases, activation_grad_cases, binary_cases, bit_cases, cast_cases, shape_cases, random_cases]
     cases = []
     with np.errstate(all="ignore"):
-        for maker in makers + [contraction_cases, nn_cases, training_cases, block_scale_cases, scaled_matmul_cases]:
+        for maker in makers + [contraction_cases, nn_cases, training_cases, block_scale_cases, scaled_matmul_cases,
+                                optimizer_state_cases]:
             cases += list(maker(random))
     return cases

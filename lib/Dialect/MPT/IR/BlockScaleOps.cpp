@@ -71,6 +71,10 @@ static LogicalResult checkScales(Operation *op, Value tensor, StringRef name,
 
 /// Checks that scales of type `type` can hold what `rule` makes.
 static LogicalResult checkRule(Operation *op, ScaleRule rule, Type type) {
+  if (rule != ScaleRule::Largest && isa<Float8E4M3FNType>(type))
+    return op->emitOpError("expected the rule 'largest' with scales of ")
+           << type << ", found '" << stringifyScaleRule(rule)
+           << "'; use scales of f8E8M0FNU or f32";
   if (rule != ScaleRule::Largest || !isa<Float8E8M0FNUType>(type))
     return success();
   return op->emitOpError("expected scales of f32 with the rule 'largest', found ")
@@ -149,6 +153,9 @@ LogicalResult ScaledMatmulOp::verify() {
       failed(checkScales(*this, getRhs(), "rhs", getRhsScales(), "rhs_scales",
                          getRhsBlock(), "rhs_block")))
     return failure();
+  if (const int64_t bits = getAccumulatorBits(); bits != 0 && (bits < 8 || bits > 18))
+    return emitOpError("expected 'accumulator_bits' from 8 to 18, or 0 for f32, found ")
+           << bits;
   const int64_t promotion = getPromotion();
   if (promotion < 0)
     return emitOpError("expected a promotion of at least 1, or 0 for all of K, found ")

@@ -212,6 +212,9 @@ Value ScalarBuilder::blockScale(Value amax, ScaleRule rule, Type format) {
     if (rule == ScaleRule::PowerOfTwo)
       scale = keepExponent(add(bitsOf(scale), integer(i32, 0x007fffff)));
   }
+  // What the type of the scale holds, which saturates.
+  if (isa<Float8E4M3FNType>(resultType))
+    scale = min(max(scale, number(std::ldexp(1.0, -9))), number(448.0));
   scale = select(greater(amax, number(0.0)), scale, number(1.0));
   return select(isFinite(amax), scale, number(std::numeric_limits<double>::quiet_NaN()));
 }
@@ -302,4 +305,96 @@ Value ScalarBuilder::roundStochastically(Value x, Value random) {
   Value addend = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), random);
   return select(isNumber, upperHalf(add(bitsOf(x), addend)),
                 convert(x, builder.getBF16Type()));
+}
+
+//===----------------------------------------------------------------------===//
+// State stored in 8 bits
+//===----------------------------------------------------------------------===//
+
+// Decade i of the code book holds numbers in (10^(i-7), 10^(i-6)]: the middles of
+// `getParts(i)` equal parts, at the places from `getParts(i)` on. Place 0 (1 in a book
+// without negative numbers) is zero, and the place after the last decade is 1.
+static constexpr int numDecades = 7;
+static int getParts(int decade, bool nonnegative) {
+  return 1 << (nonnegative ? decade + 1 : decade);
+}
+
+Value ScalarBuilder::dynamicValue(Value code, bool nonnegative) {
+  Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
+  Value index = arith::ExtUIOp::create(builder, loc, i32, code);
+  index = nonnegative ? add(index, integer(i32, 1)) : sub(index, integer(i32, 127));
+  Value offset = arith::SIToFPOp::create(builder, loc, f32, index);
+  Value place = nonnegative ? offset : abs(offset);
+  auto atLeast = [&](int number) {
+    return compare(place, this->number(number), ComparePredicate::GE);
+  };
+  // place = parts + j, where parts is a power of two.
+  Value partsBits = bitAnd(bitsOf(place), integer(i32, 0x7f800000));
+  Value inverse = bitcast(sub(integer(i32, 0x7f000000), partsBits), f32);
+  Value from = mul(sub(place, bitcast(partsBits, f32)), inverse);
+  const float tenth = 0.1f, rest = 1.0f - tenth;
+  auto bound = [&](Value at) -> Value {
+    Value lower = create<math::FmaOp>(number(rest), at, number(tenth));
+    Value upper = create<math::FmaOp>(number(-rest), sub(number(1.0), at), number(1.0));
+    return select(less(at, number(0.5)), lower, upper);
+  };
+  Value middle = mul(add(bound(from), bound(add(from, inverse))), number(0.5));
+  Value power = number(std::pow(10.0, 1 - numDecades));
+  for (int decade = 1; decade < numDecades; ++decade)
+    power = select(atLeast(getParts(decade, nonnegative)),
+                   number(std::pow(10.0, decade + 1 - numDecades)), power);
+  Value x = mul(power, middle);
+  x = select(atLeast(getParts(numDecades, nonnegative)), number(1.0), x);
+  x = select(atLeast(getParts(0, nonnegative)), x, number(0.0));
+  return nonnegative ? x : select(less(offset, number(0.0)), neg(x), x);
+}
+
+Value ScalarBuilder::dynamicCode(Value x, Value offset, bool nonnegative) {
+  Value magnitude = abs(x);
+  magnitude = select(less(magnitude, number(1.0)), magnitude, number(1.0));
+  const int lowest = getParts(0, nonnegative), top = getParts(numDecades, nonnegative);
+  // Of the number's decade: its parts, how many of them make 1, and by how much the line
+  // from the number before the decade to its first one is steeper.
+  auto density = [&](int decade) {
+    return number(getParts(decade, nonnegative) /
+                  (0.9 * std::pow(10.0, decade + 1 - numDecades)));
+  };
+  Value parts = number(lowest), scale = density(0);
+  Value before = number(lowest / 9.0), slope = number(1.0 / (0.5 + lowest / 9.0));
+  Value slopeAfter = number(1.0 / 3.0);
+  for (int decade = 1; decade < numDecades; ++decade) {
+    Value isAbove = compare(magnitude, number(std::pow(10.0, decade - numDecades)),
+                            ComparePredicate::GE);
+    parts = select(isAbove, number(getParts(decade, nonnegative)), parts);
+    scale = select(isAbove, density(decade), scale);
+    if (decade == 1) {
+      before = select(isAbove, number(0.1), before);
+      slope = select(isAbove, number(1.0 / 0.6), slope);
+    }
+    if (decade == numDecades - 1)
+      slopeAfter = select(isAbove, number(2.0), slopeAfter);
+  }
+  // Parts of the decade below the number; 0.5 is the decade's first number.
+  Value at = sub(mul(magnitude, scale), mul(parts, number(1.0 / 9.0)));
+  Value last = sub(parts, number(0.5));
+  Value low = add(sub(parts, number(1.0)), mul(add(at, before), slope));
+  Value high = add(add(parts, sub(parts, number(1.0))), mul(sub(at, last), slopeAfter));
+  Value place = add(parts, sub(at, number(0.5)));
+  place = select(less(at, number(0.5)), low, place);
+  place = select(greater(at, last), high, place);
+  // There is no -1.
+  Value isNegative = nonnegative ? Value() : less(x, number(0.0));
+  Value highest = number(top);
+  if (!nonnegative)
+    highest = select(isNegative, number(top - 1), highest);
+  place = min(place, highest);
+  Type i32 = builder.getI32Type();
+  Value index = arith::FPToSIOp::create(builder, loc, i32, floor(add(place, offset)));
+  if (nonnegative) {
+    index = sub(index, integer(i32, 1));
+  } else {
+    Value negated = sub(integer(i32, 127), index);
+    index = select(isNegative, negated, add(index, integer(i32, 127)));
+  }
+  return arith::TruncIOp::create(builder, loc, builder.getI8Type(), index);
 }

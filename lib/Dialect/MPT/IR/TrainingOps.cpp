@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -143,6 +144,57 @@ LogicalResult AddCompensationOp::verify() {
 LogicalResult StochasticRoundOp::verify() {
   return checkSameShape(*this, getBits(), "bits", getTensor(getX()).getShape(),
                         "the numbers");
+}
+
+//===----------------------------------------------------------------------===//
+// State in 8 bits
+//===----------------------------------------------------------------------===//
+
+LogicalResult DynamicCodeOp::verify() {
+  if (getTensor(getOffset()).getRank() == 0)
+    return success();
+  return checkSameShape(*this, getOffset(), "offset", getTensor(getX()).getShape(), "x");
+}
+
+/// The shape of the largest magnitudes of blocks of `x`.
+static int64_t countBlocks(RankedTensorType x, int64_t blockSize) {
+  std::optional<int64_t> count = countElements(x.getShape());
+  return count && blockSize > 0 ? llvm::divideCeil(*count, blockSize)
+                                : ShapedType::kDynamic;
+}
+
+static LogicalResult verifyBlocks(Operation *op, Value elements, Value absmax,
+                                  int64_t blockSize) {
+  if (failed(checkAtLeast(op, blockSize, "block_size", 1)))
+    return failure();
+  const int64_t expected = countBlocks(getTensor(elements), blockSize);
+  if (shapesAgree({expected}, getTensor(absmax).getShape()))
+    return success();
+  return op->emitOpError("expected absmax to have one number for each block of ")
+         << blockSize << " elements of " << elements.getType() << ", "
+         << shapeToString({expected}) << ", found " << absmax.getType();
+}
+
+LogicalResult QuantizeBlockwiseOp::inferReturnTypes(MLIRContext *context,
+                                                    std::optional<Location>,
+                                                    Adaptor adaptor,
+                                                    SmallVectorImpl<Type> &types) {
+  auto x = getTensor(adaptor.getX());
+  types.push_back(x.clone(IntegerType::get(context, 8)));
+  types.push_back(RankedTensorType::get({countBlocks(x, adaptor.getBlockSize())},
+                                        Float32Type::get(context)));
+  return success();
+}
+
+LogicalResult QuantizeBlockwiseOp::verify() {
+  if (getBits() &&
+      failed(checkSameShape(*this, getBits(), "bits", getTensor(getX()).getShape(), "x")))
+    return failure();
+  return verifyBlocks(*this, getX(), getAbsmax(), getBlockSize());
+}
+
+LogicalResult DequantizeBlockwiseOp::verify() {
+  return verifyBlocks(*this, getCodes(), getAbsmax(), getBlockSize());
 }
 
 /// `value` if it has the type of `result`.

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/MPT/Transforms/OptimizerBlocks.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
@@ -42,6 +43,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     populateDecomposeBlockScalePatterns(set);
     populateDecomposeLSTMPatterns(set);
     populateDecomposeNNPatterns(set);
+    populateDecomposeOptimizerStatePatterns(set);
     populateDecomposeShapePatterns(set);
     populateDecomposeTrainingPatterns(set);
     patterns = std::move(set);
@@ -59,6 +61,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     });
     if (dynamic.wasInterrupted() || failed(unrollScans(getOperation(), maxUnrolled)))
       return signalPassFailure();
+    alignOptimizersWithBlocks(getOperation());
     // The terminator is revisited for every result that is replaced, and folding
     // looks at all of its operands each time.
     GreedyRewriteConfig config;

@@ -117,16 +117,19 @@ LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
                                 DecomposeBuilder::typeOf(of).clone(element), of,
                                 TypeAttr::get(format), op.getRuleAttr());
   };
-  Value factor = scale(amax, b.element);
+  // The stored scale of f8E4M3FN is a rounded number, by which elements are divided.
+  const bool isRounded = isa<Float8E4M3FNType>(scalesType.getElementType());
+  Value stored = scale(amax, isRounded ? scalesType.getElementType() : b.element);
+  Value factor = b.widen(stored);
   Value q = b.div(x, factor);
   const double largest = getLargest(format);
   q = MinimumOp::create(rewriter, op.getLoc(), type, q, b.scalar(largest));
   q = MaximumOp::create(rewriter, op.getLoc(), type, q, b.scalar(-largest));
   q = CastOp::create(rewriter, op.getLoc(), type.clone(format), q);
-  // Scales of another type are computed for themselves: f8E8M0FNU is not moved.
+  // Scales of f8E8M0FNU, which is not moved, are computed for themselves.
   Value scales =
-      scalesType.getElementType() == b.element
-          ? b.reshape(factor, scalesType.getShape())
+      DecomposeBuilder::typeOf(stored).getElementType() == scalesType.getElementType()
+          ? b.reshape(stored, scalesType.getShape())
           : scale(b.reshape(amax, scalesType.getShape()), scalesType.getElementType());
   rewriter.replaceOp(op, {view.join(q), scales});
   return success();
@@ -196,6 +199,51 @@ struct Operand {
   }
 };
 
+/// A tensor core's K: how many products it adds at a time.
+constexpr int64_t productsAtOnce = 32;
+
+/// The sum of `size` products from `begin` on, [M, N], as tensor cores with `bits`
+/// significant bits have it.
+Value sumShortly(DecomposeBuilder &b, const Operand &lhs, const Operand &rhs,
+                 int64_t begin, int64_t size, int64_t bits) {
+  const int64_t rows = lhs.getType().getDimSize(lhs.outerDim);
+  const int64_t columns = rhs.getType().getDimSize(rhs.outerDim);
+  // `count` elements of each row (lhs) or column (rhs), one after the other.
+  auto getElements = [&](const Operand &operand, int64_t from, int64_t count) -> Value {
+    Value x = b.widen(slice(b, operand.matrix, operand.sumDim, from, count));
+    if (operand.sumDim == 1)
+      return x;
+    return TransposeOp::create(
+        b.builder, b.loc,
+        DecomposeBuilder::typeOf(x).clone(
+            {operand.getType().getDimSize(operand.outerDim), count}),
+        x, ArrayRef<int64_t>{1, 0});
+  };
+  auto apply = [&](auto tag, Value x) -> Value {
+    return decltype(tag)::create(b.builder, b.loc, x.getType(), x);
+  };
+  Value sum;
+  for (int64_t from = begin; from < begin + size; from += productsAtOnce) {
+    const int64_t count = std::min(productsAtOnce, begin + size - from);
+    Value terms = b.mul(b.reshape(getElements(lhs, from, count), {rows, 1, count}),
+                        b.reshape(getElements(rhs, from, count), {1, columns, count}));
+    Value largest = b.reduceRow(ReduceKind::Max, apply(AbsOp(), terms));
+    if (sum)
+      largest = MaximumOp::create(b.builder, b.loc, largest.getType(), largest,
+                                  apply(AbsOp(), sum));
+    // With this rule 2^8, the largest power of two of f8E4M3FN, below the exponent.
+    Value unit = BlockScaleOp::create(
+        b.builder, b.loc, largest.getType(), largest,
+        TypeAttr::get(Float8E4M3FNType::get(b.builder.getContext())),
+        ScaleRuleAttr::get(b.builder.getContext(), ScaleRule::OcpMX));
+    unit = b.mul(unit, std::ldexp(1.0, static_cast<int>(8 - (bits - 1))));
+    auto cut = [&](Value x) { return b.mul(apply(FloorOp(), b.div(x, unit)), unit); };
+    Value added = b.reduceRow(ReduceKind::Sum, cut(terms));
+    sum = sum ? b.add(cut(sum), added) : added;
+  }
+  return b.reshape(sum, {rows, columns});
+}
+
 LogicalResult decomposeScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter) {
   DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
   auto type = DecomposeBuilder::typeOf(op.getResult());
@@ -219,11 +267,15 @@ LogicalResult decomposeScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter
   Value sum;
   for (int64_t begin = 0; begin < sumSize; begin += segment) {
     const int64_t size = std::min(segment, sumSize - begin);
-    Value term = MatmulOp::create(rewriter, op.getLoc(), wide,
-                                  slice(b, lhs.matrix, lhs.sumDim, begin, size),
-                                  slice(b, rhs.matrix, rhs.sumDim, begin, size),
-                                  op.getTransposeLhs(), op.getTransposeRhs(),
-                                  /*acc_type=*/TypeAttr());
+    Value term;
+    if (op.getAccumulatorBits() != 0)
+      term = sumShortly(b, lhs, rhs, begin, size, op.getAccumulatorBits());
+    else
+      term = MatmulOp::create(rewriter, op.getLoc(), wide,
+                              slice(b, lhs.matrix, lhs.sumDim, begin, size),
+                              slice(b, rhs.matrix, rhs.sumDim, begin, size),
+                              op.getTransposeLhs(), op.getTransposeRhs(),
+                              /*acc_type=*/TypeAttr());
     Value factors = lhs.getFactors(b, begin, /*isLhs=*/true);
     Value others = rhs.getFactors(b, begin, /*isLhs=*/false);
     if (factors && others)

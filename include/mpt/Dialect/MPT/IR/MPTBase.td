@@ -81,7 +81,7 @@ def MPT_Tensor
                       I1, I8, I16, I32, I64]>;
 /// Scales of blocks. f8E8M0FNU holds powers of two and NaN, and neither sign nor zero,
 /// so no op but these computes in it.
-def MPT_ScaleTensor : RankedTensorOf<[F32, F8E8M0FNU]>;
+def MPT_ScaleTensor : RankedTensorOf<[F32, F8E4M3FN, F8E8M0FNU]>;
 /// What may be converted or held back: everything that is stored.
 def MPT_StoredTensor
     : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU,

@@ -32,7 +32,9 @@ def MPT_BlockScaleOp : MPT_InferredOp<"block_scale", "Deny", "Deny", [MPT_Elemen
 
     An amax of zero gives 1. If amax is not finite, the scale is NaN, so the whole block
     reads as NaN (the specification leaves such blocks open). A scale of f8E8M0FNU is a
-    power of two between 2^-127 and 2^127, or NaN (0xFF).
+    power of two between 2^-127 and 2^127, or NaN (0xFF). A scale of f8E4M3FN is that of
+    `largest`, rounded to nearest even, but at least 2^-9 and at most 448, the numbers that
+    the type has.
 
     Example:
 
@@ -47,7 +49,9 @@ def MPT_BlockScaleOp : MPT_InferredOp<"block_scale", "Deny", "Deny", [MPT_Elemen
     Arg<DefaultValuedAttr<MPT_ScaleRule, "::mpt::ScaleRule::Largest">,
         "how the scale follows from amax">:$rule);
   let results = (outs
-    Res<MPT_ScaleTensor, "amax's shape; f32, or for powers of two f8E8M0FNU">:$scale);
+    Res<MPT_ScaleTensor,
+        "amax's shape; f32, for powers of two f8E8M0FNU, or for `largest` "
+        "f8E4M3FN">:$scale);
   let fixedOperands = "true";
   let fixedResults = "true";
   let inferTypes = MPT_LikeFirst.body;
@@ -90,8 +94,8 @@ def MPT_QuantizeOp : MPT_InferredOp<"quantize", "Stable", "Stable"> {
   let results = (outs
     Res<MPT_QuantizedTensor, "x's shape; f8E4M3FN by default, or f8E5M2">:$q,
     Res<MPT_ScaleTensor,
-        "[.., R / rows, C / columns], rounded up; f32, or for powers of two "
-        "f8E8M0FNU">:$scales);
+        "[.., R / rows, C / columns], rounded up; f32, for powers of two f8E8M0FNU, or "
+        "for `largest` f8E4M3FN">:$scales);
   let fixedResults = "true";
   let hasVerifier = 1;
 }
@@ -143,6 +147,12 @@ def MPT_ScaledMatmulOp : MPT_InferredOp<"scaled_matmul", "Allow", "Allow"> {
     tensor cores keep about 14 bits of a sum of 8-bit floats; with `promotion = 128` no
     more than 128 products are added that way (DeepSeek-V3, section 3.3.2).
 
+    `accumulator_bits` models such sums, for experiments: it is slow, and the same on
+    every machine. A segment's sum then grows by 32 products at a time. These and the sum
+    so far are aligned to the largest exponent among them and cut to that many bits,
+    towards minus infinity, before they are added (DeepSeek-V3, section 3.5.2, which gives
+    14 bits for Hopper).
+
     Example:
 
     ```mlir
@@ -164,7 +174,10 @@ def MPT_ScaledMatmulOp : MPT_InferredOp<"scaled_matmul", "Allow", "Allow"> {
     Arg<UnitAttr, "rhs is transposed">:$transpose_rhs,
     Arg<DefaultValuedAttr<I64Attr, "128">,
         "elements of K that are summed before the sum is scaled and added; 0: "
-        "all">:$promotion);
+        "all">:$promotion,
+    Arg<DefaultValuedAttr<I64Attr, "0">,
+        "significant bits of what is added in a segment, 8 to 18; 0: f32">
+      :$accumulator_bits);
   let results = (outs
     Res<MPT_FloatTensor, "[M, N]; f32 by default">:$result);
   let fixedOperands = "true";

@@ -580,6 +580,149 @@ def MPT_StochasticRoundOp : MPT_HalvesOp<"stochastic_round", "BFloat16Type::get(
   let scalar = [{ return b.roundStochastically(x, bits); }];
 }
 
+//===----------------------------------------------------------------------===//
+// State in 8 bits
+//===----------------------------------------------------------------------===//
+
+def MPT_DynamicCodeOp : MPT_StateOp<"dynamic_code", [MPT_Fusible]> {
+  let summary = "8-bit codes of numbers in [-1, 1], elementwise";
+  let otherNames = [OtherName<"dQuantize">];
+  let description = [{
+    The code book is the dynamic tree of Dettmers et al. 2022 ("8-bit optimizers via
+    block-wise quantization", arXiv 2110.02861, section 1.2), as bitsandbytes has it. It
+    holds 0, 1, and for each decade (10^(i-7), 10^(i-6)], i = 0 .. 6, the middles of N
+    equal parts: N = 2^i, and the same numbers negated, or with `nonnegative` N = 2^(i+1)
+    and nothing negated. The codes are 0 to 255 in ascending order of the numbers, so 0 is
+    code 127, or 0 with `nonnegative`; the i8 holds these bits.
+
+    The place v of a magnitude is that of its number among the code book's, linear in
+    between: an integer at each of them. It is computed in f32, up to 2^-15. The code is
+    that of the number at floor(v + offset), with x's sign: the nearest for an offset of
+    0.5, and one of the two neighbors, whose mean is x up to 2^-15 of their distance, for a
+    random offset in [0, 1). Magnitudes above 1 and NaN count as 1; below -0.993 the code
+    is the lowest.
+
+    Within a decade of N parts, v = N + w - 0.5 with w = |x| N / (0.9 10^(i-6)) - N / 9. To
+    the first number of a decade (w < 0.5) v rises from that before it, at w = -0.1, or for
+    the first decade from zero, and after the last (w > N - 0.5) to that of the next, or to
+    1. The oracle's code (lib/Reference/OptimizerState.cpp) says how each step is rounded.
+
+    Example:
+
+    ```mlir
+    %half = mpt.constant dense<0.5> : tensor<f32>
+    %c = mpt.dynamic_code %x, %half : (tensor<4x256xf32>, tensor<f32>) -> tensor<4x256xi8>
+    ```
+  }];
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32]>, "any shape">:$x,
+    Arg<RankedTensorOf<[F32]>, "x's shape or a scalar; in [0, 1)">:$offset,
+    Arg<UnitAttr, "x is not negative, and the code book has no negative "
+                  "numbers">:$nonnegative);
+  let results = (outs
+    Res<RankedTensorOf<[I8]>, "x's shape">:$code);
+  let fixedOperands = "true";
+  let fixedResults = "true";
+  let hasVerifier = 1;
+  let inferTypes = [{
+    types.push_back(getTensor(adaptor.getX()).clone(IntegerType::get(context, 8)));
+    return success();
+  }];
+  let scalar = [{ return b.dynamicCode(x, offset, getNonnegative()); }];
+}
+
+def MPT_DynamicValueOp : MPT_StateOp<"dynamic_value", [MPT_Fusible]> {
+  let summary = "numbers in [-1, 1] of 8-bit codes, elementwise";
+  let otherNames = [OtherName<"create_dynamic_map", "the table of all numbers">];
+  let description = [{
+    The number of each code of `mpt.dynamic_code`, with the bits that bitsandbytes' table
+    has: d = 1 - 0.1 in f32; b(t) is 0.1 + d t for t below 0.5 and 1 - d (1 - t) from there
+    on, each rounded once to f32; the j-th number of a decade is
+    10^(i-6) (b(j / N) + b((j + 1) / N)) / 2.
+
+    Example:
+
+    ```mlir
+    %x = mpt.dynamic_value %c : (tensor<4x256xi8>) -> tensor<4x256xf32>
+    ```
+  }];
+  let arguments = (ins
+    Arg<RankedTensorOf<[I8]>, "any shape; the bits of 0 to 255">:$code,
+    Arg<UnitAttr, "as in `mpt.dynamic_code`">:$nonnegative);
+  let results = (outs
+    Res<RankedTensorOf<[F32]>, "code's shape">:$x);
+  let fixedResults = "true";
+  let inferTypes = [{
+    types.push_back(getTensor(adaptor.getCode()).clone(Float32Type::get(context)));
+    return success();
+  }];
+  let scalar = [{ return b.dynamicValue(code, getNonnegative()); }];
+}
+
+def MPT_QuantizeBlockwiseOp : MPT_StateOp<"quantize_blockwise"> {
+  let summary = "8-bit codes and the largest magnitude of each block";
+  let otherNames = [OtherName<"quantize_blockwise", "with a dynamic code book">];
+  let description = [{
+    x's elements, in row-major order, are cut into blocks of `block_size`; the last may be
+    smaller. absmax is each block's largest magnitude, and the codes are
+    `mpt.dynamic_code` of x times 1 / absmax, both rounded to f32. A block whose absmax is
+    less than 2^-126 has the code of zero throughout. A NaN or an infinity in a block
+    makes its absmax one.
+
+    Without `bits` numbers are rounded to the nearest, with `bits` to one of two at random:
+    the offset of `mpt.dynamic_code` is bits / 65536, with bits from 0 to 65535. Made by
+    `--mpt-optimizer-state`.
+
+    Example:
+
+    ```mlir
+    %c, %a = mpt.quantize_blockwise %m {block_size = 256 : i64}
+        : (tensor<64x100xf32>) -> (tensor<64x100xi8>, tensor<25xf32>)
+    ```
+  }];
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32]>, "any shape">:$x,
+    Arg<Optional<RankedTensorOf<[I16]>>, "x's shape; random">:$bits,
+    Arg<I64Attr, "elements of a block, at least 1">:$block_size,
+    Arg<UnitAttr, "as in `mpt.dynamic_code`">:$nonnegative);
+  let results = (outs
+    Res<RankedTensorOf<[I8]>, "x's shape">:$codes,
+    Res<RankedTensorOf<[F32]>, "[elements / `block_size`], rounded up">:$absmax);
+  let fixedOperands = "true";
+  let fixedResults = "true";
+  let hasVerifier = 1;
+}
+
+def MPT_DequantizeBlockwiseOp : MPT_StateOp<"dequantize_blockwise"> {
+  let summary = "numbers that 8-bit codes and the largest magnitudes of blocks stand for";
+  let otherNames = [OtherName<"dequantize_blockwise", "with a dynamic code book">];
+  let description = [{
+    x = `mpt.dynamic_value` of the code times its block's absmax, rounded to f32. Made by
+    `--mpt-optimizer-state`.
+
+    Example:
+
+    ```mlir
+    %m = mpt.dequantize_blockwise %c, %a {block_size = 256 : i64}
+        : (tensor<64x100xi8>, tensor<25xf32>) -> tensor<64x100xf32>
+    ```
+  }];
+  let arguments = (ins
+    Arg<RankedTensorOf<[I8]>, "any shape">:$codes,
+    Arg<RankedTensorOf<[F32]>, "[elements / `block_size`], rounded up">:$absmax,
+    Arg<I64Attr, "elements of a block, at least 1">:$block_size,
+    Arg<UnitAttr, "as in `mpt.dynamic_code`">:$nonnegative);
+  let results = (outs
+    Res<RankedTensorOf<[F32]>, "the codes' shape">:$x);
+  let fixedOperands = "true";
+  let fixedResults = "true";
+  let hasVerifier = 1;
+  let inferTypes = [{
+    types.push_back(getTensor(adaptor.getCodes()).clone(Float32Type::get(context)));
+    return success();
+  }];
+}
+
 } // MPT_StepDocs
 
 //===----------------------------------------------------------------------===//

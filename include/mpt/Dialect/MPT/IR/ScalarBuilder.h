@@ -146,6 +146,14 @@ public:
   mlir::Value addCompensation(mlir::Value param, mlir::Value compensation);
   mlir::Value roundStochastically(mlir::Value x, mlir::Value random);
 
+  //===--------------------------------------------------------------------===//
+  // State stored in 8 bits
+  //===--------------------------------------------------------------------===//
+
+  /// The i8 of mpt.dynamic_code, and the f32 of mpt.dynamic_value.
+  mlir::Value dynamicCode(mlir::Value x, mlir::Value offset, bool nonnegative);
+  mlir::Value dynamicValue(mlir::Value code, bool nonnegative);
+
 private:
   template <typename Op, typename... Args>
   mlir::Value create(Args... args) {

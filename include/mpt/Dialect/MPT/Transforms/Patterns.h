@@ -29,6 +29,8 @@ void populateDecomposeAttentionPatterns(mlir::RewritePatternSet &patterns);
 /// 8-bit floats scaled by blocks: reductions and elementwise ops over blocks, and matmuls
 /// of the segments of K.
 void populateDecomposeBlockScalePatterns(mlir::RewritePatternSet &patterns);
+/// Optimizer state in 8 bits: reductions and elementwise ops over blocks.
+void populateDecomposeOptimizerStatePatterns(mlir::RewritePatternSet &patterns);
 /// LSTM cells.
 void populateDecomposeLSTMPatterns(mlir::RewritePatternSet &patterns);
 /// Moves that round as moves and casts; checkpoint regions inlined; reductions

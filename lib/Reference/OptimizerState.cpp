@@ -1,0 +1,151 @@
+//===- OptimizerState.cpp - Optimizer state in 8 bits -----------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Numbers come from a table of the code book, and codes from the f32 formula of
+/// mpt.dynamic_code, each of whose steps is a C++ float here. Where nothing is rounded
+/// (Mode::Float64) the steps are the same: codes are storage.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Evaluator.h"
+#include "llvm/Support/MathExtras.h"
+#include <array>
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::reference;
+
+namespace {
+
+/// The code book: 256 numbers in ascending order.
+std::array<float, 256> makeTable(bool nonnegative) {
+  std::array<float, 256> table;
+  const float tenth = 0.1f, rest = 1.0f - tenth;
+  // `count` + 1 numbers from 0.1 to 1, each rounded once.
+  auto getBound = [&](int i, int count) {
+    const double step = static_cast<double>(rest) / count;
+    return static_cast<float>(2 * i < count ? tenth + step * i : 1 - step * (count - i));
+  };
+  const int zero = nonnegative ? 0 : 127;
+  table[zero] = 0;
+  int next = 1;
+  for (int decade = 0; decade < 7; ++decade) {
+    const int count = 1 << (nonnegative ? decade + 1 : decade);
+    const float power = static_cast<float>(std::pow(10.0, decade - 6));
+    for (int i = 0; i < count; ++i, ++next) {
+      const float middle = (getBound(i, count) + getBound(i + 1, count)) / 2;
+      table[zero + next] = power * middle;
+      if (!nonnegative)
+        table[zero - next] = -table[zero + next];
+    }
+  }
+  table[255] = 1;
+  return table;
+}
+
+const std::array<float, 256> &getTable(bool nonnegative) {
+  static const std::array<float, 256> tables[] = {makeTable(false), makeTable(true)};
+  return tables[nonnegative];
+}
+
+/// The code of `x`, in [0, 255].
+int64_t encode(float x, float offset, bool nonnegative) {
+  const float magnitude = std::fabs(x) < 1 ? std::fabs(x) : 1.0f;
+  int decade = 0;
+  while (decade < 6 && magnitude >= static_cast<float>(std::pow(10.0, decade - 6)))
+    ++decade;
+  const float parts = static_cast<float>(1 << (nonnegative ? decade + 1 : decade));
+  const auto density = static_cast<float>(parts / (0.9 * std::pow(10.0, decade - 6)));
+  const float scaled = magnitude * density, start = parts * static_cast<float>(1.0 / 9.0);
+  const float at = scaled - start, last = parts - 0.5f;
+  float place = parts + (at - 0.5f);
+  if (at < 0.5f) {
+    // From the number before the decade, or from zero.
+    const double before = decade == 0 ? parts / 9.0 : 0.1;
+    const double slope = decade == 0 ? 1.0 / (0.5 + parts / 9.0) : 1.0 / 0.6;
+    const float rise = (at + static_cast<float>(before)) * static_cast<float>(slope);
+    place = (parts - 1) + rise;
+  } else if (at > last) {
+    const float rise = (at - last) * static_cast<float>(decade == 6 ? 2.0 : 1.0 / 3.0);
+    place = (parts + (parts - 1)) + rise;
+  }
+  const bool isNegative = !nonnegative && x < 0;
+  const float highest = nonnegative ? 256 : isNegative ? 127 : 128;
+  place = std::floor(std::fmin(place, highest) + offset);
+  const auto index = static_cast<int64_t>(place);
+  return nonnegative ? index - 1 : isNegative ? 127 - index : 127 + index;
+}
+
+LogicalResult evaluateDynamicCode(DynamicCodeOp op, Frame &frame) {
+  const std::vector<double> &x = frame.floats(op.getX());
+  const std::vector<double> &offset = frame.floats(op.getOffset());
+  std::vector<int64_t> codes(x.size());
+  for (auto [i, code] : llvm::enumerate(codes))
+    code = encode(x[i], offset[offset.size() == 1 ? 0 : i], op.getNonnegative());
+  frame.set(op.getCode(), std::move(codes));
+  return success();
+}
+
+/// The numbers of i8 codes.
+std::vector<double> decode(const std::vector<int64_t> &codes, bool nonnegative) {
+  std::vector<double> x;
+  for (int64_t code : codes)
+    x.push_back(getTable(nonnegative)[code & 255]);
+  return x;
+}
+
+LogicalResult evaluateDynamicValue(DynamicValueOp op, Frame &frame) {
+  frame.set(op.getX(), decode(frame.ints(op.getCode()), op.getNonnegative()));
+  return success();
+}
+
+LogicalResult evaluateQuantizeBlockwise(QuantizeBlockwiseOp op, Frame &frame) {
+  const std::vector<double> &x = frame.floats(op.getX());
+  const int64_t size = op.getBlockSize();
+  std::vector<int64_t> codes(x.size());
+  std::vector<double> absmax(llvm::divideCeil(x.size(), size), 0.0);
+  for (auto [i, number] : llvm::enumerate(x)) {
+    double &largest = absmax[i / size];
+    if (std::isnan(number) || std::fabs(number) > largest)
+      largest = std::fabs(number);
+  }
+  for (auto [i, code] : llvm::enumerate(codes)) {
+    const auto largest = static_cast<float>(absmax[i / size]);
+    const float factor =
+        largest >= std::numeric_limits<float>::min() ? 1 / largest : 0.0f;
+    const float offset =
+        op.getBits()
+            ? static_cast<float>((frame.ints(op.getBits())[i] & 0xFFFF) / 65536.0)
+            : 0.5f;
+    code = encode(static_cast<float>(x[i]) * factor, offset, op.getNonnegative());
+  }
+  frame.set(op.getCodes(), std::move(codes));
+  frame.set(op.getAbsmax(), std::move(absmax));
+  return success();
+}
+
+LogicalResult evaluateDequantizeBlockwise(DequantizeBlockwiseOp op, Frame &frame) {
+  std::vector<double> x = decode(frame.ints(op.getCodes()), op.getNonnegative());
+  const std::vector<double> &absmax = frame.floats(op.getAbsmax());
+  for (auto [i, number] : llvm::enumerate(x))
+    number *= absmax[i / op.getBlockSize()];
+  frame.set(op.getX(), std::move(x));
+  return success();
+}
+
+} // namespace
+
+void mpt::reference::addOptimizerState(OpTable &table) {
+  table.add<DynamicCodeOp>(evaluateDynamicCode);
+  table.add<DynamicValueOp>(evaluateDynamicValue);
+  table.add<QuantizeBlockwiseOp>(evaluateQuantizeBlockwise);
+  table.add<DequantizeBlockwiseOp>(evaluateDequantizeBlockwise);
+}
