@@ -78,6 +78,20 @@ const FloatFormat *mpt::findFloatFormat(llvm::StringRef name) {
   return found == getFloatFormats().end() ? nullptr : found;
 }
 
+std::optional<BlockFormat> mpt::findBlockFormat(llvm::StringRef name) {
+  auto [type, text] = name.split('/');
+  const FloatFormat *element =
+      type == "f8E4M3FN" || type == "f8E5M2" ? findFloatFormat(type) : nullptr;
+  int64_t length;
+  if (!element || text.getAsInteger(10, length) || length < 2 || length > 4096)
+    return std::nullopt;
+  return BlockFormat{element, length};
+}
+
+bool mpt::isRangeFormat(llvm::StringRef name) {
+  return findFloatFormat(name) || findBlockFormat(name);
+}
+
 RangeThresholds::RangeThresholds(llvm::ArrayRef<std::string> formats,
                                  llvm::ArrayRef<int64_t> edges) {
   thresholds = {0.0f, std::numeric_limits<float>::denorm_min(),

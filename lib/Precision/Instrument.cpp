@@ -62,7 +62,7 @@ static bool onlyMoves(Operation *op) {
 /// True for what only the update of the state needs.
 static bool isUpdate(Operation *op) {
   return isa<GradientsOp, UnscaleOp, AllFiniteOp, UpdateLossScaleOp, ClipByGlobalNormOp,
-             SelectStateOp, SGDOp, AdamOp, AdamWOp>(op);
+             SelectStateOp, SGDOp, AdamOp, AdamWOp, DequantizeBlockwiseOp>(op);
 }
 
 /// What `values=` is matched with, for an argument; as describePlace for an op.
@@ -109,6 +109,10 @@ private:
   LogicalResult choose(func::FuncOp function);
   bool isInput(func::FuncOp function, BlockArgument argument) const;
   void record(Value value);
+  /// What formats of blocks hold of `magnitudes`: three counts in f64 for each of them,
+  /// of numbers that are not zero, that stay so, and that are normal there. Blocks with
+  /// an infinity or NaN are not counted.
+  Value countBlocks(OpBuilder &builder, Location loc, Value magnitudes);
   /// The recorded value that `gradient` has the numbers of, or null.
   Value findRecorded(Value gradient);
   /// What each result's `mpt.record` says, but for the figure.
@@ -125,6 +129,8 @@ private:
   DenseSet<Value> isChosen;
   struct Figures {
     Value amax, smallest, counts;
+    /// Null without formats of blocks.
+    Value blocks;
   };
   SmallVector<Figures> figures;
 };
@@ -147,14 +153,14 @@ LogicalResult Instrumenter::readOptions() {
   if (formats.empty())
     formats = {"f16"};
   for (StringRef name : formats)
-    if (!findFloatFormat(name)) {
+    if (!isRangeFormat(name)) {
       InFlightDiagnostic diagnostic =
           mlir::emitError(module.getLoc(), "mpt-instrument: unknown type '")
           << name << "'; expected ";
       llvm::interleaveComma(
           getFloatFormats(), diagnostic,
           [&](const FloatFormat &format) { diagnostic << format.name; });
-      return diagnostic;
+      return diagnostic << ", or an 8-bit type in blocks of 2 to 4096, as f8E4M3FN/32";
     }
   RangeThresholds all(formats, edges);
   thresholds.assign(all.thresholds.begin(), all.thresholds.end());
@@ -324,7 +330,81 @@ void Instrumenter::record(Value value) {
   Value sums = reduce(cast(reached, builder.getF32Type()), ReduceKind::Sum, {2},
                       {count / length, bounds});
   made.counts = reduce(cast(sums, builder.getF64Type()), ReduceKind::Sum, {0}, {bounds});
+  made.blocks = countBlocks(builder, loc, toF32(magnitudes));
   figures.push_back(made);
+}
+
+Value Instrumenter::countBlocks(OpBuilder &builder, Location loc, Value magnitudes) {
+  SmallVector<Value> counts;
+  auto mark = [&](auto op) -> Value {
+    op->setAttr(kRecordAttr, builder.getUnitAttr());
+    op->setAttr(kPrecisionAttr, builder.getStringAttr("f32"));
+    return op->getResult(0);
+  };
+  Type f32 = builder.getF32Type(), f64 = builder.getF64Type(), i1 = builder.getI1Type();
+  auto typed = [](ArrayRef<int64_t> shape, Type element) {
+    return RankedTensorType::get(shape, element);
+  };
+  auto scalar = [&](float number) {
+    return mark(
+        ConstantOp::create(builder, loc, DenseElementsAttr::get(typed({}, f32), number)));
+  };
+  auto type = cast<RankedTensorType>(magnitudes.getType());
+  const int64_t columns = type.getRank() == 0 ? 1 : type.getShape().back();
+  const int64_t rows = type.getNumElements() / columns;
+  for (const std::string &name : formats) {
+    std::optional<BlockFormat> format = findBlockFormat(name);
+    if (!format)
+      continue;
+    const int64_t length = std::min(format->length, columns);
+    const int64_t missing = (length - columns % length) % length;
+    Value x =
+        mark(ReshapeOp::create(builder, loc, typed({rows, columns}, f32), magnitudes));
+    if (missing != 0)
+      x = mark(PadOp::create(builder, loc, typed({rows, columns + missing}, f32), x,
+                             builder.getDenseI64ArrayAttr({0, 0}),
+                             builder.getDenseI64ArrayAttr({0, missing}),
+                             DenseI64ArrayAttr(), builder.getF64FloatAttr(0.0)));
+    const int64_t blocks = rows * (columns + missing) / length;
+    const int64_t shape[] = {blocks, length};
+    x = mark(ReshapeOp::create(builder, loc, typed(shape, f32), x));
+    Value amax = mark(ReduceOp::create(builder, loc, typed({blocks, 1}, f32), x,
+                                       ReduceKind::Max, ArrayRef<int64_t>{1},
+                                       /*keep_dims=*/true, /*acc_type=*/TypeAttr()));
+    Type element = format->element->name == "f8E5M2"
+                       ? Type(Float8E5M2Type::get(builder.getContext()))
+                       : Type(Float8E4M3FNType::get(builder.getContext()));
+    Value scale = mark(BlockScaleOp::create(
+        builder, loc, amax.getType(), amax, TypeAttr::get(element),
+        ScaleRuleAttr::get(builder.getContext(), ScaleRule::PowerOfTwo)));
+    // Zero in blocks that are not finite.
+    Value isFinite = mark(IsFiniteOp::create(builder, loc, typed({blocks, 1}, i1), amax));
+    x = mark(WhereOp::create(builder, loc, typed(shape, f32), isFinite, x, scalar(0)));
+    Value scaled = mark(DivOp::create(builder, loc, typed(shape, f32), x, scale));
+    auto count = [&](Value of, Value bound, ComparePredicate predicate) {
+      Value is =
+          mark(CompareOp::create(builder, loc, typed(shape, i1), of, bound, predicate));
+      Value one = mark(CastOp::create(builder, loc, typed(shape, f32), is,
+                                      /*autocast=*/false));
+      Value sums = mark(ReduceOp::create(builder, loc, typed({blocks, 1}, f32), one,
+                                         ReduceKind::Sum, ArrayRef<int64_t>{1},
+                                         /*keep_dims=*/true, /*acc_type=*/TypeAttr()));
+      sums = mark(CastOp::create(builder, loc, typed({blocks, 1}, f64), sums,
+                                 /*autocast=*/false));
+      Value total = mark(ReduceOp::create(builder, loc, typed({1}, f64), sums,
+                                          ReduceKind::Sum, ArrayRef<int64_t>{0},
+                                          /*keep_dims=*/false, /*acc_type=*/TypeAttr()));
+      counts.push_back(total);
+    };
+    count(x, scalar(0), ComparePredicate::GT);
+    count(scaled, scalar(format->element->nonZeroFrom), ComparePredicate::GE);
+    count(scaled, scalar(format->element->normalFrom), ComparePredicate::GE);
+  }
+  if (counts.empty())
+    return {};
+  return mark(ConcatOp::create(builder, loc,
+                               typed({static_cast<int64_t>(counts.size())}, f64), counts,
+                               builder.getI64IntegerAttr(0)));
 }
 
 Value Instrumenter::findRecorded(Value gradient) {
@@ -403,7 +483,10 @@ LogicalResult Instrumenter::run() {
   for (auto [index, made] : llvm::enumerate(figures))
     for (auto [figure, result] : {std::pair<StringRef, Value>{"amax", made.amax},
                                   {"smallest", made.smallest},
-                                  {"counts", made.counts}}) {
+                                  {"counts", made.counts},
+                                  {"blocks", made.blocks}}) {
+      if (!result)
+        continue;
       SmallVector<NamedAttribute> attributes = descriptions[index];
       attributes.push_back(builder.getNamedAttr("figure", builder.getStringAttr(figure)));
       editor.addResult(

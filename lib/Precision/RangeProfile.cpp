@@ -73,18 +73,35 @@ static double countFrom(const RangeProfile &profile, const RecordedRange &value,
   return value.counts[all.indexOf(threshold)];
 }
 
+/// The counts of `format`, if it is one of blocks.
+static const RecordedRange::BlockCounts *
+findBlocks(const RangeProfile &profile, const RecordedRange &value, StringRef format) {
+  if (!findBlockFormat(format))
+    return nullptr;
+  auto found = llvm::find(profile.formats, format);
+  const size_t index = found - profile.formats.begin();
+  static const RecordedRange::BlockCounts none;
+  return index < value.blocks.size() ? &value.blocks[index] : &none;
+}
+
 double RangeProfile::getUnderflow(const RecordedRange &value, StringRef format) const {
+  if (const auto *blocks = findBlocks(*this, value, format))
+    return blocks->underflow;
   return getNonZero(value) -
          countFrom(*this, value, findFloatFormat(format)->nonZeroFrom);
 }
 
 double RangeProfile::getSubnormal(const RecordedRange &value, StringRef format) const {
+  if (const auto *blocks = findBlocks(*this, value, format))
+    return blocks->subnormal;
   const FloatFormat *found = findFloatFormat(format);
   return countFrom(*this, value, found->nonZeroFrom) -
          countFrom(*this, value, found->normalFrom);
 }
 
 double RangeProfile::getOverflow(const RecordedRange &value, StringRef format) const {
+  if (findBlockFormat(format))
+    return 0;
   return countFrom(*this, value, findFloatFormat(format)->overflowFrom) - getInf(value);
 }
 

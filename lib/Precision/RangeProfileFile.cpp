@@ -112,7 +112,7 @@ static std::optional<std::string> readHeader(const json::Object &object,
   if (const json::Array *types = object.getArray("types"))
     for (const json::Value &type : *types) {
       auto name = type.getAsString();
-      if (!name || !findFloatFormat(*name))
+      if (!name || !isRangeFormat(*name))
         return std::string("expected names of float types in 'types'");
       profile.formats.push_back(name->str());
     }
@@ -179,11 +179,17 @@ static std::optional<std::string> readValue(const json::Object &object,
   const double nonZero = value.counts.front() - count(object, "zero");
   const double inf = count(object, "inf");
   for (const std::string &name : profile.formats) {
-    const FloatFormat &format = *findFloatFormat(name);
     static const json::Object none;
     const json::Object *figures = object.getObject(name);
     if (!figures)
       figures = &none;
+    value.blocks.emplace_back();
+    if (findBlockFormat(name)) {
+      value.blocks.back() = {count(*figures, "underflow"), count(*figures, "subnormal")};
+      value.firstOverflow.push_back(0);
+      continue;
+    }
+    const FloatFormat &format = *findFloatFormat(name);
     double reached = nonZero - count(*figures, "underflow");
     value.counts[all.indexOf(format.nonZeroFrom)] = reached;
     value.counts[all.indexOf(format.normalFrom)] = reached - count(*figures, "subnormal");

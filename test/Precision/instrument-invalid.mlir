@@ -9,7 +9,7 @@
 // RUN: not mpt-opt %t/integers.mlir --mpt-instrument 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // RUN: not mpt-opt %t/two.mlir --mpt-instrument 2>&1 | FileCheck %s --check-prefix=TWO
 
-// TYPE: error: mpt-instrument: unknown type 'f12'; expected f32, bf16, f16, f8E5M2, f8E4M3FN
+// TYPE: error: mpt-instrument: unknown type 'f12'; expected f32, bf16, f16, f8E5M2, f8E4M3FN, or an 8-bit type in blocks of 2 to 4096, as f8E4M3FN/32
 // REGEX: error: mpt-instrument: values: '(' is not a regular expression: {{.+}}
 // NOTHING: good.mlir:1:{{.*}} error: mpt-instrument: no op with a floating-point result is chosen in @f; choose some with values=REGEX
 // EDGES: error: mpt-instrument: expected histogram-step of at least 0 and -149 <= histogram-low <= histogram-high <= 127, found 4, 3 and 2

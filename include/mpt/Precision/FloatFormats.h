@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,26 @@ llvm::ArrayRef<FloatFormat> getFloatFormats();
 /// The format called `name`, or null.
 const FloatFormat *findFloatFormat(llvm::StringRef name);
 
+/// Numbers of one format in blocks of `length` along a tensor's last dimension. Each
+/// block has the power of two as its scale that mpt.block_scale gives with
+/// `power_of_two`, so no magnitude is too large.
+struct BlockFormat {
+  const FloatFormat *element;
+  int64_t length;
+};
+/// The format called `name`: an 8-bit format and a length from 2 to 4096, such as
+/// "f8E4M3FN/32"; nullopt for all else.
+std::optional<BlockFormat> findBlockFormat(llvm::StringRef name);
+/// Whether `name` is a format or one of blocks: what ranges are counted for.
+bool isRangeFormat(llvm::StringRef name);
+
 /// What is counted of a tensor: how many magnitudes reach each of `thresholds`,
 /// which ascend and begin with 0 (all but NaN), the smallest subnormal f32 (all
 /// but NaN and zeros) and end with infinity. All other figures are differences.
 struct RangeThresholds {
   std::vector<float> thresholds;
-  /// For `formats` (by name) and the powers of two in `edges`, which ascend.
+  /// For `formats` (by name; those of blocks have counts of their own) and the powers of
+  /// two in `edges`, which ascend.
   RangeThresholds(llvm::ArrayRef<std::string> formats, llvm::ArrayRef<int64_t> edges);
   /// The index of `threshold`, which must be one of them.
   size_t indexOf(float threshold) const;

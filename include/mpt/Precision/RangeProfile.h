@@ -72,12 +72,18 @@ struct RecordedRange {
   /// overflows in each of the formats; 0 if there was none.
   int64_t firstNaN = 0, firstInf = 0;
   std::vector<int64_t> firstOverflow;
+  /// By format: of those of blocks, non-zero magnitudes in blocks of finite numbers
+  /// alone that round to zero, and to a subnormal number.
+  struct BlockCounts {
+    double underflow = 0, subnormal = 0;
+  };
+  std::vector<BlockCounts> blocks;
 };
 
 struct RangeProfile {
   /// Steps that were merged, and those that the loss scaler skipped, which were not.
   int64_t steps = 0, skipped = 0;
-  /// Formats whose counts the profile has.
+  /// Formats, and formats of blocks, whose counts the profile has.
   std::vector<std::string> formats;
   /// Powers of two between the histogram's bins.
   std::vector<int64_t> edges;

@@ -31,7 +31,7 @@ RangeRecorder::create(func::FuncOp function) {
     return fail();
   for (Attribute type : types) {
     auto name = dyn_cast<StringAttr>(type);
-    if (!name || !findFloatFormat(name.getValue()))
+    if (!name || !isRangeFormat(name.getValue()))
       return fail();
     recorder.profile.formats.push_back(name.getValue().str());
   }
@@ -42,7 +42,12 @@ RangeRecorder::create(func::FuncOp function) {
   }
   const int64_t bounds =
       RangeThresholds(recorder.profile.formats, recorder.profile.edges).thresholds.size();
-  // Each value has three results in a row.
+  const int64_t numBlockFormats =
+      llvm::count_if(recorder.profile.formats, [](const std::string &name) {
+        return findBlockFormat(name).has_value();
+      });
+  // Each value has three results in a row, and a fourth if there are formats of blocks.
+  const unsigned numFigures = numBlockFormats > 0 ? 4 : 3;
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
     auto record = function.getResultAttrOfType<DictionaryAttr>(i, kRecordAttr);
     if (!record)
@@ -63,20 +68,23 @@ RangeRecorder::create(func::FuncOp function) {
     text("phase", value.phase);
     bool ok = text("id", value.id) && text("op", value.op) &&
               text("location", value.location) && text("type", value.type) &&
-              number("elements") > 0 && number("result") >= 0 && i + 2 < e;
+              number("elements") > 0 && number("result") >= 0 && i + numFigures - 1 < e;
     value.result = number("result");
     for (auto [offset, figure, into] :
          {std::tuple(0u, llvm::StringRef("amax"), &names.amax),
           std::tuple(1u, llvm::StringRef("smallest"), &names.smallest),
-          std::tuple(2u, llvm::StringRef("counts"), &names.counts)}) {
-      if (!ok)
+          std::tuple(2u, llvm::StringRef("counts"), &names.counts),
+          std::tuple(3u, llvm::StringRef("blocks"), &names.blocks)}) {
+      if (!ok || offset == numFigures)
         break;
       auto other = function.getResultAttrOfType<DictionaryAttr>(i + offset, kRecordAttr);
       auto is = other ? other.getAs<StringAttr>("figure") : StringAttr();
       StringAttr name = StepView::getResultName(function, i + offset);
       auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i + offset]);
       ok = is && is.getValue() == figure && name && type && type.getRank() == 1 &&
-           type.getDimSize(0) == (offset == 2 ? bounds : 1);
+           type.getDimSize(0) == (offset == 3   ? 3 * numBlockFormats
+                                  : offset == 2 ? bounds
+                                                : 1);
       if (ok)
         *into = name.getValue().str();
     }
@@ -84,10 +92,11 @@ RangeRecorder::create(func::FuncOp function) {
       return fail();
     value.counts.assign(bounds, 0);
     value.firstOverflow.assign(recorder.profile.formats.size(), 0);
+    value.blocks.resize(recorder.profile.formats.size());
     recorder.elements.push_back(number("elements"));
     recorder.profile.values.push_back(std::move(value));
     recorder.names.push_back(std::move(names));
-    i += 2;
+    i += numFigures - 1;
   }
   return recorder;
 }
@@ -111,8 +120,9 @@ void RangeRecorder::add(const llvm::StringMap<HostTensor> &results, int64_t atte
     note(value.firstNaN, count(0) < elements[i]);
     note(value.firstInf, count(last) > 0);
     for (auto [index, name] : llvm::enumerate(profile.formats))
-      note(value.firstOverflow[index],
-           count(all.indexOf(findFloatFormat(name)->overflowFrom)) > count(last));
+      if (const FloatFormat *format = findFloatFormat(name))
+        note(value.firstOverflow[index],
+             count(all.indexOf(format->overflowFrom)) > count(last));
     if (skipped)
       continue;
     value.amax = std::max(value.amax, amax->second.getElement(0));
@@ -120,6 +130,20 @@ void RangeRecorder::add(const llvm::StringMap<HostTensor> &results, int64_t atte
     value.elements += elements[i];
     for (size_t bound = 0; bound <= last; ++bound)
       value.counts[bound] += count(bound);
+    auto blocks = results.find(names[i].blocks);
+    if (blocks == results.end())
+      continue;
+    // Non-zero magnitudes of each format of blocks, those that do not round to zero, and
+    // those that round to normal numbers.
+    size_t next = 0;
+    for (auto [index, name] : llvm::enumerate(profile.formats)) {
+      if (!findBlockFormat(name))
+        continue;
+      auto read = [&] { return blocks->second.getElement(next++); };
+      const double nonZero = read(), kept = read(), normal = read();
+      value.blocks[index].underflow += nonZero - kept;
+      value.blocks[index].subnormal += kept - normal;
+    }
   }
 }
 

@@ -40,7 +40,8 @@ public:
 
 private:
   struct Names {
-    std::string amax, smallest, counts;
+    /// The last is empty without formats of blocks.
+    std::string amax, smallest, counts, blocks;
   };
   RangeProfile profile;
   /// Elements of each value in one step.
