@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/Checkpoint.h"
+#include "ShardFiles.h"
 #include "mpt/Host/SafetensorsIO.h"
 #include "mpt/Host/StateValues.h"
 #include "mpt/Support/Version.h"
@@ -14,6 +15,7 @@
 #include "llvm/Support/xxhash.h"
 
 using namespace mpt;
+using namespace mpt::detail;
 
 /// Changes when a reader of the old files would go wrong. Files of format 1 have no
 /// checksums.
@@ -22,12 +24,6 @@ static constexpr llvm::StringLiteral kFormat("2"), kOldFormat("1");
 //===----------------------------------------------------------------------===//
 // Checksums
 //===----------------------------------------------------------------------===//
-
-/// In the metadata: the checksum of all that is not a tensor's value. With a dot and a
-/// tensor's name: that of its value.
-static constexpr llvm::StringLiteral kChecksum("mpt.xxh3");
-
-using Metadata = std::map<std::string, std::string>;
 
 static std::string getChecksumKey(llvm::StringRef tensor) {
   return (kChecksum + "." + tensor).str();
@@ -79,7 +75,20 @@ static bool hasChecksums(const SafetensorsFile &file) {
          llvm::StringRef(it->first).starts_with(kChecksum);
 }
 
-static llvm::Error checkHeader(const SafetensorsFile &file, llvm::StringRef path) {
+llvm::Error
+mpt::detail::writeWithChecksums(llvm::StringRef path,
+                                const std::map<std::string, HostTensor> &tensors,
+                                Metadata metadata) {
+  for (const auto &[name, tensor] : tensors)
+    metadata[getChecksumKey(name)] = computeChecksum(tensor);
+  metadata[kChecksum.str()] =
+      computeHeaderChecksum(metadata, tensors, [](const HostTensor &tensor) {
+        return describeTensorType(tensor.getElementType(), tensor.getShape());
+      });
+  return writeSafetensors(path, tensors, metadata);
+}
+
+llvm::Error mpt::detail::checkHeader(const SafetensorsFile &file, llvm::StringRef path) {
   return checkChecksum(file, path, "its header", kChecksum.str(),
                        computeHeaderChecksum(file.getMetadata(), file.getEntries(),
                                              [](const SafetensorsFile::Entry &entry) {
@@ -88,10 +97,10 @@ static llvm::Error checkHeader(const SafetensorsFile &file, llvm::StringRef path
                                              }));
 }
 
-/// Reads a tensor, and checks it if `isChecked`.
-static llvm::Expected<HostTensor> readTensor(const SafetensorsFile &file,
-                                             llvm::StringRef path,
-                                             const std::string &name, bool isChecked) {
+llvm::Expected<HostTensor> mpt::detail::readTensor(const SafetensorsFile &file,
+                                                   llvm::StringRef path,
+                                                   const std::string &name,
+                                                   bool isChecked) {
   auto tensor = file.read(name);
   if (!tensor || !isChecked)
     return tensor;
@@ -105,28 +114,48 @@ static llvm::Expected<HostTensor> readTensor(const SafetensorsFile &file,
 // Files
 //===----------------------------------------------------------------------===//
 
-llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint) {
-  Metadata metadata = {{"mpt.checkpoint", kFormat.str()},
-                       {"mpt.version", kVersion},
-                       {"mpt.attempt", std::to_string(checkpoint.attempt)},
-                       {"mpt.skipped", std::to_string(checkpoint.skipped)},
-                       {"mpt.seed", std::to_string(checkpoint.seed)},
-                       {"mpt.batch", std::to_string(checkpoint.batch)},
-                       {"mpt.rows", std::to_string(checkpoint.rows)},
-                       {"mpt.epoch", std::to_string(checkpoint.position.epoch)},
-                       {"mpt.index", std::to_string(checkpoint.position.index)},
-                       {"mpt.program", checkpoint.program}};
+/// Writes `checkpoint` with `more` in its metadata.
+static llvm::Error save(llvm::StringRef path, const Checkpoint &checkpoint,
+                        const Metadata &more) {
+  Metadata metadata = more;
+  metadata.insert({{"mpt.checkpoint", kFormat.str()},
+                   {"mpt.version", kVersion},
+                   {"mpt.attempt", std::to_string(checkpoint.attempt)},
+                   {"mpt.skipped", std::to_string(checkpoint.skipped)},
+                   {"mpt.seed", std::to_string(checkpoint.seed)},
+                   {"mpt.batch", std::to_string(checkpoint.batch)},
+                   {"mpt.rows", std::to_string(checkpoint.rows)},
+                   {"mpt.epoch", std::to_string(checkpoint.position.epoch)},
+                   {"mpt.index", std::to_string(checkpoint.position.index)},
+                   {"mpt.program", checkpoint.program}});
   if (checkpoint.evaluationDue)
     metadata["mpt.evaluation_due"] = "1";
   if (!checkpoint.wholeProgram.empty())
     metadata["mpt.whole_program"] = checkpoint.wholeProgram;
-  for (const auto &[name, tensor] : checkpoint.state)
-    metadata[getChecksumKey(name)] = computeChecksum(tensor);
-  metadata[kChecksum.str()] =
-      computeHeaderChecksum(metadata, checkpoint.state, [](const HostTensor &tensor) {
-        return describeTensorType(tensor.getElementType(), tensor.getShape());
-      });
-  return writeSafetensors(path, checkpoint.state, metadata);
+  return writeWithChecksums(path, checkpoint.state, std::move(metadata));
+}
+
+llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint) {
+  if (llvm::Error error = save(path, checkpoint, {}))
+    return error;
+  removeStaleShards(path);
+  return llvm::Error::success();
+}
+
+llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint,
+                                RankGroup &ranks) {
+  auto shards = writeShards(path, checkpoint.attempt, checkpoint.pieces, ranks);
+  if (!shards)
+    return shards.takeError();
+  // The moment from which on the new one counts.
+  llvm::Error error = llvm::Error::success();
+  if (ranks.getRank() == 0)
+    error = llvm::joinErrors(std::move(error), save(path, checkpoint, *shards));
+  if (llvm::Error any = ranks.agree(std::move(error)))
+    return any;
+  if (ranks.getRank() == 0)
+    removeStaleShards(path);
+  return llvm::Error::success();
 }
 
 template <typename T>
@@ -191,6 +220,9 @@ llvm::Expected<Checkpoint> mpt::loadCheckpoint(llvm::StringRef path) {
       return tensor.takeError();
     checkpoint.state[entry.first] = std::move(*tensor);
   }
+  if (llvm::Error error =
+          readShards(*file, path, [](llvm::StringRef) { return true; }, checkpoint.state))
+    return std::move(error);
   return std::move(checkpoint);
 }
 
@@ -198,7 +230,7 @@ llvm::Expected<std::map<std::string, HostTensor>>
 mpt::captureState(const StepEngine &engine) {
   std::map<std::string, HostTensor> state;
   for (const TensorInfo &argument : engine.getArguments()) {
-    if (!isStateRole(argument.role))
+    if (!isStateRole(argument.role) || argument.isShared)
       continue;
     auto tensor = engine.readState(argument.name);
     if (!tensor)
@@ -250,14 +282,17 @@ mpt::readFirstValues(llvm::StringRef path, const StepEngine &engine) {
     if (llvm::Error error = checkHeader(*file, path))
       return std::move(error);
   std::map<std::string, HostTensor> values;
+  auto isLearned = [&](llvm::StringRef name) {
+    const TensorInfo *argument = llvm::find_if(
+        engine.getArguments(), [&](const TensorInfo &info) { return info.name == name; });
+    return argument != engine.getArguments().end() &&
+           (argument->role == Role::Parameter || argument->role == Role::RunningStat ||
+            !argument->lowOf.empty());
+  };
+  if (llvm::Error error = readShards(*file, path, isLearned, values))
+    return std::move(error);
   for (const auto &entry : file->getEntries()) {
-    const TensorInfo *argument =
-        llvm::find_if(engine.getArguments(),
-                      [&](const TensorInfo &info) { return info.name == entry.first; });
-    bool learned = argument != engine.getArguments().end() &&
-                   (argument->role == Role::Parameter ||
-                    argument->role == Role::RunningStat || !argument->lowOf.empty());
-    if (isCheckpoint && !learned)
+    if (isCheckpoint && !isLearned(entry.first))
       continue;
     auto tensor = readTensor(*file, path, entry.first, isChecked);
     if (!tensor)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/StepSignature.h"
+#include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Host/DataFiles.h"
 #include "mpt/Host/MetricsLog.h"
@@ -120,6 +121,10 @@ FailureOr<StepSignature> mpt::readStepSignature(func::FuncOp function) {
     info.hasMaster = argument.hasMaster();
     if (argument.lowOf)
       info.lowOf = argument.lowOf.getValue().str();
+    if (auto shards = getShards(function, i)) {
+      info.shards = std::make_shared<const ShardLayout>(std::move(shards->layout));
+      info.shardSuffix = std::move(shards->suffix);
+    }
     if (isStateRole(info.role) && llvm::is_contained(info.shape, kDynamicSize))
       return emitError() << "expected a static shape for a "
                          << StringRef(stringifyRole(info.role)) << ", found " << type;

@@ -340,7 +340,14 @@ llvm::Error Loop::save() {
   if (!state)
     return state.takeError();
   checkpoint.state = std::move(*state);
-  if (llvm::Error error = saveCheckpoint(options.checkpointPath, checkpoint))
+  auto pieces = engine.readPieces();
+  if (!pieces)
+    return pieces.takeError();
+  checkpoint.pieces = std::move(*pieces);
+  if (llvm::Error error =
+          options.ranks
+              ? saveCheckpoint(options.checkpointPath, checkpoint, *options.ranks)
+              : saveCheckpoint(options.checkpointPath, checkpoint))
     return error;
   savedAt = summary.attempt;
   hasChanged = warnedOfSave = false;
@@ -364,7 +371,8 @@ llvm::Error Loop::saveOnTheWay() {
 }
 
 llvm::Error Loop::saveAfter(llvm::Error error) {
-  if (options.checkpointPath.empty() || !isStateWhole || !hasChanged)
+  // Other ranks do not know of the failure, and wait in the next step.
+  if (options.checkpointPath.empty() || !isStateWhole || !hasChanged || options.ranks)
     return error;
   std::string text = llvm::toString(std::move(error));
   if (llvm::Error another = save())

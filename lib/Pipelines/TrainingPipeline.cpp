@@ -64,6 +64,11 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
       if (failed(add([](auto o) { return createDataParallelPass(o); }, *parallel)))
         return failure();
     }
+    if (auto shards = options.shardOptimizer) {
+      shards->options.function = options.function;
+      if (failed(add([](auto o) { return createShardOptimizerPass(o); }, *shards)))
+        return failure();
+    }
     auto trainStep = options.trainStep;
     trainStep.options.function = options.function;
     if (failed(add([](auto o) { return createTrainStepPass(o); }, trainStep)))

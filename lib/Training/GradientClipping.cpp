@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientClipping.h"
-#include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
+#include "ShardedGradients.h"
+#include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
 #include "mpt/Precision/PrecisionPolicy.h"
 #include "mpt/Support/NumberToString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,7 +30,7 @@ void KeepsPrecision::notifyOperationInserted(Operation *op,
 
 FailureOr<SmallVector<ParameterGroup>>
 mpt::detail::matchParameters(Operation *op, StringRef option, ArrayRef<std::string> texts,
-                             ArrayRef<StringRef> names, bool allowsZero) {
+                             ArrayRef<ParameterNames> names, bool allowsZero) {
   SmallVector<ParameterGroup> groups;
   SmallVector<bool> taken(names.size(), false);
   for (StringRef text : texts) {
@@ -46,17 +47,37 @@ mpt::detail::matchParameters(Operation *op, StringRef option, ArrayRef<std::stri
       return op->emitError("mpt-train-step: ")
              << option << ": '" << pattern
              << "' is not a regular expression: " << problem;
-    for (auto [i, name] : llvm::enumerate(names))
-      if (!taken[i] && regex.match(name)) {
+    for (auto [i, parameter] : llvm::enumerate(names)) {
+      if (taken[i])
+        continue;
+      SmallVector<StringRef> matched, others;
+      if (parameter.sharded.empty())
+        (regex.match(parameter.name) ? matched : others).push_back(parameter.name);
+      for (const std::string &name : parameter.sharded)
+        (regex.match(name) ? matched : others).push_back(name);
+      if (!matched.empty() && !others.empty())
+        return op->emitError("mpt-train-step: ")
+               << option << ": '" << pattern << "' matches '" << matched.front()
+               << "' and not '" << others.front()
+               << "', and both are cut together; give --mpt-shard-optimizer groups='"
+               << pattern << "'";
+      if (others.empty()) {
         taken[i] = true;
         group.members.push_back(i);
       }
+    }
     if (group.members.empty()) {
       InFlightDiagnostic error =
           op->emitError("mpt-train-step: ")
           << option << ": '" << pattern
           << "' matches no parameter that an earlier one has not taken";
-      error.attachNote(op->getLoc()) << "the parameters are " << llvm::join(names, ", ");
+      SmallVector<StringRef> known;
+      for (const ParameterNames &parameter : names) {
+        if (parameter.sharded.empty())
+          known.push_back(parameter.name);
+        llvm::append_range(known, parameter.sharded);
+      }
+      error.attachNote(op->getLoc()) << "the parameters are " << llvm::join(known, ", ");
       return error;
     }
     groups.push_back(std::move(group));
@@ -83,7 +104,19 @@ Value mpt::detail::scaleGradient(OpBuilder &builder, Location loc, Value gradien
 }
 
 Value mpt::detail::clipGradients(OpBuilder &builder, Location loc,
-                                 MutableArrayRef<Value> gradients, double limit) {
+                                 MutableArrayRef<Value> gradients, double limit,
+                                 ArrayRef<ShardLayout> layouts) {
+  if (!layouts.empty()) {
+    Value norm = getShardedNorm(builder, loc, gradients, layouts);
+    if (!std::isfinite(limit))
+      return norm;
+    KeepsPrecision keeps(builder);
+    DecomposeBuilder b(builder, loc, norm);
+    Value factor = getClipFactor(b, norm, limit);
+    for (Value &gradient : gradients)
+      gradient = b.round(b.mul(gradient, factor), getWideType(gradient));
+    return norm;
+  }
   SmallVector<Type> types;
   for (Value gradient : gradients)
     types.push_back(getWideType(gradient));

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientClipping.h"
+#include "ShardedGradients.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
 #include "mpt/Training/Passes.h"
@@ -83,9 +84,11 @@ private:
                 StringRef name);
   /// The norm of the gradients, where the step returns none; null if it is not known
   /// what the optimizers read.
-  Value makeNorm(func::FuncOp step, OpBuilder &builder);
+  FailureOr<Value> makeNorm(func::FuncOp step, OpBuilder &builder);
 
   LossScaleRule rule;
+  /// How one of the parameters is cut between ranks; none if they are whole.
+  std::optional<ShardLayout> shards;
 };
 
 /// As `%g` prints it.
@@ -308,6 +311,7 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
                           "pass once");
   OpBuilder builder(&getContext());
   StepEditor editor(step, "mpt-loss-scale");
+  shards = findShardLayout(step);
   SmallVector<std::pair<UnscaleOp, std::string>> unscales;
   for (GradSeedOp seed : seeds) {
     auto loss = seed->getAttrOfType<StringAttr>(kLossAttr);
@@ -332,8 +336,12 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
       last = unscale;
   Value norm = getReturnedNorm(step);
   const bool hasNorm = static_cast<bool>(norm);
-  if (!hasNorm)
-    norm = makeNorm(step, builder);
+  if (!hasNorm) {
+    FailureOr<Value> made = makeNorm(step, builder);
+    if (failed(made))
+      return failure();
+    norm = *made;
+  }
   if (Operation *op = norm ? norm.getDefiningOp() : nullptr;
       op && op->getBlock() == &block && last->isBeforeInBlock(op))
     last = op;
@@ -343,6 +351,8 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
   for (auto &[unscale, suffix] : llvm::drop_begin(unscales))
     allFinite =
         AndOp::create(builder, unscale.getLoc(), allFinite, unscale.getAllFinite());
+  if (shards)
+    allFinite = isTrueOnAllRanks(builder, loc, *shards, allFinite);
   if (SmallVector<Value> checked = getCheckedValues(step, editor, seeds, norm, last);
       !checked.empty())
     allFinite = AndOp::create(builder, loc, allFinite,
@@ -369,18 +379,24 @@ LogicalResult LossScalePass::scale(func::FuncOp step) {
   return editor.finish();
 }
 
-Value LossScalePass::makeNorm(func::FuncOp step, OpBuilder &builder) {
+FailureOr<Value> LossScalePass::makeNorm(func::FuncOp step, OpBuilder &builder) {
   Block &block = step.getBody().front();
-  SmallVector<Value> gradients;
+  SmallVector<Value> gradients, parameters;
   for (Operation &op : block)
-    if (Value gradient = getOptimizerGradient(&op))
+    if (Value gradient = getOptimizerGradient(&op)) {
       gradients.push_back(gradient);
+      // All optimizers have the parameter first.
+      parameters.push_back(op.getOperand(0));
+    }
   // Steps that update in other ways: with several losses, what they add is not known.
   auto unscales = llvm::to_vector(block.getOps<UnscaleOp>());
   if (gradients.empty() && unscales.size() == 1)
     llvm::append_range(gradients, unscales.front().getUnscaled());
   if (gradients.empty())
-    return {};
+    return Value();
+  auto layouts = getShardLayouts(step, parameters);
+  if (failed(layouts))
+    return failure();
   // Early, so that the pass over the gradients that checks them measures them too.
   Operation *last = unscales.back();
   for (Value gradient : gradients)
@@ -388,7 +404,7 @@ Value LossScalePass::makeNorm(func::FuncOp step, OpBuilder &builder) {
       last = op;
   builder.setInsertionPointAfter(last);
   const double none = std::numeric_limits<double>::infinity();
-  return clipGradients(builder, step.getLoc(), gradients, none);
+  return clipGradients(builder, step.getLoc(), gradients, none, *layouts);
 }
 
 /// The scale after the step, and whether it is at a bound.
@@ -448,6 +464,8 @@ void LossScalePass::addAmax(StepEditor &editor, OpBuilder &builder, UnscaleOp un
   BlockArgument history = editor.addArgument(
       recordType, name + ".amax_history", Role::LossScale, getZerosInit(&getContext()));
   Value largest = getLargestMagnitude(builder, loc, unscale.getUnscaled());
+  if (shards)
+    largest = getLargestOfRanks(builder, loc, *shards, largest);
   Value newest = ReshapeOp::create(
       builder, loc, RankedTensorType::get({1}, builder.getF32Type()), largest);
   Value moved = newest;

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomState.h"
+#include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
@@ -226,8 +227,8 @@ private:
   };
   LogicalResult parseOptions();
   LogicalResult addMasters(func::FuncOp function);
-  /// What the attribute, the groups or the option say.
-  MasterKind getKind(const StepView::Argument &parameter);
+  /// What the attribute, the groups or the option say of a parameter called `name`.
+  MasterKind getKind(const StepView::Argument &parameter, StringRef name);
 
   MasterKind common = MasterKind::F32;
   SmallVector<Rule> rules;
@@ -261,8 +262,8 @@ LogicalResult MasterWeightsPass::parseOptions() {
   return success();
 }
 
-MasterKind MasterWeightsPass::getKind(const StepView::Argument &parameter) {
-  const StringRef name = parameter.name ? parameter.name.getValue() : "";
+MasterKind MasterWeightsPass::getKind(const StepView::Argument &parameter,
+                                      StringRef name) {
   std::optional<MasterKind> first;
   for (Rule &rule : rules)
     if (llvm::Regex(rule.regex).match(name)) {
@@ -295,7 +296,17 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
       continue;
     foundParameters = true;
     Type element = type.getElementType();
-    MasterKind wanted = getKind(step[argument]);
+    MasterKind wanted = getKind(step[argument], name ? name.getValue() : "");
+    if (auto shards = getShards(function, index)) {
+      const std::vector<ShardLayout::Tensor> &tensors = shards->layout.tensors;
+      wanted = getKind(step[argument], tensors.front().name);
+      for (const ShardLayout::Tensor &tensor : tensors)
+        if (getKind(step[argument], tensor.name) != wanted)
+          return mlir::emitError(argument.getLoc(), "mpt-master-weights: groups: '")
+                 << tensors.front().name << "' and '" << tensor.name
+                 << "' are cut together and need one kind; give --mpt-shard-optimizer "
+                    "the same expressions as groups";
+    }
     bool isNarrow = element.isF16() || element.isBF16();
     // For those who read the step later: it is meant so.
     if (wanted == MasterKind::None && isNarrow)
@@ -306,6 +317,12 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
     if (!name || (wanted == MasterKind::Stochastic && !type.hasStaticShape()))
       return mlir::emitError(argument.getLoc(), "mpt-master-weights: expected parameter ")
              << index << " to have " << (name ? "a static shape" : "an mpt.name");
+    if (wanted == MasterKind::Stochastic && function.getArgAttr(index, kShardsAttr))
+      return mlir::emitError(argument.getLoc(),
+                             "mpt-master-weights: parameters that are cut between ranks "
+                             "cannot be rounded stochastically, since random numbers are "
+                             "those of whole parameters; use another kind, or "
+                             "--mpt-data-parallel alone");
     if (!masters)
       masters.emplace(function);
     if (failed(masters->add(argument, name.getValue(), wanted)))

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomState.h"
+#include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
@@ -205,6 +206,11 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
     const StateKind wanted = getKind(name ? name.getValue() : "");
     if (wanted == StateKind::F32)
       continue;
+    if (parameter && getShards(function, parameter.getArgNumber()))
+      return mlir::emitError(parameter.getLoc(),
+                             "mpt-optimizer-state: expected moments of whole parameters, "
+                             "found some that are cut between ranks; use kind=f32, or "
+                             "--mpt-data-parallel without --mpt-shard-optimizer");
     for (Moment &moment : optimizer.moments) {
       auto type = cast<RankedTensorType>(moment.after.getType());
       auto state = dyn_cast<BlockArgument>(moment.before->get());

@@ -14,6 +14,7 @@
 
 #include "GradientClipping.h"
 #include "LearningRate.h"
+#include "ShardedGradients.h"
 #include "SpikeSkipping.h"
 #include "WeightAverages.h"
 #include "mpt/Support/NumberToString.h"
@@ -75,7 +76,7 @@ private:
   /// What happens to gradients between autodiff and the optimizer; adds the norms to
   /// the results. Returns the predicate of a step that is to be taken, or null.
   FailureOr<Value> buildGradients(OpBuilder &builder, func::FuncOp step,
-                                  StepEditor &editor, ArrayRef<StringRef> names,
+                                  StepEditor &editor, ArrayRef<ParameterNames> names,
                                   MutableArrayRef<Value> gradients);
   /// The average of `value`, the next one of the parameter `name`.
   void buildEma(OpBuilder &builder, StepEditor &editor, StringRef name, Value value,
@@ -164,6 +165,9 @@ double TrainStepPass::getWeightDecay(func::FuncOp step, BlockArgument parameter)
   if (wanted)
     return wanted.getValue() ? weightDecay : 0.0;
   bool isMatrix = cast<RankedTensorType>(parameter.getType()).getRank() >= 2;
+  // All that it holds shards of are, or none.
+  if (auto shards = getShards(step, parameter.getArgNumber()))
+    isMatrix = shards->layout.tensors.front().shape.size() >= 2;
   return decay == "all" || isMatrix ? weightDecay : 0.0;
 }
 
@@ -220,9 +224,15 @@ void TrainStepPass::buildOptimizer(OpBuilder &builder, func::FuncOp step,
 
 FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp step,
                                                StepEditor &editor,
-                                               ArrayRef<StringRef> names,
+                                               ArrayRef<ParameterNames> names,
                                                MutableArrayRef<Value> gradients) {
   Location loc = step.getLoc();
+  SmallVector<Value> parameters;
+  for (const ParameterNames &parameter : names)
+    parameters.push_back(editor.getArgument(parameter.name));
+  auto layouts = getShardLayouts(step, parameters);
+  if (failed(layouts))
+    return failure();
   auto scaled = matchParameters(step, "scale-gradients", scaleGradients, names);
   auto clipped = matchParameters(step, "clip-groups", clipGroups, names);
   if (failed(scaled) || failed(clipped))
@@ -238,18 +248,22 @@ FailureOr<Value> TrainStepPass::buildGradients(OpBuilder &builder, func::FuncOp 
   Value norm;
   if (gradNorm || isSkipping || !clipped->empty())
     norm = clipGradients(builder, loc, gradients,
-                         clipped->empty() && clipNorm > 0 ? clipNorm : none);
+                         clipped->empty() && clipNorm > 0 ? clipNorm : none, *layouts);
   for (auto [i, group] : llvm::enumerate(*clipped)) {
     SmallVector<Value> members;
-    for (unsigned member : group.members)
+    std::vector<ShardLayout> memberLayouts;
+    for (unsigned member : group.members) {
       members.push_back(gradients[member]);
-    Value groupNorm = clipGradients(builder, loc, members, group.number);
+      if (!layouts->empty())
+        memberLayouts.push_back((*layouts)[member]);
+    }
+    Value groupNorm = clipGradients(builder, loc, members, group.number, memberLayouts);
     for (auto [member, gradient] : llvm::zip_equal(group.members, members))
       gradients[member] = gradient;
     editor.addResult(groupNorm, ("grad_norm.group" + Twine(i)).str());
   }
   if (clipNorm > 0 && (!norm || !clipped->empty())) {
-    Value limited = clipGradients(builder, loc, gradients, clipNorm);
+    Value limited = clipGradients(builder, loc, gradients, clipNorm, *layouts);
     norm = norm ? norm : limited;
   }
   if (norm)
@@ -353,10 +367,13 @@ LogicalResult TrainStepPass::run() {
       Value &sum = sums[cast<StringAttr>(name).getValue()];
       sum = sum ? addGradients(builder, loc, sum, gradient) : gradient;
     }
-  SmallVector<StringRef> names;
+  SmallVector<ParameterNames> names;
   SmallVector<Value> gradients;
   for (auto [name, sum] : sums) {
-    names.push_back(name);
+    ParameterNames &added = names.emplace_back(ParameterNames{name, {}});
+    if (auto shards = getShards(step, editor.getArgument(name).getArgNumber()))
+      for (const ShardLayout::Tensor &tensor : shards->layout.tensors)
+        added.sharded.push_back(tensor.name);
     gradients.push_back(sum);
   }
   auto rateGroups =
@@ -398,22 +415,22 @@ LogicalResult TrainStepPass::run() {
       rates[member] = own;
   }
   SmallVector<double> decays;
-  for (StringRef name : names)
-    decays.push_back(getWeightDecay(step, editor.getArgument(name)));
+  for (const ParameterNames &parameter : names)
+    decays.push_back(getWeightDecay(step, editor.getArgument(parameter.name)));
   for (const ParameterGroup &group : *decayGroups)
     for (unsigned member : group.members)
       decays[member] = group.number;
-  for (auto [name, gradient, lr, decay] :
+  for (auto [parameter, gradient, lr, decay] :
        llvm::zip_equal(names, gradients, rates, decays))
-    buildOptimizer(builder, step, editor, editor.getArgument(name), name, gradient, lr,
-                   decay, nextCount);
+    buildOptimizer(builder, step, editor, editor.getArgument(parameter.name),
+                   parameter.name, gradient, lr, decay, nextCount);
   if (emaDecay > 0) {
     auto kind = emaWarmup == "steps"             ? EmaWarmup::Steps
                 : emaWarmup == "bias-correction" ? EmaWarmup::BiasCorrection
                                                  : EmaWarmup::None;
     Value weight = buildEmaWeight(builder, loc, emaDecay, kind, nextCount);
-    for (auto [name, value] : llvm::zip_equal(names, updated))
-      buildEma(builder, editor, name, value, weight);
+    for (auto [parameter, value] : llvm::zip_equal(names, updated))
+      buildEma(builder, editor, parameter.name, value, weight);
   }
   editor.addResult(nextCount, "step", "step");
   editor.addResult(nextAttempt, "attempt", "attempt");

@@ -15,6 +15,11 @@
 /// bytes of tensor NAME, and `mpt.xxh3` that of everything else. Files of format 1, which
 /// have none, are read without these checks.
 ///
+/// State that ranks hold together lies in files beside the checkpoint, one of each rank,
+/// NAME.stepN.rankR-of-M (ShardFiles.h). The checkpoint names them, and holds the shapes
+/// of the whole tensors and the checksums of the files' headers. It is written after all
+/// of them, so that it names whole files alone. Whoever reads it gets whole tensors.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_HOST_CHECKPOINT_H
@@ -22,6 +27,7 @@
 
 #include "mpt/Host/DataLoader.h"
 #include "mpt/Host/HostTensor.h"
+#include "mpt/Host/RankGroup.h"
 #include "mpt/Host/StepEngine.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -50,16 +56,24 @@ struct Checkpoint {
   /// batches in another way.
   std::string wholeProgram;
   std::map<std::string, HostTensor> state;
+  /// What this rank holds of state that ranks hold together; not in `state`. Empty after
+  /// a checkpoint is loaded.
+  std::vector<StatePiece> pieces;
 };
 
 /// Writes atomically (see `writeFileAtomically`).
 llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint);
+/// The same for all ranks, each of which calls it: every rank writes its pieces, and then
+/// rank 0 the checkpoint. Fails on all ranks if one fails, with the file at `path`
+/// as it was.
+llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint,
+                           RankGroup &ranks);
 
 /// Errors start with the path and say what was expected and found, also if a checksum
 /// shows that the file has changed since it was written.
 llvm::Expected<Checkpoint> loadCheckpoint(llvm::StringRef path);
 
-/// Every state argument of `engine`.
+/// Every state argument of `engine` that each rank holds whole.
 llvm::Expected<std::map<std::string, HostTensor>> captureState(const StepEngine &engine);
 
 /// Writes `state` into `engine`. Fails, with `path` in the message and nothing

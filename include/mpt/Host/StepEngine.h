@@ -20,9 +20,11 @@
 #include "mpt/Host/HostTensor.h"
 #include "mpt/Host/Initializers.h"
 #include "mpt/Host/StepProfile.h"
+#include "mpt/Support/ShardLayout.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +46,22 @@ struct TensorInfo {
   bool hasMaster = false;
   /// The parameter whose lower 16 bits this is (`mpt.low_of`), else empty.
   std::string lowOf;
+  /// What it holds of which tensors (`mpt.shards`), or null: their names are those of
+  /// `shards` and `shardSuffix`. A ShardedEngine has those tensors instead.
+  std::shared_ptr<const ShardLayout> shards;
+  std::string shardSuffix;
+  /// Ranks hold it together: all of them read it at the same time.
+  bool isShared = false;
+};
+
+/// Elements [begin, end) of state that ranks hold together.
+struct StatePiece {
+  /// Of the whole tensor.
+  std::string name;
+  std::vector<int64_t> shape;
+  int64_t begin = 0, end = 0;
+  /// [end - begin].
+  HostTensor values;
 };
 
 /// One result of the function.
@@ -125,6 +143,11 @@ public:
   virtual std::string notes() const { return ""; }
   /// The number of processes that the function was compiled for.
   virtual int64_t getNumRanks() const { return 1; }
+  /// What this rank holds of the state that ranks hold together, in the order of the
+  /// arguments.
+  virtual llvm::Expected<std::vector<StatePiece>> readPieces() const {
+    return std::vector<StatePiece>();
+  }
 };
 
 } // namespace mpt

@@ -22,6 +22,7 @@
 #include "mpt/Host/LossPlot.h"
 #include "mpt/Host/MetricsLog.h"
 #include "mpt/Host/Progress.h"
+#include "mpt/Host/RankGroup.h"
 #include "mpt/Host/StateValues.h"
 #include "mpt/Host/StepEngine.h"
 #include <functional>
@@ -80,6 +81,9 @@ struct TrainerOptions {
   /// is told and training goes on; without `warn` it ends.
   std::string checkpointPath;
   int64_t checkpointEvery = 0;
+  /// The ranks that hold state together with this one; all of them write the checkpoint,
+  /// and after a failure none does. Null if each rank holds all state.
+  RankGroup *ranks = nullptr;
   /// Evaluated every so many attempts (0: never) and at the end.
   int64_t evalEvery = 0;
   /// Added to each record of the metrics, if not empty.

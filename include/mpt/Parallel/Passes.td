@@ -90,4 +90,40 @@ def DataParallelPass : Pass<"mpt-data-parallel", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 
+def ShardOptimizerPass : Pass<"mpt-shard-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Cut parameters and the state of their optimizer between ranks";
+  let description = [{
+    ZeRO, stages 1 and 2 (Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward
+    Training Trillion Parameter Models"). The input is what `--mpt-data-parallel` made. In
+    the result each rank holds flat ranges of the parameters, its shards, and so do all
+    passes that add state for a parameter: masters, moments, averages. Each shard is an
+    argument of its own, a parameter of one dimension, and `mpt.shards` says which ranges
+    of which parameters it is.
+
+    - Parameters of one bucket that are alike (element type, weight decay, master, and
+      whether matmuls alone read them) are cut together, at multiples of 4,096 of their
+      elements. All ranks have shards of one size.
+    - The step begins with shards; `mpt.all_gather` joins them before the first op that
+      reads one of the parameters. What autocast reads in half precision alone travels in
+      half precision (`--mpt-decompose`).
+    - Gradients are averaged and cut by `mpt.reduce_scatter`. With `stage=2` that happens
+      where `--mpt-data-parallel` averaged them, so that no rank keeps all of them; with
+      `stage=1` after the backward pass.
+
+    Norms and checks that later passes add cover the shards of all ranks. The bits of
+    losses, parameters and state are those of `--mpt-data-parallel` alone. Run before
+    `--mpt-train-step`.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the differentiated function">,
+    Option<"stage", "stage", "int64_t", "2",
+           "1: gradients are kept whole until the backward pass has ended; 2: each bucket "
+           "is cut as soon as it is there">,
+    ListOption<"groups", "groups", "std::string",
+               "Regular expressions; parameters that different ones match are not cut "
+               "together, so that options of --mpt-train-step can tell them apart">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
 #endif // MPT_PARALLEL_PASSES_TD

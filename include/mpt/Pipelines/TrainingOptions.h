@@ -49,6 +49,8 @@ struct TrainingOptions {
   std::optional<PassSettings<AccumulatePassOptions>> accumulate;
   /// The ranks that train together; nullopt: one.
   std::optional<PassSettings<DataParallelPassOptions>> dataParallel;
+  /// How they hold the optimizer's state together; nullopt: each holds all of it.
+  std::optional<PassSettings<ShardOptimizerPassOptions>> shardOptimizer;
   PassSettings<TrainStepPassOptions> trainStep;
   /// nullopt: no 8-bit floats.
   std::optional<PassSettings<Fp8PassOptions>> fp8;

@@ -171,6 +171,14 @@ static llvm::Expected<StepData> isolate(ModuleOp module, const CompileOptions &o
   FailureOr<StepSignature> signature = readStepSignature(*function);
   if (failed(signature))
     return error.take("@" + function->getName() + " cannot be run");
+  // A file has one block of first values, for whichever process opens it.
+  if (llvm::any_of(signature->arguments,
+                   [](const TensorInfo &argument) { return argument.shards != nullptr; }))
+    return llvm::createStringError(
+        "@" + function->getName() +
+        " has parameters that are cut between ranks (mpt.shards), which a compiled step "
+        "cannot give first values; train it with mpt-run, or compile a step without "
+        "--mpt-shard-optimizer");
   for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (other != *function)
       other.erase();

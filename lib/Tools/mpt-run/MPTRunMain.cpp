@@ -20,6 +20,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mpt/Host/LossPlot.h"
 #include "mpt/Host/SafetensorsIO.h"
+#include "mpt/Host/ShardedEngine.h"
 #include "mpt/ProgramABI/SystemMemory.h"
 #include "mpt/Support/DiagnosticCapture.h"
 #include "mpt/Support/FileIO.h"
@@ -73,6 +74,8 @@ private:
   llvm::Error trainPrepared();
   /// Fails if the step is for another number of ranks than there are.
   llvm::Error checkRanks(const StepEngine &step) const;
+  /// Fails if state is to be cut between ranks and is not.
+  llvm::Error checkShards(const StepEngine &step) const;
   /// With several ranks: fails unless all are about to do the same.
   llvm::Error beginTraining(const DataLoader &data, llvm::StringRef digest);
   /// Whether a signal came, on any rank.
@@ -259,6 +262,18 @@ llvm::Error Run::checkRanks(const StepEngine &step) const {
                                  " ranks, found " + llvm::Twine(there) +
                                  "; start it with 'mpirun -n " + llvm::Twine(made) +
                                  " mpt-run .. --parallel=data'");
+}
+
+llvm::Error Run::checkShards(const StepEngine &step) const {
+  if (options.getZeroStage() == 0 || options.numRanks == 1 ||
+      llvm::any_of(step.getArguments(),
+                   [](const TensorInfo &argument) { return argument.isShared; }))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "--parallel=" + options.parallel + ": " + name +
+      " is a whole step, and none of its state is cut between ranks; give mpt-run its "
+      "loss function, or make the step with --mpt-shard-optimizer and use "
+      "--parallel=data");
 }
 
 llvm::Expected<std::unique_ptr<StepEngine>> Run::createEngine(PreparedFunction prepared) {
@@ -736,7 +751,14 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   trainer.seed = options.seed;
   trainer.program = digest.str();
   trainer.wholeProgram = wholeDigest.str();
-  trainer.checkpointPath = options.checkpoint;
+  const bool isShared =
+      llvm::any_of(engine.getArguments(),
+                   [](const TensorInfo &argument) { return argument.isShared; });
+  if (isShared)
+    trainer.ranks = ranks.get();
+  // Rank 0 writes it, and the others what they alone hold.
+  if (isShared || !options.isQuiet)
+    trainer.checkpointPath = options.checkpoint;
   trainer.checkpointEvery = options.checkpointEvery;
   trainer.evalEvery = options.evalEvery;
   trainer.label = options.compare ? precision.str() : "";
@@ -818,8 +840,13 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   interrupted |= summary->interrupted;
   summary->curve.label = precision.str();
   summaries.push_back({precision.str(), std::move(*summary),
-                       engine.arenaBytes() + engine.stateBytes(), engine.profile(),
+                       engine.arenaBytes() + engine.stateBytes(), "", engine.profile(),
                        options.profile});
+  if (isShared)
+    summaries.back().memory = "each of " + std::to_string(options.numRanks) +
+                              " ranks: " + std::to_string(engine.stateBytes()) +
+                              " bytes of state and " +
+                              std::to_string(engine.arenaBytes()) + " in a step";
   return writeProfile(summaries.back().profile);
 }
 
@@ -908,9 +935,6 @@ llvm::Error Run::prepare() {
     return error;
   if (llvm::Error error = readCheckpoint())
     return error;
-  // It was read; rank 0 writes it.
-  if (options.isQuiet)
-    options.checkpoint.clear();
   return llvm::Error::success();
 }
 
@@ -918,6 +942,8 @@ llvm::Error Run::trainPrepared() {
   if (!program.engine)
     return trainFunctions();
   if (llvm::Error error = checkRanks(*program.engine))
+    return error;
+  if (llvm::Error error = checkShards(*program.engine))
     return error;
   std::optional<RangeRecorder> none;
   return trainOne("as given", *program.engine, program.digest, "", none);
@@ -972,6 +998,10 @@ llvm::Error Run::trainFunctions() {
     if (!engine)
       return engine.takeError();
     if (llvm::Error error = checkRanks(**engine))
+      return error;
+    if (ranks)
+      *engine = ShardedEngine::wrap(std::move(*engine), *ranks);
+    if (llvm::Error error = checkShards(**engine))
       return error;
     if (llvm::Error error = trainOne(precision, **engine, digest, wholeDigest, *recorder))
       return error;

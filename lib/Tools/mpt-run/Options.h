@@ -60,7 +60,7 @@ struct RunOptions {
   /// It is one that ends, and needs total-steps.
   bool scheduleEnds = false;
   uint64_t seed = 0;
-  /// data, or empty: one process.
+  /// data, zero1 or zero2, or empty: one process.
   std::string parallel;
   /// Options of mpt-data-parallel.
   std::string parallelOptions;
@@ -70,6 +70,10 @@ struct RunOptions {
   /// alone prints and writes.
   int64_t numRanks = 1;
   bool isQuiet = false;
+  /// The stage of ZeRO that `parallel` asks for; 0: none.
+  int64_t getZeroStage() const {
+    return parallel == "zero1" ? 1 : parallel == "zero2" ? 2 : 0;
+  }
 
   std::string checkpoint;
   int64_t checkpointEvery = 0;

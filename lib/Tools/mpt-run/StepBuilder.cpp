@@ -16,6 +16,7 @@
 #include "mpt/Precision/RangeProfile.h"
 #include "mpt/Support/DiagnosticCapture.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -223,6 +224,27 @@ static llvm::Error checkNotSet(llvm::StringRef option, llvm::StringRef text,
   return llvm::Error::success();
 }
 
+/// Adds the expressions of options REGEX=NUMBER, which name parameters, among `text`, the
+/// options of a pass, to `expressions`.
+static void addExpressions(llvm::StringRef text, std::vector<std::string> &expressions) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words, " \t\n");
+  for (llvm::StringRef word : words) {
+    auto [key, values] = word.split('=');
+    if (!llvm::is_contained(
+            {"groups", "lr-groups", "decay-groups", "clip-groups", "scale-gradients"},
+            key))
+      continue;
+    if (values.consume_front("{"))
+      values.consume_back("}");
+    // The pass that reads the option says what is wrong with it.
+    for (llvm::StringRef value : llvm::split(values, ','))
+      if (llvm::StringRef regex = value.rsplit('=').first;
+          !regex.empty() && llvm::Regex(regex).isValid())
+        expressions.push_back(regex.str());
+  }
+}
+
 /// The loss scale and the casts of --precision, --loss-scale and --autocast.
 static llvm::Error readPrecision(llvm::StringRef precision, const RunOptions &options,
                                  TrainingOptions &training) {
@@ -354,6 +376,14 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     settings.text = kind->options;
     settings.origin = "--optimizer-state: ";
   }
+  if (options.numRanks > 1 && options.getZeroStage() > 0) {
+    auto &settings = training.shardOptimizer.emplace();
+    settings.options.stage = options.getZeroStage();
+    std::vector<std::string> expressions;
+    addExpressions(optimizer->options, expressions);
+    addExpressions(options.masterWeights.value_or(""), expressions);
+    settings.options.groups.assign(expressions.begin(), expressions.end());
+  }
   if (options.masterWeights) {
     auto kind = splitKind("--master-weights",
                           "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none",
@@ -381,6 +411,7 @@ static llvm::Expected<std::string> computeWholeDigest(func::FuncOp function,
                                                       const RunOptions &options) {
   RunOptions whole = options;
   whole.accumulate = whole.numRanks = 1;
+  whole.parallel.clear();
   whole.isQuiet = true;
   whole.dumpPipeline = false;
   auto training =

@@ -43,6 +43,8 @@ void mpt::printSummaries(llvm::raw_ostream &os, llvm::ArrayRef<RunSummary> summa
     os << '\n';
   }
   for (const RunSummary &summary : summaries) {
+    if (!summary.memory.empty())
+      os << "memory of " << summary.precision << ", " << summary.memory << '\n';
     if (!summary.training.evaluation.empty()) {
       os << "evaluation of " << summary.precision << ':';
       for (const auto &[name, value] : summary.training.evaluation)

@@ -19,6 +19,8 @@ struct RunSummary {
   TrainingSummary training;
   /// Arena and state.
   size_t peakBytes = 0;
+  /// What each of several ranks has of it, if they hold state together.
+  std::string memory;
   StepProfile profile;
   bool printsProfile = false;
 };

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Runtime/ThreadTransport.h"
+#include "Layers.h"
 #include "Mixture.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -33,8 +34,15 @@ using namespace mpt::test;
 
 namespace {
 
-/// What each step returned and left as state, by name.
-using History = std::vector<llvm::StringMap<HostTensor>>;
+/// What each step returned and left as state, by name. Shards are in `shards`, by what
+/// they hold.
+struct History {
+  std::vector<llvm::StringMap<HostTensor>> steps;
+  std::vector<TensorInfo> shards;
+  int64_t stateBytes = 0;
+  /// Of the last step.
+  int64_t sentBytes = 0;
+};
 
 /// The value of an argument: rows of a rank begin at `first` of all rows.
 HostTensor makeValue(const TensorInfo &info, int64_t step, int64_t rank) {
@@ -57,7 +65,54 @@ HostTensor makeValue(const TensorInfo &info, int64_t step, int64_t rank) {
   return tensor;
 }
 
-History train(const std::string &passes, int64_t rank, int64_t steps,
+/// The first value of `info`, state of rank `rank`.
+HostTensor makeState(const TensorInfo &info, int64_t rank) {
+  if (!info.shards)
+    return makeValue(info, 0, 0);
+  HostTensor shard = llvm::cantFail(HostTensor::create(info.type, info.shape));
+  for (const ShardLayout::Piece &piece : info.shards->pieces) {
+    if (piece.rank != rank)
+      continue;
+    const ShardLayout::Tensor &tensor = info.shards->tensors[piece.tensor];
+    TensorInfo whole = info;
+    whole.name = tensor.name + info.shardSuffix;
+    whole.shape = tensor.shape;
+    if (info.shardSuffix.empty())
+      whole.init = tensor.init;
+    HostTensor values = makeValue(whole, 0, 0);
+    for (int64_t i = piece.begin; i < piece.end; ++i)
+      shard.setElement(piece.offset + i - piece.begin, values.getElement(i));
+  }
+  return shard;
+}
+
+/// Puts what the ranks' shards hold in the place of the shards of each.
+void joinShards(std::vector<History> &ranks) {
+  for (size_t step = 0; step < ranks.front().steps.size(); ++step)
+    for (const TensorInfo &info : ranks.front().shards) {
+      std::vector<HostTensor> joined;
+      for (const ShardLayout::Tensor &tensor : info.shards->tensors)
+        joined.push_back(llvm::cantFail(HostTensor::create(info.type, tensor.shape)));
+      for (const ShardLayout::Piece &piece : info.shards->pieces) {
+        auto &mine = ranks[piece.rank].steps;
+        if (step >= mine.size())
+          continue;
+        const HostTensor &shard = mine[step]["state:" + info.name];
+        for (int64_t i = piece.begin; i < piece.end; ++i)
+          joined[piece.tensor].setElement(
+              i, shard.getElement(piece.offset + i - piece.begin));
+      }
+      for (History &rank : ranks) {
+        if (step >= rank.steps.size())
+          continue;
+        rank.steps[step].erase("state:" + info.name);
+        for (auto [tensor, value] : llvm::zip_equal(info.shards->tensors, joined))
+          rank.steps[step]["state:" + tensor.name + info.shardSuffix] = value;
+      }
+    }
+}
+
+History train(const char *text, const std::string &passes, int64_t rank, int64_t steps,
               mpt_rt_communicator *communicator) {
   // Compiling shares LLVM's tables of targets.
   static std::mutex mutex;
@@ -66,7 +121,7 @@ History train(const std::string &passes, int64_t rank, int64_t steps,
   {
     std::lock_guard<std::mutex> lock(mutex);
     context.loadDialect<MPTDialect, func::FuncDialect>();
-    auto module = parseSourceString<ModuleOp>(kMixture, &context);
+    auto module = parseSourceString<ModuleOp>(text, &context);
     PassManager manager(&context);
     if (!module || failed(parsePassPipeline(passes, manager)) ||
         failed(manager.run(*module))) {
@@ -83,17 +138,24 @@ History train(const std::string &passes, int64_t rank, int64_t steps,
     }
     engine = std::move(*made);
   }
-  for (const TensorInfo &info : engine->getArguments())
-    if (isStateRole(info.role))
-      llvm::cantFail(engine->writeState(info.name, makeValue(info, 0, 0)));
   History history;
+  history.stateBytes = engine->stateBytes();
+  for (const TensorInfo &info : engine->getArguments()) {
+    if (isStateRole(info.role))
+      llvm::cantFail(engine->writeState(info.name, makeState(info, rank)));
+    if (info.shards)
+      history.shards.push_back(info);
+  }
   for (int64_t step = 0; step < steps; ++step) {
     llvm::StringMap<HostTensor> data;
     llvm::StringMap<const HostTensor *> inputs;
     for (const TensorInfo &info : engine->getArguments())
       if (!isStateRole(info.role))
         inputs[info.name] = &(data[info.name] = makeValue(info, step, rank));
+    const uint64_t before = mpt_rt_get_sent_bytes(communicator);
     auto results = engine->run(inputs);
+    history.sentBytes =
+        static_cast<int64_t>(mpt_rt_get_sent_bytes(communicator) - before);
     if (!results) {
       ADD_FAILURE() << "rank " << rank << ": " << llvm::toString(results.takeError());
       return history;
@@ -102,13 +164,15 @@ History train(const std::string &passes, int64_t rank, int64_t steps,
       if (!info.updates.empty())
         (*results)["state:" + info.updates] =
             llvm::cantFail(engine->readState(info.updates));
-    history.push_back(std::move(*results));
+    history.steps.push_back(std::move(*results));
   }
   return history;
 }
 
-/// Returns how many of the steps were taken.
-int compare(const std::string &after, int ranks, int64_t steps) {
+/// Compares ranks, whose steps have the passes `exchange`, with one process. Returns how
+/// many of the steps were taken.
+int compare(const std::string &after, int ranks, int64_t steps,
+            const char *text = kMixture, const std::string &exchange = "") {
   static bool registered = [] {
     registerMPTDialectTransformsPasses();
     registerMPTParallelPasses();
@@ -118,24 +182,29 @@ int compare(const std::string &after, int ranks, int64_t steps) {
   }();
   (void)registered;
   const std::string n = std::to_string(ranks);
-  History want =
-      train("mpt-autodiff,mpt-accumulate{steps=" + n + "}," + after, 0, steps, nullptr);
+  History want = train(text, "mpt-autodiff,mpt-accumulate{steps=" + n + "}," + after, 0,
+                       steps, nullptr);
   std::vector<History> got(ranks);
   rt::ThreadRanks threads(ranks);
   threads.run([&](int rank, mpt_rt_communicator *communicator) {
     got[rank] =
-        train("mpt-autodiff,mpt-data-parallel{size=" + n + " bucket-bytes=100}," + after,
+        train(text,
+              "mpt-autodiff,mpt-data-parallel{size=" + n +
+                  (exchange.empty() ? " bucket-bytes=100}," : "}," + exchange) + after,
               rank, steps, communicator);
   });
+  joinShards(got);
+  if (!exchange.empty())
+    EXPECT_LT(got.front().stateBytes, want.stateBytes);
   const bool isLow = after.find("mpt-autocast") != std::string::npos;
   int taken = 0;
-  for (auto [step, expected] : llvm::enumerate(want)) {
+  for (auto [step, expected] : llvm::enumerate(want.steps)) {
     for (int rank = 0; rank < ranks; ++rank) {
-      if (step >= got[rank].size()) {
+      if (step >= got[rank].steps.size()) {
         ADD_FAILURE() << "rank " << rank << " stopped at step " << step;
         return taken;
       }
-      auto &mine = got[rank][step];
+      auto &mine = got[rank].steps[step];
       EXPECT_EQ(mine.size(), expected.size());
       for (const auto &entry : expected) {
         // Rounded elsewhere, see DataParallelTest.
@@ -176,6 +245,90 @@ TEST(CompiledStepsTest, F16WithSkippedSteps) {
         ranks, 5);
     EXPECT_GT(taken, 0);
     EXPECT_LT(taken, 5);
+  }
+}
+
+/// As above, with the optimizer's state cut between the ranks.
+int compareShards(const std::string &after, int ranks, int64_t steps, int stage) {
+  return compare(after, ranks, steps, kLayers,
+                 "mpt-shard-optimizer{stage=" + std::to_string(stage) + "},");
+}
+
+TEST(ShardedStepsTest, F32) {
+  for (int ranks : {2, 3, 4})
+    EXPECT_EQ(compareShards("mpt-train-step{optimizer=adamw lr=0.01 clip-norm=1.0 "
+                            "weight-decay=0.1 ema-decay=0.9}",
+                            ranks, 3, 1 + ranks % 2),
+              3);
+}
+
+TEST(ShardedStepsTest, BF16) {
+  EXPECT_EQ(compareShards("mpt-train-step{optimizer=momentum lr=0.1 grad-norm=true},"
+                          "mpt-master-weights{kind=split16},mpt-autocast{type=bf16}",
+                          2, 3, 2),
+            3);
+  EXPECT_EQ(compareShards("mpt-train-step{optimizer=adam lr=0.01 skip-spikes=3},"
+                          "mpt-autocast{type=bf16}",
+                          3, 3, 1),
+            3);
+}
+
+TEST(ShardedStepsTest, F16WithSkippedSteps) {
+  for (int ranks : {2, 3}) {
+    const int taken = compareShards(
+        "mpt-train-step{optimizer=adamw lr=0.01 clip-norm=1.0},mpt-loss-scale{"
+        "init-scale=33554432 backoff-factor=0.03125 growth-interval=2},"
+        "mpt-autocast{type=f16}",
+        ranks, 5, 2);
+    EXPECT_GT(taken, 0);
+    EXPECT_LT(taken, 5);
+  }
+}
+
+/// Two parameters of 64 blocks each.
+constexpr const char *kWide = R"(
+func.func @loss(
+    %w0: tensor<512x512xf32> {mpt.name = "w0", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+    %w1: tensor<512x512xf32> {mpt.name = "w1", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+    %x: tensor<4x512xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %0 = mpt.matmul %x, %w0 : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
+  %1 = mpt.matmul %0, %w1 : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
+  %l = mpt.reduce %1 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<4x512xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+})";
+
+/// What each of `ranks` keeps as state and sends in a step of AdamW.
+History measure(int ranks, const std::string &exchange, const std::string &after) {
+  std::vector<History> got(ranks);
+  rt::ThreadRanks threads(ranks);
+  threads.run([&](int rank, mpt_rt_communicator *communicator) {
+    got[rank] = train(kWide,
+                      "mpt-autodiff,mpt-data-parallel{size=" + std::to_string(ranks) +
+                          "}," + exchange + "mpt-train-step{optimizer=adamw}" + after,
+                      rank, 1, communicator);
+  });
+  for (const History &each : got)
+    EXPECT_EQ(each.stateBytes, got.front().stateBytes);
+  return std::move(got.front());
+}
+
+TEST(ShardedStepsTest, BytesOfARank) {
+  const int64_t parameters = 2 * 512 * 512;
+  for (int n : {2, 4}) {
+    History whole = measure(n, "", ""), cut = measure(n, "mpt-shard-optimizer,", "");
+    // A master and two moments in f32; counters and rates are whole.
+    const int64_t others = whole.stateBytes - 12 * parameters;
+    EXPECT_LT(others, 1024);
+    EXPECT_EQ(cut.stateBytes, 12 * parameters / n + others);
+    // Gradients there and averages back, or gradients there and parameters back.
+    const double expected = 2.0 * (n - 1) / n * 4 * parameters;
+    EXPECT_NEAR(whole.sentBytes, expected, 0.01 * expected);
+    EXPECT_NEAR(cut.sentBytes, expected, 0.01 * expected);
+    // Parameters travel in half precision where matmuls read them in it.
+    History low = measure(n, "mpt-shard-optimizer,", ",mpt-autocast{type=bf16}");
+    EXPECT_EQ(low.stateBytes, cut.stateBytes);
+    EXPECT_NEAR(low.sentBytes, 0.75 * expected, 0.01 * expected);
   }
 }
 

@@ -12,10 +12,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "Layers.h"
 #include "Mixture.h"
 #include "ReferenceTestSupport.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Parallel/Passes.h"
@@ -71,13 +73,69 @@ protected:
                                           int64_t step, int64_t rank);
   static void store(func::FuncOp function, std::vector<Tensor> results, Values &state,
                     Values &returned);
+  /// The first value of state that `shards` says is cut between ranks.
+  static Tensor makeShard(const ShardedState &shards, const StepView::Argument &info,
+                          RankedTensorType type, int64_t rank);
+  /// Puts whole tensors in the place of what all ranks return of each.
+  static void joinShards(func::FuncOp function, std::vector<Values> &returned);
+  static uint32_t getNumber(StringRef name) {
+    uint32_t number = 0;
+    for (char letter : name)
+      number = 31 * number + letter;
+    return number;
+  }
   static void expectEqual(const Values &got, const Values &want, const std::string &what);
 
   /// Returns how many of the steps were taken.
   int compare(const std::string &text, const std::string &before,
               const std::string &after, int64_t ranks, int64_t steps,
-              const std::string &options = "");
+              const std::string &options = "", const std::string &exchange = "");
 };
+
+Tensor DataParallelTest::makeShard(const ShardedState &shards,
+                                   const StepView::Argument &info, RankedTensorType type,
+                                   int64_t rank) {
+  StepView::Argument zeros = info;
+  zeros.role = Role::OptimizerState;
+  Tensor shard = makeValue(zeros, type, 0, 0, 0);
+  for (const ShardLayout::Piece &piece : shards.layout.pieces) {
+    if (piece.rank != rank)
+      continue;
+    const ShardLayout::Tensor &tensor = shards.layout.tensors[piece.tensor];
+    Tensor whole = makeValue(info, type.clone(tensor.shape),
+                             getNumber(tensor.name + shards.suffix), 0, 0);
+    std::copy(whole.floats.begin() + piece.begin, whole.floats.begin() + piece.end,
+              shard.floats.begin() + piece.offset);
+  }
+  return shard;
+}
+
+void DataParallelTest::joinShards(func::FuncOp function, std::vector<Values> &returned) {
+  StepView view(function);
+  for (const StepView::Result &result : view.getResults()) {
+    if (!result.updates)
+      continue;
+    std::optional<ShardedState> shards = getShards(function, *result.updates);
+    if (!shards)
+      continue;
+    Values whole;
+    for (const ShardLayout::Piece &piece : shards->layout.pieces) {
+      const ShardLayout::Tensor &tensor = shards->layout.tensors[piece.tensor];
+      const Tensor &shard = returned[piece.rank][result.name.getValue()];
+      Tensor &into = whole[tensor.name + shards->suffix];
+      into.elementType = shard.elementType;
+      into.shape.assign(tensor.shape.begin(), tensor.shape.end());
+      into.floats.resize(tensor.getNumElements());
+      std::copy_n(shard.floats.begin() + piece.offset, piece.getNumElements(),
+                  into.floats.begin() + piece.begin);
+    }
+    for (Values &rank : returned) {
+      rank.erase(result.name.getValue());
+      for (const auto &entry : whole)
+        rank[entry.first()] = entry.second;
+    }
+  }
+}
 
 Tensor DataParallelTest::makeValue(const StepView::Argument &info, RankedTensorType type,
                                    uint32_t number, int64_t step, int64_t first) {
@@ -113,12 +171,13 @@ std::vector<Tensor> DataParallelTest::getArguments(func::FuncOp function,
     auto known = state.find(info.name.getValue());
     const int64_t first =
         info.isState() || type.getRank() == 0 ? 0 : rank * type.getDimSize(0);
-    uint32_t number = 0;
-    for (char letter : info.name.getValue())
-      number = 31 * number + letter;
-    arguments.push_back(known != state.end()
-                            ? known->second
-                            : makeValue(info, type, number, step, first));
+    if (known != state.end())
+      arguments.push_back(known->second);
+    else if (std::optional<ShardedState> shards = getShards(function, i))
+      arguments.push_back(makeShard(*shards, info, type, rank));
+    else
+      arguments.push_back(
+          makeValue(info, type, getNumber(info.name.getValue()), step, first));
   }
   return arguments;
 }
@@ -155,11 +214,11 @@ void DataParallelTest::expectEqual(const Values &got, const Values &want,
 
 int DataParallelTest::compare(const std::string &text, const std::string &before,
                               const std::string &after, int64_t ranks, int64_t steps,
-                              const std::string &options) {
+                              const std::string &options, const std::string &exchange) {
   const std::string n = std::to_string(ranks);
   auto one = load(text, before + ",mpt-accumulate{steps=" + n + "}," + after);
-  auto many =
-      load(text, before + ",mpt-data-parallel{size=" + n + options + "}," + after);
+  auto many = load(text, before + ",mpt-data-parallel{size=" + n + options + "}," +
+                             exchange + after);
   if (!one || !many)
     return 0;
   auto single = one->lookupSymbol<func::FuncOp>("loss");
@@ -184,9 +243,12 @@ int DataParallelTest::compare(const std::string &text, const std::string &before
     const bool isLow = after.find("mpt-autocast") != std::string::npos;
     if (isLow)
       returned.erase("rows");
+    std::vector<Values> mines(ranks);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      store(parallel, std::move((*got)[rank]), states[rank], mines[rank]);
+    joinShards(parallel, mines);
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      Values mine;
-      store(parallel, std::move((*got)[rank]), states[rank], mine);
+      Values &mine = mines[rank];
       if (isLow)
         mine.erase("rows");
       expectEqual(mine, returned,
@@ -235,6 +297,21 @@ TEST_F(DataParallelTest, MixtureF16WithSkippedSteps) {
     EXPECT_GT(taken, 0);
     EXPECT_LT(taken, 5);
   }
+}
+
+TEST_F(DataParallelTest, ShardedOptimizer) {
+  EXPECT_EQ(compare(kLayers, "mpt-autodiff",
+                    "mpt-train-step{optimizer=adamw lr=0.01 clip-norm=0.5 "
+                    "weight-decay=0.1},mpt-decompose",
+                    3, 2, "", "mpt-shard-optimizer,"),
+            2);
+  // In buckets, and each of two kinds of parameters apart.
+  EXPECT_EQ(compare(kMixture, "mpt-autodiff",
+                    "mpt-train-step{optimizer=momentum lr=0.1 clip-groups=w=0.1,g=0.2 "
+                    "lr-groups=w1=0.5},mpt-decompose",
+                    2, 2, " bucket-bytes=100",
+                    "mpt-shard-optimizer{stage=1 groups=w,w1,g},"),
+            2);
 }
 
 TEST_F(DataParallelTest, SmallBuckets) {

@@ -12,6 +12,7 @@
 #include "StrictModel.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/TargetNames.h"
 #include "mpt/Support/MemoryBudget.h"
 #include "mpt/Support/NearestName.h"
@@ -101,6 +102,12 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
        "mpt-master-weights"},
       {kLowOfAttr, Argument, {}, isText, "the name of a parameter", "mpt-run"},
       {kDecayAttr, Argument, {}, isBool, "true or false", "mpt-train-step"},
+      {kShardsAttr,
+       Argument,
+       {},
+       isDictionary,
+       "a dictionary",
+       "mpt-train-step, mpt-loss-scale, mpt-run"},
       {kLossAttr, Result, {}, isUnit, "no value", "mpt-autodiff"},
       {kLossAttr, Op, markers, isText, "the name of a loss", "mpt-loss-scale"},
 

@@ -14,6 +14,7 @@
 
 #include "StepAttributes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -271,6 +272,9 @@ LogicalResult MPTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return failure();
   if (function && name == kNameAttr)
     return verifyArgumentNames(function, argIndex);
+  if (function && name == kShardsAttr)
+    return readShards(attribute.getValue(), function.getArgumentTypes()[argIndex],
+                      emitError);
   if (function && name == kLowOfAttr &&
       llvm::none_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
         return function.getArgAttr(i, kNameAttr) == attribute.getValue();

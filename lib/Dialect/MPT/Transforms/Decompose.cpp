@@ -46,6 +46,7 @@ struct DecomposePass : mpt::impl::DecomposePassBase<DecomposePass> {
     populateDecomposeOptimizerStatePatterns(set);
     populateDecomposeShapePatterns(set);
     populateDecomposeTrainingPatterns(set);
+    populateNarrowGathersPatterns(set);
     patterns = std::move(set);
     return success();
   }

@@ -38,6 +38,9 @@ void populateDecomposeLSTMPatterns(mlir::RewritePatternSet &patterns);
 void populateDecomposeShapePatterns(mlir::RewritePatternSet &patterns);
 /// Optimizers, loss scale, clipping and the markers of autodiff.
 void populateDecomposeTrainingPatterns(mlir::RewritePatternSet &patterns);
+/// What ranks join (`mpt.all_gather`), and all readers round to one narrower type: joined
+/// in that type.
+void populateNarrowGathersPatterns(mlir::RewritePatternSet &patterns);
 /// Bias, relu and gelu into the epilogue of `mpt.linear` and `mpt.conv2d` where
 /// that changes no bit of the result (gelu: but for how the back end computes
 /// the tangent).

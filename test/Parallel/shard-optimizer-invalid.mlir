@@ -1,0 +1,94 @@
+// RUN: split-file %s %t
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not mpt-opt %t/model.mlir --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=FORWARD
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-train-step --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=LATE
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=stage=3 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=[ 2>&1 | FileCheck %s --check-prefix=REGEX
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step --mpt-master-weights=kind=bf16-stochastic-rounding 2>&1 | FileCheck %s --check-prefix=RANDOM
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state=kind=block8 2>&1 | FileCheck %s --check-prefix=STATE
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=lr-groups=v=0.1 2>&1 | FileCheck %s --check-prefix=GROUPS
+// RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=v --mpt-train-step=lr-groups=v=0.1 | FileCheck %s --check-prefix=APART
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step --mpt-master-weights="groups=v=split16" 2>&1 | FileCheck %s --check-prefix=KINDS
+// RUN: not mpt-opt %t/losses.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=LOSSES
+// RUN: not mpt-opt %t/name.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: mpt-opt %t/attributes.mlir --split-input-file --verify-diagnostics
+
+// ALONE: mpt-shard-optimizer: expected the gradient of "w" to be averaged over ranks; run --mpt-data-parallel first
+// FORWARD: mpt-shard-optimizer: expected one mpt.gradients op, found 0; run --mpt-autodiff first
+// LATE: mpt-shard-optimizer: expected gradients that are only returned, found a use; run --mpt-shard-optimizer before --mpt-train-step
+// STAGE: mpt-shard-optimizer: expected stage 1 or 2, found 3
+// REGEX: mpt-shard-optimizer: groups: '[' is not a regular expression:
+// RANDOM: mpt-master-weights: parameters that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use another kind, or --mpt-data-parallel alone
+// STATE: mpt-optimizer-state: expected moments of whole parameters, found some that are cut between ranks; use kind=f32, or --mpt-data-parallel without --mpt-shard-optimizer
+// GROUPS: mpt-train-step: lr-groups: 'v' matches 'v' and not 'w', and both are cut together; give --mpt-shard-optimizer groups='v'
+// KINDS: mpt-master-weights: groups: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the same expressions as groups
+// APART: mpt.name = "shards.1"
+// LOSSES: mpt-shard-optimizer: expected one mpt.gradients op, found 2; the optimizer of several losses cannot be cut, add the losses first
+// NAME: mpt-shard-optimizer: an argument is called 'shards.0', as one that this pass adds; rename it
+
+//--- model.mlir
+func.func @loss(
+    %w: tensor<4x4xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %v: tensor<4x4xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<8x4xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %1 = mpt.matmul %0, %v : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %l = mpt.reduce %1 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+//--- losses.mlir
+func.func @loss(
+    %w: tensor<4x4xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %x: tensor<8x4xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "a", mpt.loss}, tensor<f32> {mpt.name = "b", mpt.loss}) {
+  %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %a = mpt.reduce %0 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  %b = mpt.mul %a, %a : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %a, %b : tensor<f32>, tensor<f32>
+}
+
+//--- name.mlir
+func.func @loss(
+    %w: tensor<4x4xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %x: tensor<8x4xf32> {mpt.name = "shards.0", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %l = mpt.reduce %0 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+//--- attributes.mlir
+// expected-error @+1 {{expected 'mpt.shards' to have axis, a string; ranks and blocks, i64; tensors, an array; and pieces, five i64 each; found {axis = "data"}}}
+func.func private @keys(%w: tensor<4xf32> {mpt.shards = {axis = "data"}})
+
+// -----
+
+// expected-error @+1 {{expected 'mpt.shards' on an argument of one dimension, found 'tensor<2x2xf32>'}}
+func.func private @type(%w: tensor<2x2xf32> {mpt.shards = {axis = "data", ranks = 1 : i64, blocks = 0 : i64, tensors = [], pieces = array<i64>}})
+
+// -----
+
+// expected-error @+1 {{expected a tensor of 'mpt.shards' to have name, a string; shape, array<i64>; and order, i64; found {name = "w"}}}
+func.func private @tensor(%w: tensor<4xf32> {mpt.shards = {axis = "data", ranks = 1 : i64, blocks = 0 : i64, tensors = [{name = "w"}], pieces = array<i64>}})
+
+// -----
+
+// expected-error @+1 {{expected the pieces of 'mpt.shards' to cover 'w' in order, found an end at element 2 of 4}}
+func.func private @cover(%w: tensor<2xf32> {mpt.shards = {axis = "data", ranks = 2 : i64, blocks = 0 : i64, tensors = [{name = "w", order = 0 : i64, shape = array<i64: 4>}], pieces = array<i64: 0, 0, 0, 2, 0>}})
+
+// -----
+
+// expected-error @+1 {{expected each piece of 'mpt.shards' to be a tensor, a rank, a range and its offset in the shard, found 0, 2, 0, 4, 0}}
+func.func private @rank(%w: tensor<4xf32> {mpt.shards = {axis = "data", ranks = 2 : i64, blocks = 0 : i64, tensors = [{name = "w", order = 0 : i64, shape = array<i64: 4>}], pieces = array<i64: 0, 2, 0, 4, 0>}})
+
+// -----
+
+// expected-error @+1 {{expected pieces of 'mpt.shards' that do not overlap, found two at offset 1 of rank 0}}
+func.func private @overlap(%w: tensor<4xf32> {mpt.shards = {axis = "data", ranks = 1 : i64, blocks = 0 : i64, tensors = [{name = "w", order = 0 : i64, shape = array<i64: 4>}], pieces = array<i64: 0, 0, 0, 2, 0, 0, 0, 2, 4, 1>}})
+
+// -----
+
+// expected-error @+1 {{expected the pieces of 'mpt.shards' in the order of its tensors, found one of tensor 0 at place 1}}
+func.func private @order(%w: tensor<4xf32> {mpt.shards = {axis = "data", ranks = 1 : i64, blocks = 0 : i64, tensors = [{name = "w", order = 0 : i64, shape = array<i64: 2>}], pieces = array<i64: 0, 0, 0, 2, 0, 0, 0, 0, 2, 2>}})
