@@ -369,8 +369,9 @@ FlashAttentionEmitter::loadPairs(Index batch, Index query) {
       return;
     }
     for (int64_t i : {0, 1})
-      values[i] = code.load(code.parameter(number), f32,
-                            batch * shape.queries + smaller(query + i, shape.queries - 1));
+      values[i] =
+          code.load(code.parameter(number), f32,
+                    batch * shape.queries + smaller(query + i, shape.queries - 1));
   };
   load(4, shift);
   load(5, dot);
@@ -451,9 +452,9 @@ void FlashAttentionEmitter::forward() {
       shift[half] = getShift(most[half]);
       // Times log2(e) it would be infinite.
       if (mask)
-        shift[half] = choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                                   most[half], lowest),
-                             number(0), shift[half]);
+        shift[half] = choose(
+            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, most[half], lowest),
+            number(0), shift[half]);
       shrink[half] = power(values[half], shift[half]);
       sums[half] = mul(sums[half], shrink[half]);
     }
@@ -647,9 +648,8 @@ void FlashAttentionEmitter::keyGradients() {
     overQueries(afterDiagonal, shape.queries, /*onDiagonal=*/false);
     return sums;
   };
-  carried = shape.sharing() == 1
-                ? addHead(Index(0), carried)
-                : code.loop(0, shape.sharing(), 1, carried, addHead);
+  carried = shape.sharing() == 1 ? addHead(Index(0), carried)
+                                 : code.loop(0, shape.sharing(), 1, carried, addHead);
   size_t count = width / 2;
   ValueRange sums(carried);
   storeRows(unflatten(sums.take_front(count)), Value(), Value(),
