@@ -8,6 +8,7 @@
 
 #include "CublasLtMatmul.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace mpt::rt;
@@ -49,7 +50,8 @@ CublasLtMatmul::~CublasLtMatmul() {
 }
 
 CublasLtMatmul::CublasLtMatmul(CublasLtMatmul &&other)
-    : algo(other.algo), api(other.api), desc(std::exchange(other.desc, nullptr)),
+    : algo(other.algo), hasAlgo(other.hasAlgo), others(std::move(other.others)),
+      api(other.api), desc(std::exchange(other.desc, nullptr)),
       a(std::exchange(other.a, nullptr)), b(std::exchange(other.b, nullptr)),
       d(std::exchange(other.d, nullptr)), isDouble(other.isDouble), alpha(other.alpha),
       beta(other.beta) {}
@@ -150,13 +152,29 @@ Status CublasLtMatmul::create(const GemmPlan &plan, const void *bias, const void
   return layout(d, plan.d);
 }
 
+bool mpt::rt::cuda::isRefusedAlgorithm(Status status) {
+  // An invalid value, a feature that the GPU lacks, an internal error, not supported.
+  return status == 7 || status == 8 || status == 14 || status == 15;
+}
+
 Status CublasLtMatmul::propose(const CublasLtContext &context, int most,
-                               std::vector<CublasLtHeuristic> &found) const {
+                               std::vector<CublasLtHeuristic> &found,
+                               const CublasLtAlignments &alignments) const {
+  found.clear();
+  for (int i = 0; i < 4; ++i)
+    if (Status status = api->cublasLtMatmulPreferenceSetAttribute(
+            context.preference, kPreferenceAlignmentA + i, &alignments.bytes[i],
+            sizeof(uint32_t)))
+      return status;
   found.assign(most, CublasLtHeuristic());
   int count = 0;
   Status status = api->cublasLtMatmulAlgoGetHeuristic(
       context.handle, desc, a, b, d, d, context.preference, most, found.data(), &count);
   found.resize(status == 0 && count > 0 ? count : 0);
+  found.erase(std::remove_if(
+                  found.begin(), found.end(),
+                  [](const CublasLtHeuristic &proposal) { return proposal.state != 0; }),
+              found.end());
   return status;
 }
 

@@ -30,6 +30,16 @@ struct CublasLtContext {
   Status create(const char *&what);
 };
 
+/// Bytes that the addresses of a matmul's matrices are multiples of, at least: powers of
+/// two up to 256, which is what cuBLASLt takes for granted where it is not told.
+struct CublasLtAlignments {
+  /// Of A, B, C and D.
+  uint32_t bytes[4] = {256, 256, 256, 256};
+};
+
+/// Whether a matmul that fails to run with `status` may run with another algorithm.
+bool isRefusedAlgorithm(Status status);
+
 /// One matmul: descriptors and the algorithm.
 class CublasLtMatmul {
 public:
@@ -44,15 +54,19 @@ public:
                 const char *&what);
   /// Other places of what the epilogue uses.
   Status move(const void *bias, const void *aux, const char *&what);
-  /// Up to `most` algorithms, the best first by cuBLASLt's guess.
+  /// Up to `most` algorithms for matrices of such alignments, the best first by
+  /// cuBLASLt's guess.
   Status propose(const CublasLtContext &context, int most,
-                 std::vector<CublasLtHeuristic> &found) const;
+                 std::vector<CublasLtHeuristic> &found,
+                 const CublasLtAlignments &alignments = {}) const;
   /// `c` is what beta adds, laid out as `d`, and may be `d`.
   Status run(const CublasLtContext &context, const CublasLtAlgo &algo, const void *a,
              const void *b, const void *c, void *d, void *workspace, Stream stream) const;
 
-  /// The one to run with.
+  /// The one to run with, and those to try where it fails to run, in order.
   CublasLtAlgo algo = {};
+  bool hasAlgo = false;
+  std::vector<CublasLtAlgo> others;
 
 private:
   const Api *api;

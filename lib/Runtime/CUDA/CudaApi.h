@@ -35,8 +35,11 @@ using Kernel = void *;
 struct Dim3 {
   unsigned x, y, z;
 };
-inline constexpr Error kSuccess = 0, kOutOfMemory = 2, kInsufficientDriver = 35,
-                       kNoDevice = 100;
+inline constexpr Error kSuccess = 0, kOutOfMemory = 2, kCudartUnloading = 4,
+                       kInsufficientDriver = 35, kNoDevice = 100,
+                       kInvalidKernelImage = 200, kNoKernelImageForDevice = 209,
+                       kInvalidPtx = 218, kJitCompilerNotFound = 221,
+                       kUnsupportedPtxVersion = 222;
 enum MemcpyKind { HostToDevice = 1, DeviceToHost = 2, DeviceToDevice = 3 };
 inline constexpr int kAttributeMajor = 75, kAttributeMinor = 76,
                      kAttributeMultiprocessors = 16;
@@ -53,7 +56,8 @@ inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7,
                      kDescBiasPointer = 8, kDescAuxPointer = 11, kDescAuxLd = 12,
                      kDescBiasType = 26;
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
-inline constexpr int kPreferenceWorkspace = 1, kPreferenceReductions = 3;
+inline constexpr int kPreferenceWorkspace = 1, kPreferenceReductions = 3,
+                     kPreferenceAlignmentA = 5;
 /// Sums of parts in the output's type are not among them.
 inline constexpr uint32_t kReductionsInPlace = 1, kReductionsComputeType = 2;
 struct CublasLtAlgo {
@@ -71,6 +75,7 @@ struct CublasLtHeuristic {
   X(cudaRuntimeGetVersion, (int *))                                                      \
   X(cudaDriverGetVersion, (int *))                                                       \
   X(cudaGetDeviceCount, (int *))                                                         \
+  X(cudaGetDevice, (int *))                                                              \
   X(cudaSetDevice, (int))                                                                \
   X(cudaDeviceGetAttribute, (int *, int, int))                                           \
   X(cudaMemGetInfo, (size_t *, size_t *))                                                \

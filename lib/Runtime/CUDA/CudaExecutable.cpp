@@ -12,6 +12,7 @@
 #include "mpt/Runtime/Runtime.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
@@ -26,6 +27,9 @@ static constexpr int64_t kMostRecorded = 1 << 18;
 
 /// Events that are used in turn while a step is measured.
 static constexpr size_t kMarks = 4096;
+
+/// Algorithms that cuBLASLt is asked for.
+static constexpr int kProposals = 8;
 
 /// Between records of bad indices: device code takes addresses at multiples of it.
 static constexpr int64_t kCheckBytes = 16;
@@ -52,10 +56,27 @@ int CudaExecutable::checkCublasLt(Status code, const std::string &what,
   if (int status = (expression))                                                         \
   return status
 
+void CudaExecutable::abandon() {
+  // Their destructors call libraries whose own state is gone.
+  (void)new std::vector<CublasLtMatmul>(std::move(gemms));
+  (void)new std::vector<CudnnVariantPack>(std::move(packs));
+  (void)lt.release();
+  for (auto &[description, convolution] : convolutions)
+    (void)convolution.release();
+  (void)dnn.release();
+}
+
 CudaExecutable::~CudaExecutable() {
   if (!started)
     return;
-  api.cudaSetDevice(state->device);
+  // At the end of a process the driver may go first.
+  int count = 0;
+  if (api.cudaGetDeviceCount(&count) == kCudartUnloading) {
+    abandon();
+    return;
+  }
+  DeviceGuard guard(api);
+  (void)guard.select(state->device);
   // What has failed may fail again; nothing can be done about that here.
   api.cudaStreamSynchronize(state->stream);
   if (graph)
@@ -134,7 +155,8 @@ int CudaExecutable::write(const BufferRef &ref, const void *data, std::string &e
     std::memcpy(state->host.data() + ref.offset, data, ref.bytes());
     return MPT_RT_OK;
   }
-  MPT_TRY(state->select(error));
+  DeviceGuard guard(api);
+  MPT_TRY(state->select(guard, error));
   MPT_TRY(check(
       api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, state->stream),
       "writing state", error));
@@ -150,7 +172,8 @@ int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
     std::memcpy(data, host.data() + ref.offset, ref.bytes());
     return MPT_RT_OK;
   }
-  MPT_TRY(state->select(error));
+  DeviceGuard guard(api);
+  MPT_TRY(state->select(guard, error));
   MPT_TRY(check(
       api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, state->stream),
       "reading", error));
@@ -182,8 +205,8 @@ int CudaExecutable::checkIndices(std::string &error) {
   return MPT_RT_OK;
 }
 
-int CudaExecutable::start(std::string &error) {
-  MPT_TRY(state->start(error));
+int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
+  MPT_TRY(state->start(guard, error));
   // From here on there may be something to destroy.
   started = true;
   MPT_TRY(loadKernels(error));
@@ -196,10 +219,7 @@ int CudaExecutable::loadKernels(std::string &error) {
     return MPT_RT_OK;
   // Machine code runs on its own generation from its own revision on; PTX on
   // everything newer.
-  const mpt_cuda_image *best = nullptr;
-  auto rank = [](const mpt_cuda_image &image) {
-    return image.architecture * 2 + (image.is_ptx ? 0 : 1);
-  };
+  std::vector<const mpt_cuda_image *> usable;
   std::string compiledFor;
   auto known = static_cast<uint64_t>(state->architecture);
   std::vector<std::string> chips;
@@ -211,22 +231,60 @@ int CudaExecutable::loadKernels(std::string &error) {
       chips.push_back(name);
       compiledFor += (chips.size() > 1 ? ", " : "") + name;
     }
-    bool runs = image.architecture <= known &&
-                (image.is_ptx || image.architecture / 10 == known / 10);
-    if (runs && (!best || (best->is_ptx && !image.is_ptx) ||
-                 (best->is_ptx == image.is_ptx && rank(image) > rank(*best))))
-      best = &image;
+    if (image.architecture <= known &&
+        (image.is_ptx || image.architecture / 10 == known / 10))
+      usable.push_back(&image);
   }
-  if (!best)
+  // Machine code first, then the newest.
+  std::sort(usable.begin(), usable.end(),
+            [](const mpt_cuda_image *a, const mpt_cuda_image *b) {
+              return a->is_ptx != b->is_ptx ? a->is_ptx < b->is_ptx
+                                            : a->architecture > b->architecture;
+            });
+  if (usable.empty())
     return fail(error, MPT_RT_UNSUPPORTED,
                 "the program is compiled for " + compiledFor + " but this GPU is an sm_" +
                     std::to_string(state->architecture) +
                     (state->architecture < 80 ? "; MPT compiles for sm_80 and newer"
-                                              : "; compile it with --chip=sm_" +
-                                                    std::to_string(state->architecture)));
-  return check(api.cudaLibraryLoadData(&library, best->data, nullptr, nullptr, 0, nullptr,
-                                       nullptr, 0),
-               "the kernels cannot be loaded", error);
+                                       : "; compile it with --chip=sm_" +
+                                             std::to_string(state->architecture)));
+  // A driver may be too old for the toolkit that made the machine code, and compile PTX.
+  auto isRefused = [](Error code) {
+    return code == kInvalidKernelImage || code == kNoKernelImageForDevice ||
+           code == kInvalidPtx || code == kJitCompilerNotFound ||
+           code == kUnsupportedPtxVersion;
+  };
+  Error first = kSuccess;
+  for (const mpt_cuda_image *image : usable) {
+    Error code = api.cudaLibraryLoadData(&library, image->data, nullptr, nullptr, 0,
+                                         nullptr, nullptr, 0);
+    if (code == kSuccess && first != kSuccess)
+      notes += describeVersions() + " and refuses the machine code (" +
+               api.cudaGetErrorString(first) + "); it has compiled the PTX of sm_" +
+               std::to_string(image->architecture) + "\n";
+    if (first == kSuccess)
+      first = code;
+    if (code == kSuccess)
+      return MPT_RT_OK;
+    if (!isRefused(code))
+      return check(code, "the kernels cannot be loaded", error);
+  }
+  int status = check(first, "the kernels cannot be loaded", error);
+  error += "; " + describeVersions() +
+           "; install a newer driver, or compile the step with ptxas of a CUDA that this "
+           "one knows (--cuda-toolkit)";
+  return status;
+}
+
+std::string CudaExecutable::describeVersions() const {
+  auto describe = [](int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  };
+  int driver = 0, runtime = 0;
+  if (api.cudaDriverGetVersion(&driver) || api.cudaRuntimeGetVersion(&runtime))
+    return "the driver does not tell its version";
+  return "the driver is for CUDA " + describe(driver) + ", cudart is of CUDA " +
+         describe(runtime);
 }
 
 int CudaExecutable::allocate(std::string &error) {
@@ -338,6 +396,7 @@ int CudaExecutable::allocate(std::string &error) {
 /// Bits that cuBLASLt writes are read by it alone: who has one such matmul without its
 /// epilogue has all of them without.
 int CudaExecutable::findBits(std::string &error) {
+  const std::string before = notes;
   for (size_t i = 0; i < program.instructions.size() && !hasOwnBits; ++i) {
     const Instruction &call = program.instructions[i];
     const auto *matmul = call.getCall<MatmulCall>();
@@ -353,7 +412,7 @@ int CudaExecutable::findBits(std::string &error) {
     hasOwnBits = !hasEpilogue;
   }
   gemms.clear();
-  notes.clear();
+  notes = before;
   return MPT_RT_OK;
 }
 
@@ -425,13 +484,12 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
   const void *aux = step.aux < 0 ? nullptr : step.buffers[step.aux];
   CublasLtMatmul matmul(api);
   MPT_TRY(attempt(matmul.create(plan, bias, aux, what)));
-  std::vector<CublasLtHeuristic> found;
-  Status code = matmul.propose(*lt, 1, found);
+  Status code = propose(call, step, plan, matmul);
   hasEpilogue = true;
   bool isOwn = hasOwnBits && hasBits(plan.epilogue);
-  if ((found.empty() || isOwn) && next && next->replacesEpilogue) {
+  if ((!matmul.hasAlgo || isOwn) && next && next->replacesEpilogue) {
     notes += call.location + ": cuBLASLt refuses " +
-             (found.empty()
+             (!matmul.hasAlgo
                   ? "(" + describeCublasLtStatus(code) + ") " + describeGemmPlan(plan)
                   : std::string("another matmul with such bits")) +
              "; it runs without the epilogue, and a kernel\n";
@@ -440,29 +498,125 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     step.bias = step.aux = -1;
     CublasLtMatmul plain(api);
     MPT_TRY(attempt(plain.create(plan, nullptr, nullptr, what)));
-    code = plain.propose(*lt, 1, found);
+    code = propose(call, step, plan, plain);
     step.gemm = static_cast<int>(gemms.size());
     gemms.push_back(std::move(plain));
   } else {
     step.gemm = static_cast<int>(gemms.size());
     gemms.push_back(std::move(matmul));
   }
-  if (found.empty())
+  CublasLtMatmul &gemm = gemms.back();
+  if (!gemm.hasAlgo)
     return fail(error, MPT_RT_UNSUPPORTED,
                 call.location + ": cuBLASLt has no algorithm for " +
                     describeGemmPlan(plan) + " (" + describeCublasLtStatus(code) + ")");
-  CublasLtMatmul &gemm = gemms.back();
-  gemm.algo = found.front().algo;
   if (desc.num_tuned == 0 || !desc.tuned)
     return MPT_RT_OK;
   std::string key = tuningKey(api.cublasLtGetVersion(), state->architecture,
                               state->multiprocessors, plan);
   for (uint64_t i = 0; i < desc.num_tuned; ++i)
     if (key == desc.tuned[i].key) {
+      // The proposals stay behind it.
+      gemm.others.insert(gemm.others.begin(), gemm.algo);
       std::memcpy(gemm.algo.data, desc.tuned[i].algo, sizeof(gemm.algo.data));
       notes += call.location + ": runs with a measured algorithm\n";
     }
   return MPT_RT_OK;
+}
+
+/// The matrices A, B, C and D of a matmul among its buffers: cuBLASLt takes the operands
+/// of a row-major matmul in the other order.
+static std::array<size_t, 4> getMatrices(const Instruction &call) {
+  const size_t result = call.numInputs;
+  const bool hasAddend = call.getCall<MatmulCall>()->hasAddend;
+  return {1, 0, hasAddend ? result - 1 : result, result};
+}
+
+Status CudaExecutable::propose(const Instruction &call, const BoundInstruction &step,
+                               const GemmPlan &plan, CublasLtMatmul &matmul) {
+  CublasLtAlignments alignments;
+  std::string key = describeGemmPlan(plan) + "; aligned to";
+  const std::array<size_t, 4> matrices = getMatrices(call);
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    const size_t matrix = matrices[i];
+    // Where it lies in each iteration of the loops around it.
+    auto places = reinterpret_cast<uintptr_t>(step.buffers[matrix]);
+    for (int64_t stride : call.refs[matrix].strides)
+      places |= static_cast<uintptr_t>(stride);
+    uint32_t &bytes = alignments.bytes[i];
+    while (places % bytes != 0)
+      bytes /= 2;
+    key += " " + std::to_string(bytes);
+  }
+  auto [known, isNew] = proposals.try_emplace(std::move(key));
+  Proposals &made = known->second;
+  if (isNew)
+    made.status = matmul.propose(*lt, kProposals, made.found, alignments);
+  matmul.hasAlgo = !made.found.empty();
+  for (size_t i = 0; i < made.found.size(); ++i)
+    if (i == 0)
+      matmul.algo = made.found[i].algo;
+    else
+      matmul.others.push_back(made.found[i].algo);
+  return made.status;
+}
+
+bool CudaExecutable::dropEpilogue(size_t index, Status code) {
+  const Instruction &call = program.instructions[index];
+  const Instruction *next = index + 1 < program.instructions.size()
+                                ? &program.instructions[index + 1]
+                                : nullptr;
+  GemmPlan plan;
+  std::string why;
+  if (!next || !next->replacesEpilogue || !steps[index + 1].isSkipped ||
+      !makeGemmPlan(call, /*allowTF32=*/false, plan, why) || hasBits(plan.epilogue))
+    return false;
+  const std::string refused = describeGemmPlan(plan);
+  plan.epilogue = GemmEpilogue::Default;
+  CublasLtMatmul plain(api);
+  const char *what = nullptr;
+  if (plain.create(plan, nullptr, nullptr, what) != 0)
+    return false;
+  propose(call, steps[index], plan, plain);
+  if (!plain.hasAlgo)
+    return false;
+  notes += call.location + ": cuBLASLt fails to run (" + describeCublasLtStatus(code) +
+           ") " + refused + "; it runs without the epilogue, and a kernel\n";
+  steps[index].bias = steps[index].aux = -1;
+  steps[index].gemm = static_cast<int>(gemms.size());
+  gemms.push_back(std::move(plain));
+  steps[index + 1].isSkipped = false;
+  return true;
+}
+
+int CudaExecutable::launchGemm(size_t index, std::string &error) {
+  const BoundInstruction &step = steps[index];
+  const Instruction &call = program.instructions[index];
+  const auto [a, b, c, d] = getMatrices(call);
+  while (true) {
+    CublasLtMatmul &gemm = gemms[step.gemm];
+    if (!step.moving.empty()) {
+      const char *what = nullptr;
+      Status code = gemm.move(step.bias < 0 ? nullptr : step.buffers[step.bias],
+                              step.aux < 0 ? nullptr : step.buffers[step.aux], what);
+      if (code)
+        return checkCublasLt(code, call.location + ": " + what, error);
+    }
+    Status code =
+        gemm.run(*lt, gemm.algo, step.buffers[a], step.buffers[b], step.buffers[c],
+                 step.buffers[d], memory + workspaceAt, state->stream);
+    // What has begun to be recorded cannot be taken back.
+    if (code == 0 || recording || !isRefusedAlgorithm(code))
+      return checkCublasLt(code, call.location + ": a matmul", error);
+    if (!gemm.others.empty()) {
+      notes += call.location + ": an algorithm fails to run (" +
+               describeCublasLtStatus(code) + "); the next one is tried\n";
+      gemm.algo = gemm.others.front();
+      gemm.others.erase(gemm.others.begin());
+    } else if (!dropEpilogue(index, code)) {
+      return checkCublasLt(code, call.location + ": a matmul", error);
+    }
+  }
 }
 
 int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
@@ -488,21 +642,7 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
     return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
                                      DeviceToDevice, state->stream),
                  instruction.location + ": copying", error);
-  CublasLtMatmul &gemm = gemms[step.gemm];
-  if (!step.moving.empty()) {
-    const char *what = nullptr;
-    Status code = gemm.move(step.bias < 0 ? nullptr : step.buffers[step.bias],
-                            step.aux < 0 ? nullptr : step.buffers[step.aux], what);
-    if (code)
-      return checkCublasLt(code, instruction.location + ": " + what, error);
-  }
-  void *result = step.buffers[instruction.numInputs];
-  bool hasAddend = instruction.getCall<MatmulCall>()->hasAddend;
-  return checkCublasLt(
-      gemm.run(*lt, gemm.algo, step.buffers[1], step.buffers[0],
-               hasAddend ? step.buffers[instruction.numInputs - 1] : result, result,
-               memory + workspaceAt, state->stream),
-      instruction.location + ": a matmul", error);
+  return launchGemm(index, error);
 }
 
 int CudaExecutable::enqueue(std::string &error) {
@@ -568,7 +708,9 @@ int CudaExecutable::profile(std::string &error) {
 int CudaExecutable::capture(std::string &error) {
   MPT_TRY(check(api.cudaStreamBeginCapture(state->stream, kCaptureThreadLocal),
                 "recording the step", error));
+  recording = true;
   int status = enqueue(error);
+  recording = false;
   Graph recorded = nullptr;
   Error code = api.cudaStreamEndCapture(state->stream, &recorded);
   if (status == MPT_RT_OK)
@@ -583,8 +725,9 @@ int CudaExecutable::capture(std::string &error) {
 
 int CudaExecutable::run(const std::vector<const void *> &data, std::string &error) {
   MPT_TRY(checkFailure(error));
+  DeviceGuard guard(api);
   if (!started) {
-    int status = start(error);
+    int status = start(guard, error);
     if (status != MPT_RT_OK && state->started) {
       failed = status;
       failure = error;
@@ -592,7 +735,7 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     if (status != MPT_RT_OK)
       return status;
   }
-  int status = state->select(error);
+  int status = state->select(guard, error);
   if (status == MPT_RT_OK)
     status = checkIndices(error);
   // The first run has nothing to keep.

@@ -89,15 +89,27 @@ private:
     int64_t bytes = 0, staging = 0;
   };
 
-  int start(std::string &error);
+  int start(DeviceGuard &guard, std::string &error);
   /// What has failed before.
   int checkFailure(std::string &error) const;
+  /// Leaves what cannot be given back once the driver has gone.
+  void abandon();
   int allocate(std::string &error);
   int loadKernels(std::string &error);
+  /// "the driver is for CUDA 12.4, cudart is of CUDA 13.0".
+  std::string describeVersions() const;
   int findBits(std::string &error);
   int prepare(std::string &error);
   int prepareGemm(const Instruction &call, const Instruction *next,
                   BoundInstruction &step, bool &hasEpilogue, std::string &error);
+  /// Asks cuBLASLt for algorithms, once for equal plans, and keeps them in `matmul`.
+  Status propose(const Instruction &call, const BoundInstruction &step,
+                 const GemmPlan &plan, CublasLtMatmul &matmul);
+  /// Runs a matmul; where an algorithm fails to run, with the next one.
+  int launchGemm(size_t index, std::string &error);
+  /// Has the matmul `index` done without its epilogue from now on, and the launch after
+  /// it do the rest; false if there is no such launch.
+  bool dropEpilogue(size_t index, Status code);
   bool checkCudnnParts(std::string &error) const;
   int startCudnn(std::string &why, std::string &error);
   /// Sets `why` if the call is not made.
@@ -130,6 +142,8 @@ private:
   /// Of outputs, while there is no device.
   std::vector<char> hostOutput;
   bool started = false;
+  /// The step is being recorded: what fails is not tried again.
+  bool recording = false;
   /// Why it could not be started. Other programs of its state may run.
   int failed = 0;
   std::string failure;
@@ -145,6 +159,12 @@ private:
   std::unique_ptr<CublasLtContext> lt;
   std::vector<BoundInstruction> steps;
   std::vector<CublasLtMatmul> gemms;
+  /// What cuBLASLt proposed, by plan and alignments.
+  struct Proposals {
+    Status status = 0;
+    std::vector<CublasLtHeuristic> found;
+  };
+  std::map<std::string, Proposals> proposals;
   /// If the program calls cuDNN and there is one; plans by what they do.
   std::unique_ptr<CudnnContext> dnn;
   std::map<std::string, std::unique_ptr<CudnnConvolution>> convolutions;

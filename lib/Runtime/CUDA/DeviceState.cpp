@@ -29,8 +29,18 @@ int mpt::rt::cuda::checkCode(const Api &api, Error code, const std::string &what
                                                           : MPT_RT_RUN_FAILED;
 }
 
-int mpt::rt::cuda::selectDevice(const Api &api, int device, int &architecture,
-                                std::string &error) {
+Error DeviceGuard::select(int device) {
+  int current = -1;
+  if (Error code = api.cudaGetDevice(&current))
+    return code;
+  Error code = api.cudaSetDevice(device);
+  if (code == kSuccess && current != device && previous < 0)
+    previous = current;
+  return code;
+}
+
+int mpt::rt::cuda::selectDevice(const Api &api, DeviceGuard &guard, int device,
+                                int &architecture, std::string &error) {
   int count = 0, major = 0, minor = 0;
   MPT_TRY(checkCode(api, api.cudaGetDeviceCount(&count), "no GPU can be used", error));
   if (count == 0) {
@@ -42,7 +52,7 @@ int mpt::rt::cuda::selectDevice(const Api &api, int device, int &architecture,
             std::to_string(count) + ", numbered from 0";
     return MPT_RT_UNSUPPORTED;
   }
-  MPT_TRY(checkCode(api, api.cudaSetDevice(device), "no GPU can be used", error));
+  MPT_TRY(checkCode(api, guard.select(device), "no GPU can be used", error));
   MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&major, kAttributeMajor, device),
                     "the GPU", error));
   MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(&minor, kAttributeMinor, device),
@@ -52,9 +62,12 @@ int mpt::rt::cuda::selectDevice(const Api &api, int device, int &architecture,
 }
 
 DeviceState::~DeviceState() {
-  if (!started)
+  // At the end of a process the driver may go first.
+  int count = 0;
+  if (!started || api.cudaGetDeviceCount(&count) == kCudartUnloading)
     return;
-  api.cudaSetDevice(device);
+  DeviceGuard guard(api);
+  (void)guard.select(device);
   // What has failed may fail again; nothing can be done about that here.
   if (stream)
     api.cudaStreamSynchronize(stream);
@@ -64,11 +77,11 @@ DeviceState::~DeviceState() {
     api.cudaStreamDestroy(stream);
 }
 
-int DeviceState::start(std::string &error) {
+int DeviceState::start(DeviceGuard &guard, std::string &error) {
   if (started)
-    return select(error);
+    return select(guard, error);
   MPT_TRY(api.load(cudart, cublasLt, error) ? MPT_RT_OK : MPT_RT_UNSUPPORTED);
-  MPT_TRY(selectDevice(api, device, architecture, error));
+  MPT_TRY(selectDevice(api, guard, device, architecture, error));
   started = true;
   MPT_TRY(checkCode(
       api,
@@ -78,8 +91,8 @@ int DeviceState::start(std::string &error) {
                    error);
 }
 
-int DeviceState::select(std::string &error) {
-  return checkCode(api, api.cudaSetDevice(device), "the GPU", error);
+int DeviceState::select(DeviceGuard &guard, std::string &error) {
+  return checkCode(api, guard.select(device), "the GPU", error);
 }
 
 int64_t DeviceState::bytesToAllocate() const {

@@ -17,9 +17,28 @@
 
 namespace mpt::rt::cuda {
 
-/// Makes `device` this thread's GPU and sets `architecture` to its own (90 for sm_90).
-/// Returns an mpt_rt_status; `error` says more.
-int selectDevice(const Api &api, int device, int &architecture, std::string &error);
+/// Gives the thread the GPU back that it had when it called MPT.
+class DeviceGuard {
+public:
+  explicit DeviceGuard(const Api &api) : api(api) {}
+  ~DeviceGuard() {
+    if (previous >= 0)
+      api.cudaSetDevice(previous);
+  }
+  DeviceGuard(const DeviceGuard &) = delete;
+  DeviceGuard &operator=(const DeviceGuard &) = delete;
+  /// Makes `device` the thread's.
+  Error select(int device);
+
+private:
+  const Api &api;
+  int previous = -1;
+};
+
+/// Makes `device` this thread's GPU, until `guard` ends, and sets `architecture` to its
+/// own (90 for sm_90). Returns an mpt_rt_status; `error` says more.
+int selectDevice(const Api &api, DeviceGuard &guard, int device, int &architecture,
+                 std::string &error);
 
 /// An mpt_rt_status for what a function of CUDA returned; `error` says more.
 int checkCode(const Api &api, Error code, const std::string &what, std::string &error);
@@ -38,9 +57,9 @@ public:
 
   /// Loads CUDA and takes the GPU and a stream, or selects the GPU that was taken.
   /// Returns an mpt_rt_status, as what follows does; `error` says more.
-  int start(std::string &error);
-  /// Makes the GPU this thread's: another context may have chosen another.
-  int select(std::string &error);
+  int start(DeviceGuard &guard, std::string &error);
+  /// Makes the GPU this thread's while `guard` lives.
+  int select(DeviceGuard &guard, std::string &error);
   /// Copies the values from the host to the GPU's memory, if they are not there.
   int upload(std::string &error);
 

@@ -178,7 +178,9 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
     return false;
   }
   std::vector<CublasLtHeuristic> found;
-  Status status = matmul.propose(context, most, found);
+  // The algorithm must do for the plan's matrices wherever they lie.
+  constexpr auto least = static_cast<uint32_t>(kGemmOperandAlignment);
+  Status status = matmul.propose(context, most, found, {{least, least, least, least}});
   if (found.empty()) {
     error = "cuBLASLt has no algorithm for " + describeGemmPlan(plan) + " (" +
             describeCublasLtStatus(status) + ")";
@@ -188,8 +190,6 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
   result.microseconds = -1;
   for (int i = 0; i < result.candidates; ++i) {
     double microseconds = -1;
-    if (found[i].state != 0)
-      continue;
     if (!measure(matmul, found[i].algo, buffers, microseconds, error))
       return false;
     if (microseconds < 0)

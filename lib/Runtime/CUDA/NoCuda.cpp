@@ -26,7 +26,8 @@ bool Api::load(const std::string &, const std::string &, std::string &error) {
   refuse(error);
   return false;
 }
-int mpt::rt::cuda::selectDevice(const Api &, int, int &, std::string &error) {
+int mpt::rt::cuda::selectDevice(const Api &, DeviceGuard &, int, int &,
+                                std::string &error) {
   return refuse(error);
 }
 // Of what a CudaExecutable would hold.

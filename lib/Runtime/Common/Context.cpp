@@ -671,7 +671,9 @@ int mpt_rt_get_cuda_architecture(mpt_rt_context *context, int32_t *architecture)
   cuda::Api api;
   if (!api.load(context->cudart, context->cublasLt, context->error))
     return MPT_RT_UNSUPPORTED;
-  int found = 0, status = cuda::selectDevice(api, context->device, found, context->error);
+  cuda::DeviceGuard guard(api);
+  int found = 0,
+      status = cuda::selectDevice(api, guard, context->device, found, context->error);
   if (status == MPT_RT_OK)
     *architecture = found;
   return status;

@@ -81,6 +81,12 @@ void mpt_standin_fail(const char *function, int after, int code) {
   state.failAfter = after;
   state.failCode = code;
 }
+void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly) {
+  state.failsWithEpilogueOnly = withEpilogueOnly != 0;
+  state.failingAlgorithms = count;
+  state.algorithmCode = code;
+}
+void mpt_standin_refuse_machine_code(int code) { state.machineCodeCode = code; }
 void mpt_standin_refuse_epilogue(unsigned epilogue) { state.refused.push_back(epilogue); }
 const char *mpt_standin_breach() { return state.breach.c_str(); }
 int64_t mpt_standin_calls(const char *function) { return state.calls[function]; }
@@ -103,6 +109,8 @@ const char *cudaGetErrorString(Error code) {
     return "CUDA driver version is insufficient for CUDA runtime version";
   case kNoDevice:
     return "no CUDA-capable device is detected";
+  case 209:
+    return "no kernel image is available for execution on the device";
   case 700:
     return "an illegal memory access was encountered";
   default:
@@ -123,6 +131,11 @@ Error cudaGetDeviceCount(int *count) {
   MPT_BEGIN("cudaGetDeviceCount");
   *count = state.devices;
   return state.devices ? kSuccess : kNoDevice;
+}
+Error cudaGetDevice(int *device) {
+  MPT_BEGIN("cudaGetDevice");
+  *device = currentDevice;
+  return kSuccess;
 }
 Error cudaSetDevice(int device) {
   MPT_BEGIN("cudaSetDevice");
@@ -288,6 +301,11 @@ Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, un
                           int *, void **, unsigned) {
   MPT_BEGIN_OUTSIDE("cudaLibraryLoadData");
   state.image = code;
+  auto *text = static_cast<const char *>(code);
+  const bool isPtx =
+      std::strncmp(text, "//", 2) == 0 || std::strncmp(text, "ptx", 3) == 0;
+  if (state.machineCodeCode != 0 && !isPtx)
+    return state.machineCodeCode;
   *library =
       make("library", new LibraryState{state.module ? state.module : findKernels(code)});
   return kSuccess;

@@ -32,6 +32,11 @@ void mpt_standin_set_device(int count, int major, int minor, int64_t bytes);
 void mpt_standin_fail(const char *function, int after, int code);
 /// No algorithm has the epilogue (of cublasLtEpilogue_t) from now on.
 void mpt_standin_refuse_epilogue(unsigned epilogue);
+/// The first `count` algorithms of every matmul, or of those with an epilogue, are
+/// proposed, but fail to run with `code` (of cublasStatus_t).
+void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
+/// Images that are not PTX fail to load with `code`.
+void mpt_standin_refuse_machine_code(int code);
 /// Operations of this cudnnBackendDescriptorType_t are refused from now on.
 void mpt_standin_refuse_convolutions(int kind);
 /// What cuDNN says it is (91900 for 9.19).

@@ -118,6 +118,9 @@ Status cublasLtMatmulPreferenceSetAttribute(CublasLtPreference preference, int a
     std::memcpy(&target->workspace, value, bytes);
   else if (attribute == kPreferenceReductions && bytes == sizeof(target->reductions))
     std::memcpy(&target->reductions, value, bytes);
+  else if (attribute >= kPreferenceAlignmentA && attribute < kPreferenceAlignmentA + 4 &&
+           bytes == sizeof(uint32_t))
+    std::memcpy(&target->alignments[attribute - kPreferenceAlignmentA], value, bytes);
   else
     return call.breach("an attribute that is not known here", kCublasLtInvalid);
   return 0;
@@ -341,6 +344,9 @@ Status cublasLtMatmulAlgoGetHeuristic(CublasLtHandle handle, CublasLtDesc desc,
     results[i].workspaceSize = std::min<uint64_t>(wishes->workspace, 1 << 20);
     results[i].algo.data[1] = results[i].workspaceSize;
     std::memcpy(&results[i].algo.data[2], &milliseconds[i], sizeof(double));
+    // What its operands must be aligned to, and its number.
+    std::memcpy(&results[i].algo.data[3], wishes->alignments, sizeof(wishes->alignments));
+    results[i].algo.data[5] = i;
     *count = i + 1;
   }
   return 0;
@@ -363,6 +369,9 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
   if (!algo || algo->data[0] != shapeOf(plan) || workspaceBytes < algo->data[1])
     return call.breach("the algorithm is another matmul's or lacks workspace",
                        kCublasLtInvalid);
+  if (algo->data[5] < static_cast<uint64_t>(state.failingAlgorithms) &&
+      (!state.failsWithEpilogueOnly || plan.epilogue != GemmEpilogue::Default))
+    return state.algorithmCode;
   auto fits = [&](const void *data, const GemmMatrix &matrix) {
     int64_t elements =
         (plan.batch - 1) * matrix.stride + (matrix.columns - 1) * matrix.ld + matrix.rows;
@@ -382,6 +391,15 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
   if (layoutC != layoutD || (c != d && !isApart) || !fits(c, plan.d))
     return call.breach("the matrix that is added does not fit the result",
                        kCublasLtInvalid);
+  uint32_t alignments[4];
+  std::memcpy(alignments, &algo->data[3], sizeof(alignments));
+  const void *matrices[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i)
+    if (alignments[i] == 0 || reinterpret_cast<uintptr_t>(matrices[i]) % alignments[i])
+      return call.breach(std::string("matrix ") + "ABCD"[i] +
+                             " is not at a multiple of " + std::to_string(alignments[i]) +
+                             " bytes, as the algorithm was told",
+                         kCublasLtInvalid);
   int64_t biasLength = plan.epilogue == GemmEpilogue::BGradB ? plan.n : plan.m;
   if (usesBias(plan.epilogue) &&
       (!isOnDevice(matmul->bias, biasLength * getSize(plan.bias)) ||

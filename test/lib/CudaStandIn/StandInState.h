@@ -70,6 +70,8 @@ struct LayoutState {
 struct PreferenceState {
   uint64_t workspace = 0;
   uint32_t reductions = 7;
+  /// Of A, B, C and D.
+  uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
 struct State {
@@ -87,6 +89,9 @@ struct State {
   double now = 0;
   /// Epilogues that cuBLASLt is to refuse.
   std::vector<uint32_t> refused;
+  /// Of how many algorithms, and how, running fails; how loading of machine code does.
+  int failingAlgorithms = 0, algorithmCode = 0, machineCodeCode = 0;
+  bool failsWithEpilogueOnly = false;
   /// Operations that cuDNN is to refuse, and what it says it is.
   std::vector<int> refusedConvolutions;
   int64_t dnnVersion = 91900;

@@ -23,6 +23,9 @@
 
 using namespace mpt::rt;
 
+/// The stand-in's.
+extern "C" int cudaGetDevice(int *device);
+
 namespace {
 
 const mpt_simt_ops *simt = nullptr;
@@ -351,6 +354,10 @@ TEST_F(CudaExecutable, SeveralGPUs) {
         float total;
         ASSERT_EQ(mpt_rt_read_output(context.rt, "total", &total, 4), MPT_RT_OK);
         EXPECT_EQ(total, 16);
+        // The thread has the GPU that it had.
+        int current = -1;
+        ASSERT_EQ(cudaGetDevice(&current), 0);
+        EXPECT_EQ(current, 0);
       }
     EXPECT_EQ(mpt_rt_set_cuda_device(contexts[0].rt, 1), MPT_RT_INVALID_ARGUMENT);
     EXPECT_EQ(contexts[0].error(), "this context has a program already");
@@ -417,6 +424,49 @@ TEST_F(CudaExecutable, Images) {
     EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
     EXPECT_EQ(mpt_standin_image(), images[c.expected].data);
   }
+}
+
+/// A driver that is too old for the machine code may compile the PTX.
+TEST_F(CudaExecutable, MachineCodeRefused) {
+  mpt_standin_refuse_machine_code(209);
+  for (bool hasPtx : {true, false}) {
+    Model model;
+    if (hasPtx)
+      model.images.push_back({80, 1, "ptx of sm_80", 13});
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_run(context.rt), hasPtx ? MPT_RT_OK : MPT_RT_RUN_FAILED);
+    const std::string driver = "the driver is for CUDA 13.0, cudart is of CUDA 13.0";
+    if (hasPtx)
+      EXPECT_EQ(std::string(mpt_rt_notes(context.rt)),
+                driver + " and refuses the machine code (no kernel image is available "
+                         "for execution on the device); it has compiled the PTX of "
+                         "sm_80\n");
+    else
+      EXPECT_EQ(context.error(),
+                "the kernels cannot be loaded: no kernel image is available for "
+                "execution on the device (CUDA error 209); " +
+                    driver +
+                    "; install a newer driver, or compile the step with ptxas of a CUDA "
+                    "that this one knows (--cuda-toolkit)");
+  }
+  EXPECT_EQ(breach(), "");
+}
+
+/// At the end of a process the driver may be gone before the context.
+TEST_F(CudaExecutable, DriverGone) {
+  Model model;
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+    mpt_standin_fail("cudaGetDeviceCount", 1, 4);
+  }
+  for (const char *name : {"cublasLtDestroy", "cublasLtMatmulDescDestroy", "cudaFree",
+                           "cudaStreamDestroy", "cudaLibraryUnload"})
+    EXPECT_EQ(mpt_standin_calls(name), 0) << name;
 }
 
 TEST_F(CudaExecutable, OutOfMemory) {
@@ -561,6 +611,7 @@ TEST_F(CudaExecutable, Ranges) {
 /// Whatever call fails, the error is reported, nothing leaks and no rule is broken.
 TEST_F(CudaExecutable, EveryCallMayFail) {
   const char *const names[] = {"cudaGetDeviceCount",
+                               "cudaGetDevice",
                                "cudaSetDevice",
                                "cudaDeviceGetAttribute",
                                "cudaStreamCreateWithFlags",

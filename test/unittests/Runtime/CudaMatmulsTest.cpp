@@ -132,6 +132,62 @@ TEST_F(CudaMatmuls, NoReplacement) {
       << context.error();
 }
 
+/// What fails to run in the first step is done by the next algorithm, and then without
+/// the epilogue; the steps that follow are recorded as if nothing had been.
+TEST_F(CudaMatmuls, FailsToRun) {
+  struct Case {
+    int algorithms, withEpilogueOnly;
+    std::string notes;
+  };
+  const std::string next = "model.mlir:3:1: an algorithm fails to run (status 15, not "
+                           "supported); the next one is tried\n";
+  const Case cases[] = {
+      {1, 0, next},
+      {3, 0, next + next + next},
+      {4, 1,
+       next + next + next +
+           "model.mlir:3:1: cuBLASLt fails to run (status 15, not supported) " +
+           describeGemmPlan(model.plan) +
+           "; it runs without the epilogue, and a kernel\n"}};
+  for (const Case &c : cases) {
+    SCOPED_TRACE(c.algorithms);
+    mpt_standin_fail_algorithms(c.algorithms, 15, c.withEpilogueOnly);
+    Context context;
+    open(context);
+    for (int step = 0; step < 3; ++step)
+      EXPECT_EQ(run(context), model.expected(model.x));
+    EXPECT_EQ(std::string(mpt_rt_notes(context.rt)), c.notes);
+  }
+  EXPECT_GT(mpt_standin_calls("cudaGraphLaunch"), 0);
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST_F(CudaMatmuls, NothingRuns) {
+  mpt_standin_fail_algorithms(4, 14, 0);
+  Context context;
+  open(context);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(std::string(context.error()),
+            "model.mlir:3:1: a matmul: cuBLASLt status 14, an internal error");
+}
+
+/// Equal matmuls of equal alignment ask once. Each asks for what its own operands are
+/// aligned to: the stand-in holds a promise that is not kept against it.
+TEST_F(CudaMatmuls, AsksOnce) {
+  Instruction again = model.builder.program.instructions[0];
+  for (int i = 0; i < 3; ++i)
+    model.builder.program.instructions.insert(
+        model.builder.program.instructions.begin() + 1, again);
+  // A launch replaces the epilogue of the matmul before it only.
+  Context context;
+  open(context);
+  EXPECT_EQ(run(context), model.expected(model.x));
+  EXPECT_EQ(mpt_standin_calls("cublasLtMatmulAlgoGetHeuristic"), 1);
+  EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), 4);
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+}
+
 TEST_F(CudaMatmuls, Tuned) {
   cuda::TunedGemm best;
   {
