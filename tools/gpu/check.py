@@ -1,11 +1,15 @@
 """Runs what pack.py packed, on a machine with a GPU, and writes one JSON report.
 
-    check.py [--folder FOLDER] [--report report.json] [--only sincos] [--no-time]
-             [--no-train] [--stand-in LIBRARY] [--cudart FILE] [--cublaslt FILE] [--cudnn FILE]
+    check.py [--folder FOLDER] [--report report.json] [--only sincos] [--check] [--time] [--torch]
+             [--sanitize] [--no-train] [--time-limit 90] [--stand-in LIBRARY] [--cudart FILE]
+             [--cublaslt FILE] [--cudnn FILE]
 
-Each network's step is compared with the oracle's recorded results, then trained; the
-timed steps run next to PyTorch's, where Python has it. Needs nothing but Python. Ends
-with 1 if a comparison failed.
+--check compares each network's step with the oracle's recorded results, runs it again, launch
+by launch, for the same bits, and trains it; --time times the larger steps, with a profile of
+each; --torch times PyTorch's, where Python has it; --sanitize runs small networks under
+compute-sanitizer. Without any of these, all but the last run. Each runs in a process of its
+own, which ends after --time-limit seconds; the report is written after each. Needs nothing but
+Python. Ends with 1 if a comparison failed.
 """
 
 import argparse
@@ -18,10 +22,13 @@ import math
 import os
 import random
 import re
+import shutil
+import signal
 import statistics
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 FORMATS = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "I8": "b", "BOOL": "b"}
@@ -35,6 +42,10 @@ SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
 # one of ten thousand. Such changes have any direction: along the gradient they are far
 # smaller (3 % there), where what is missing, or scaled wrong, shows in full.
 TOLERANCES = {"f32": (1e-4, 1e-2, 1e-2), "f16": (1e-2, 2.5e-1, 1e-1), "bf16": (3e-2, 2.5e-1, 1e-1)}
+# Of the first loss of a timed step, whose logits are close to zero, against that of equal
+# probabilities.
+FIRST_LOSS = 0.1
+SANITIZED = ("sincos", "gpt")
 # What an element of a gradient may be wrong by: sixteen roundings in f32, of which an
 # exponential on a GPU makes some; two in a low type, what lies between being f32.
 NOISE = {"f32": 2.0 ** -20, "f16": 2.0 ** -10, "bf16": 2.0 ** -7}
@@ -111,10 +122,15 @@ def find_libraries():
 
 class Program:
     """One open program."""
+    unpacked = None
 
     def __init__(self, runtime, path):
         self.runtime, self.rt = runtime, ctypes.c_void_p(runtime.library.mpt_rt_create(1))
         self.bound = {}
+        if path.endswith(".gz"):
+            with gzip.open(path) as packed, tempfile.NamedTemporaryFile(suffix=".so", delete=False) as file:
+                shutil.copyfileobj(packed, file)
+            path = self.unpacked = file.name
         call = runtime.library.mpt_rt_set_cuda_libraries
         self.try_(call(self.rt, (runtime.cudart or "").encode(), (runtime.cublaslt or "").encode()))
         # What there is not, a program does without.
@@ -168,8 +184,23 @@ class Program:
         found = [note for note in notes if note.endswith("; it runs without cuDNN")]
         return {"without_cudnn": len(found), "without_cudnn_first": found[0]} if found else {}
 
-    def close(self):
+    def profile(self):
+        """Milliseconds of the last step by what took them, the longest first."""
+        what, where, ms = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_double()
+        found, i = {}, 0
+        while self.runtime.library.mpt_rt_get_profile(self.rt, i, ctypes.byref(what), ctypes.byref(where),
+                                                      ctypes.byref(ms)) == 0:
+            name, i = what.value.decode(), i + 1
+            found[name] = found.get(name, 0.0) + ms.value
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.runtime.library.mpt_rt_destroy(self.rt)
+        if self.unpacked:
+            os.remove(self.unpacked)
 
 
 def open_with_state(runtime, folder, entry):
@@ -233,28 +264,39 @@ def check(runtime, folder, entry, steps):
     becomes a difference of 2 lr, and grows. What is wrong with an update, or with state
     from step to step, shows in the losses.
     """
-    program, _ = open_with_state(runtime, folder, entry)
-    for name, data in batches(folder, entry)[0].items():
-        program.bind(name, data)
     after = read_safetensors(os.path.join(folder, f"{entry['network']}.{entry['precision']}.after.safetensors.gz"))
     oracle = {name: decode(kind, data) for name, (kind, _, data) in after.items()}
-    losses = []
-    for _ in range(steps):
-        program.run()
-        losses.append(program.loss())
-        if len(losses) == 1:
-            moments = {name: decode(kind, program.read(name)) for name, (kind, _, _) in after.items()}
+    first_batch = batches(folder, entry)[0]
+
+    def run(launches):
+        """Losses, first moments after the first step, all state after the last, and notes."""
+        program, first = open_with_state(runtime, folder, entry)
+        with program:
+            runtime.library.mpt_rt_set_profiling(program.rt, int(launches))
+            for name, data in first_batch.items():
+                program.bind(name, data)
+            losses = []
+            for _ in range(steps):
+                program.run()
+                losses.append(program.loss())
+                if len(losses) == 1:
+                    moments = {name: program.read(name) for name in after}
+            return losses, moments, {name: program.read(name) for name in first}, {**program.bytes(),
+                                                                                   **program.refusals()}
+
+    losses, moments, state, more = run(launches=False)
     loss_bound = TOLERANCES[entry["precision"]][0]
     errors = [abs(x - y) / max(abs(y), 1e-6) for x, y in zip(losses, entry["losses"])]
-    error, of = compare_gradients(moments, oracle, entry["precision"])
+    error, of = compare_gradients({name: decode(after[name][0], data) for name, data in moments.items()}, oracle,
+                                  entry["precision"])
+    # As a graph from the second step on, then launch by launch.
+    again = run(launches=True)
+    other = next((name for name in state if state[name] != again[2][name]), None)
     # Comparisons with NaN are false.
-    found = {"losses": losses, "oracle": entry["losses"], "loss_error": max(errors), "loss_bound": loss_bound,
-             "gradient_error": error, "gradient_of": of,
-             "passed": all(e <= loss_bound for e in errors) and error <= 1
-                       and any(map(norm, oracle.values())),
-             **program.bytes(), **program.refusals()}
-    program.close()
-    return found
+    return {"losses": losses, "oracle": entry["losses"], "loss_error": max(errors), "loss_bound": loss_bound,
+            "gradient_error": error, "gradient_of": of, "other_bits": other,
+            "passed": all(e <= loss_bound for e in errors) and error <= 1 and other is None
+                      and any(map(norm, oracle.values())), **more}
 
 
 def train(runtime, folder, entry, most):
@@ -263,12 +305,12 @@ def train(runtime, folder, entry, most):
     wanted = entry["train"]
     steps = min(wanted["steps"], most)
     losses = []
-    for step in range(steps):
-        for name, rows in data[step % len(data)].items():
-            program.bind(name, rows)
-        program.run()
-        losses.append(program.loss())
-    program.close()
+    with program:
+        for step in range(steps):
+            for name, rows in data[step % len(data)].items():
+                program.bind(name, rows)
+            program.run()
+            losses.append(program.loss())
     last = sum(losses[-6:]) / len(losses[-6:])
     # As far as the CPU, up to a fifth of its way; fewer steps only have to be numbers.
     allowed = wanted["last"] + 0.2 * (wanted["first"] - wanted["last"]) if steps == wanted["steps"] else math.inf
@@ -284,15 +326,19 @@ class Events:
         self.stream = ctypes.c_void_p(runtime.library.mpt_rt_cuda_stream(program.rt))
         self.events = [ctypes.c_void_p() for _ in range(2)]
         for event in self.events:
-            self.cudart.cudaEventCreate(ctypes.byref(event))
+            self.try_(self.cudart.cudaEventCreate(ctypes.byref(event)))
+
+    def try_(self, code):
+        if code:
+            raise Failure(f"events of CUDA: error {code}")
 
     def measure(self, work):
-        self.cudart.cudaEventRecord(self.events[0], self.stream)
+        self.try_(self.cudart.cudaEventRecord(self.events[0], self.stream))
         work()
-        self.cudart.cudaEventRecord(self.events[1], self.stream)
-        self.cudart.cudaEventSynchronize(self.events[1])
+        self.try_(self.cudart.cudaEventRecord(self.events[1], self.stream))
+        self.try_(self.cudart.cudaEventSynchronize(self.events[1]))
         found = ctypes.c_float()
-        self.cudart.cudaEventElapsedTime(ctypes.byref(found), *self.events)
+        self.try_(self.cudart.cudaEventElapsedTime(ctypes.byref(found), *self.events))
         return found.value
 
 
@@ -327,25 +373,71 @@ def make_bytes(role, kind, shape, init, numbers, limit):
 
 
 def time_step(runtime, folder, entry, rounds):
-    program = Program(runtime, os.path.join(folder, entry["program"]))
-    random.seed(1)
-    for name, role, kind, shape, init, numbers in entry["arguments"]:
-        data = make_bytes(role, kind, shape, init, numbers, 10 if entry["network"] == "resnet50" else 1000)
-        (program.bind if role in ("input", "target") else program.write)(name, data)
-    for _ in range(5):
+    with Program(runtime, os.path.join(folder, entry["program"])) as program:
+        random.seed(1)
+        for name, role, kind, shape, init, numbers in entry["arguments"]:
+            data = make_bytes(role, kind, shape, init, numbers, 10 if entry["network"] == "resnet50" else 1000)
+            (program.bind if role in ("input", "target") else program.write)(name, data)
         program.run()
-    first = program.loss()
-    # As PyTorch's, whose data are on the device.
-    runtime.library.mpt_rt_keep_inputs(program.rt, 1)
-    if runtime.standin:
-        measure = lambda work: (lambda start: (work(), 1000 * (time.perf_counter() - start))[1])(time.perf_counter())
-    else:
-        measure = Events(runtime, program).measure
-    times = [measure(program.run) for _ in range(rounds)]
-    found = {"ms": statistics.median(times), "fastest_ms": min(times), "loss": [first, program.loss()],
-             **program.bytes(), **program.refusals()}
-    program.close()
-    return found
+        first = program.loss()
+        for _ in range(4):
+            program.run()
+        # As PyTorch's, whose data are on the device.
+        runtime.library.mpt_rt_keep_inputs(program.rt, 1)
+        if runtime.standin:
+            measure = lambda work: (lambda start: (work(), 1000 * (time.perf_counter() - start))[1])(time.perf_counter())
+        else:
+            measure = Events(runtime, program).measure
+        times = [measure(program.run) for _ in range(rounds)]
+        together = measure(lambda: [program.run() for _ in range(rounds)]) / rounds
+        last = program.loss()
+        runtime.library.mpt_rt_set_profiling(program.rt, 1)
+        program.run()
+        found = {"ms": statistics.median(times), "fastest_ms": min(times), "together_ms": together,
+                 "loss": [first, last], **program.bytes(), **program.refusals(), "profile": program.profile()}
+    if not (math.isfinite(last) and last < first):
+        raise Failure(f"the loss on one batch went from {first} to {last}: it should fall")
+    if entry.get("classes") and abs(first / math.log(entry["classes"]) - 1) > FIRST_LOSS:
+        raise Failure(f"expected a first loss near ln {entry['classes']} = {math.log(entry['classes']):.2f}, found {first}")
+    return {"passed": True, **found}
+
+
+def run_child(command, limit):
+    """The last line that `command` writes, as JSON. It and what it starts end after `limit` seconds."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        out, err = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        return {"passed": False, "error": f"it took more than {limit:g} s"}
+    try:
+        if child.returncode == 0:
+            return json.loads(out.splitlines()[-1])
+        raise ValueError
+    except (IndexError, ValueError):
+        last = (err.strip().splitlines() or out.strip().splitlines() or ["no message"])[-1][:300]
+        return {"passed": False, "error": f"ended with {child.returncode}: {last}"}
+
+
+def run_one(runtime, folder, manifest, options):
+    """A single check, in this process."""
+    kind, index = options.one.split(":")
+    entry = manifest["time" if kind == "time" else "check"][int(index)]
+    try:
+        found = (check(runtime, folder, entry, manifest["steps"]) if kind == "check" else
+                 train(runtime, folder, entry, options.train_steps) if kind == "train" else
+                 time_step(runtime, folder, entry, options.rounds))
+        breach = runtime.standin and runtime.standin.mpt_standin_breach().decode()
+        if breach:
+            raise Failure(breach)
+    except Failure as failure:
+        found = {"passed": False, "error": str(failure)}
+    print("\n" + json.dumps(found))
+
+
+def find_sanitizer():
+    return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
 
 def main():
@@ -353,8 +445,11 @@ def main():
     parser.add_argument("--folder", default=os.path.dirname(os.path.abspath(__file__)))
     parser.add_argument("--report", default="gpu-report.json")
     parser.add_argument("--only", default="")
-    parser.add_argument("--no-time", action="store_true")
+    for part, does in (("check", "compare with the oracle, and train"), ("time", "time the larger steps"),
+                       ("torch", "time PyTorch's"), ("sanitize", "run compute-sanitizer")):
+        parser.add_argument(f"--{part}", action="store_true", help=does)
     parser.add_argument("--no-train", action="store_true")
+    parser.add_argument("--time-limit", type=float, default=90, help="seconds for each; PyTorch has 150 at least")
     parser.add_argument("--rounds", type=int, default=30, help="steps of which the median is taken")
     parser.add_argument("--train-steps", type=int, default=1 << 30)
     parser.add_argument("--stand-in", default="", help="libMPTCudaStandIn.so, to run without a GPU")
@@ -362,82 +457,92 @@ def main():
     parser.add_argument("--cublaslt", default="")
     parser.add_argument("--cudnn", default="")
     parser.add_argument("--torch-device", default="cuda")
+    # What a child does: a kind and the number of its entry.
+    parser.add_argument("--one", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--without-cudnn", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     folder = os.path.abspath(options.folder)
     with open(os.path.join(folder, "manifest.json")) as file:
         manifest = json.load(file)
-    runtime = Runtime(folder, options)
+    if options.one:
+        runtime = Runtime(folder, options)
+        runtime.uses_cudnn = not options.without_cudnn
+        return run_one(runtime, folder, manifest, options)
+    parts = [part for part in ("check", "time", "torch", "sanitize") if getattr(options, part)]
+    parts = parts or ["check", "time", "torch"]
     only = set(filter(None, options.only.split(",")))
-    report = {"machine": describe(options), "check": [], "train": [], "time": []}
+    report = {"machine": describe(options), "parts": parts, "check": [], "train": [], "time": [], "sanitize": []}
 
-    def attempt(kind, entry, work):
-        label = {key: entry[key] for key in ("network", "precision", "batch")}
-        if entry.get("cudnn"):
-            label["convolutions"] = "cudnn" if runtime.uses_cudnn else "gemm"
-        if not entry.get("program"):
-            found = {"skipped": entry["why"]}
-        else:
-            try:
-                found = work()
-            except Failure as failure:
-                found = {"passed": False, "error": str(failure)}
+    def write():
+        with open(options.report + ".part", "w") as file:
+            json.dump(report, file, indent=1)
+        os.replace(options.report + ".part", options.report)
+
+    def add(kind, label, found):
         report[kind].append({**label, **found})
         shown = {key: found[key] for key in dict.fromkeys(("passed", *found)) if key in found}
-        name = f"{kind} {entry['network']} {entry['precision']}"
-        if "convolutions" in label:
-            name += f" {label['convolutions']}"
-        print(f"{name}: " + json.dumps(shown)[:240], flush=True)
-        with open(options.report, "w") as file:
-            json.dump(report, file, indent=1)
+        words = [label["network"], *(label[key] for key in ("torch", "precision", "convolutions", "tool") if key in label)]
+        if "torch" in label:
+            words.insert(1, "torch")
+        print(f"{kind} {' '.join(words)}: " + json.dumps(shown)[:240], flush=True)
+        write()
 
-    def both(kind, entry, work):
+    def child(kind, index, *more):
+        own = [f"--folder={folder}", f"--one={kind}:{index}", f"--rounds={options.rounds}",
+               f"--train-steps={options.train_steps}", f"--stand-in={options.stand_in}", f"--cudart={options.cudart}",
+               f"--cublaslt={options.cublaslt}", f"--cudnn={options.cudnn}"]
+        return [sys.executable, os.path.abspath(__file__), *own, *more]
+
+    def attempt(kind, index, entry):
         """With cuDNN, if the program calls it, and without."""
-        attempt(kind, entry, work)
-        if entry.get("cudnn"):
-            runtime.uses_cudnn = False
-            attempt(kind, entry, work)
-            runtime.uses_cudnn = True
+        for way in ((["cudnn", "gemm"] if kind != "train" else ["cudnn"]) if entry.get("cudnn") else [None]):
+            label = {key: entry[key] for key in ("network", "precision", "batch")}
+            if way:
+                label["convolutions"] = way
+            more = ["--without-cudnn"] if way == "gemm" else []
+            add(kind, label, run_child(child(kind, index, *more), options.time_limit) if entry.get("program")
+                else {"skipped": entry["why"]})
 
-    for entry in manifest["check"]:
-        if only and entry["network"] not in only:
-            continue
-        both("check", entry, lambda: check(runtime, folder, entry, manifest["steps"]))
-        if not options.no_train:
-            attempt("train", entry, lambda: train(runtime, folder, entry, options.train_steps))
-    if not options.no_time:
-        for entry in manifest["time"]:
-            if not only or entry["network"] in only:
-                both("time", entry, lambda: time_step(runtime, folder, entry, options.rounds))
-        for name in dict.fromkeys(entry["network"] for entry in manifest["time"]):
-            if not only or name in only:
-                batch = next(entry["batch"] for entry in manifest["time"] if entry["network"] == name)
-                time_torch(report, folder, name, batch, options)
-        compare(report)
-    failed = [entry for kind in ("check", "train", "time") for entry in report[kind] if entry.get("passed") is False]
-    if runtime.standin and runtime.standin.mpt_standin_breach():
-        failed.append(runtime.standin.mpt_standin_breach().decode())
+    def chosen(kind):
+        return [(index, entry) for index, entry in enumerate(manifest[kind]) if not only or entry["network"] in only]
+
+    if "check" in parts:
+        for index, entry in chosen("check"):
+            attempt("check", index, entry)
+            if not options.no_train:
+                attempt("train", index, entry)
+    if "time" in parts:
+        for index, entry in chosen("time"):
+            attempt("time", index, entry)
+    if "torch" in parts:
+        for name, batch in {entry["network"]: entry["batch"] for _, entry in chosen("time")}.items():
+            for mode in ("eager-f32", "eager-amp", "compile", "reduce-overhead"):
+                # In a process of its own: what it leaves on the device goes. What PyTorch lacks is no failure.
+                found = run_child([sys.executable, os.path.join(folder, "torch_models.py"), name, mode, str(batch),
+                                   str(options.rounds), options.torch_device], max(options.time_limit, 150))
+                found.pop("passed", None)
+                add("time", {"network": name, "torch": mode, "batch": batch}, found)
+    if "sanitize" in parts:
+        sanitizer = find_sanitizer()
+        for index, entry in chosen("check"):
+            if entry["network"] not in SANITIZED or entry["precision"] != "bf16" or not entry.get("program"):
+                continue
+            for tool in ("memcheck", "racecheck"):
+                label = {"network": entry["network"], "precision": entry["precision"], "tool": tool}
+                if not sanitizer:
+                    add("sanitize", label, {"skipped": "there is no compute-sanitizer on the path or in /usr/local/cuda"})
+                    continue
+                add("sanitize", label, run_child([sanitizer, f"--tool={tool}", "--error-exitcode=9", "--log-file=/dev/stderr",
+                                                  *child("train", index, "--train-steps=2")], max(options.time_limit, 300)))
+    compare(report)
+    failed = [entry for kind in ("check", "train", "time", "sanitize") for entry in report[kind]
+              if entry.get("passed") is False]
     report["failed"] = len(failed)
-    with open(options.report, "w") as file:
-        json.dump(report, file, indent=1)
-    passed = sum(entry.get("passed") is True for kind in ("check", "train") for entry in report[kind])
+    write()
+    passed = sum(entry.get("passed") is True for kind in ("check", "train", "sanitize") for entry in report[kind])
     skipped = sum("skipped" in entry for entry in report["check"])
     print(f"gpu-check: {passed} passed, {len(failed)} failed, {skipped} networks not compiled; {options.report}")
     sys.exit(1 if failed else 0)
-
-
-def time_torch(report, folder, name, batch, options):
-    """PyTorch's step in a process of its own: what it leaves on the device goes."""
-    for mode in ("eager-f32", "eager-amp", "compile", "reduce-overhead"):
-        command = [sys.executable, os.path.join(folder, "torch_models.py"), name, mode, str(batch),
-                   str(options.rounds), options.torch_device]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-            found = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {
-                "error": (done.stderr.strip().splitlines() or ["no message"])[-1][:300]}
-        except subprocess.TimeoutExpired:
-            found = {"error": "it took more than 600 s"}
-        report["time"].append({"network": name, "torch": mode, "batch": batch, **found})
-        print(f"time {name} torch {mode}: {json.dumps(found)[:200]}", flush=True)
 
 
 def compare(report):

@@ -1,7 +1,7 @@
 """Fills a folder with what tools/gpu-check.sh needs on a machine with a GPU.
 
     pack.py BUILD_DIR FOLDER [--only sincos,digits] [--precision f32,bf16,f16]
-            [--no-time] [--chips sm_80,sm_90] [--emulated]
+            [--no-time] [--chips sm_80,sm_90] [--emulated] [--pack-limit 45]
 
 For each network of docs/examples and each precision: the step compiled for GPUs, its
 first state, and what MPT's oracle (`mpt-run --engine=reference`, which shares no code
@@ -27,7 +27,6 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 EXAMPLES = os.path.join(ROOT, "docs", "examples")
 STEPS = 3  # that the oracle makes
 TRAIN_STEPS = 60
-LIMIT = 60 << 20  # bytes of the folder
 
 # name: rows of a batch, options of the optimizer, learning rate, files of the data
 NETWORKS = {
@@ -50,6 +49,8 @@ TIMED = {
     "bert_base": (["tools/gpu/make_models.py", "bert_base"], 32, ("f32", "bf16")),
     "resnet50": (["tools/gpu/make_models.py", "resnet50"], 128, ("f32", "bf16")),
 }
+# Of a timed network that tells classes apart: how many.
+CLASSES = {"gpt2": 50304, "bert_base": 30528, "resnet50": 1000}
 # Compiled with --convolutions=cudnn, so that they run with cuDNN and without.
 CONVOLVING = ("resnet", "resnet50")
 FLOATS = {"f64": ("F64", "<f8"), "f32": ("F32", "<f4"), "f16": ("F16", "<f2"), "bf16": ("BF16", None),
@@ -181,7 +182,10 @@ class Packer:
     def compile(self, step, program, emulated, *more):
         chips = [f"--chip={chip}" for chip in self.options.chips.split(",")]
         run(self.tool("mpt-compile"), step, "--function=loss", "--target=cuda", *chips,
-            *(["--emulated-kernels"] if emulated else []), *more, "-o", os.path.join(self.folder, program))
+            *(["--emulated-kernels"] if emulated else []), *more, "-o", os.path.join(self.work, program[:-3]))
+        with open(os.path.join(self.work, program[:-3]), "rb") as file, \
+                gzip.open(os.path.join(self.folder, program), "wb") as packed:
+            shutil.copyfileobj(file, packed)
 
     def convolutions(self, name):
         return ["--convolutions=cudnn"] if name in CONVOLVING else []
@@ -194,7 +198,7 @@ class Packer:
 
     def check(self, name, precision):
         batch, optimizer, lr, files = NETWORKS[name]
-        entry = {"network": name, "precision": precision, "batch": batch, "program": f"{name}.{precision}.so",
+        entry = {"network": name, "precision": precision, "batch": batch, "program": f"{name}.{precision}.so.gz",
                  "cudnn": name in CONVOLVING}
         try:
             step = self.make_step(os.path.join(EXAMPLES, name, name + ".mlir"), name, precision, batch, optimizer, lr)
@@ -251,8 +255,8 @@ class Packer:
 
     def time(self, name, precision):
         source, batch, _ = TIMED[name]
-        entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{name}.{precision}.so",
-                 "cudnn": name in CONVOLVING}
+        entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{name}.{precision}.so.gz",
+                 "cudnn": name in CONVOLVING, "classes": CLASSES.get(name)}
         try:
             model = os.path.join(ROOT, source[0])
             if model.endswith(".py"):
@@ -280,6 +284,7 @@ def main():
     parser.add_argument("--chips", default="sm_90")
     parser.add_argument("--no-time", action="store_true")
     parser.add_argument("--emulated", action="store_true")
+    parser.add_argument("--pack-limit", type=float, default=45, help="most MiB of the folder")
     options = parser.parse_args()
     folder = os.path.abspath(options.folder)
     shutil.rmtree(folder, ignore_errors=True)
@@ -305,8 +310,8 @@ def main():
         json.dump(manifest, file)
     size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
     print(f"{folder}: {size / (1 << 20):.1f} MiB")
-    if size > LIMIT:
-        sys.exit(f"pack.py: more than {LIMIT >> 20} MiB; leave some networks out with --only")
+    if size > options.pack_limit * (1 << 20):
+        sys.exit(f"pack.py: more than {options.pack_limit:g} MiB (--pack-limit); leave some networks out with --only")
 
 
 if __name__ == "__main__":
