@@ -97,7 +97,10 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetSharedState(MptStepOptions options,
                                                          MptStep other);
 
 /* The ranks that a step of several (--mpt-data-parallel) exchanges values with. They must
- * not be destroyed while the step runs. */
+ * not be destroyed before the step. State that they hold together
+ * (--mpt-shard-optimizer) has the names and shapes of one process: all ranks read it at
+ * the same time (mptStepReadState, mptStepSaveCheckpoint), each writes all of it, and it
+ * has no address. */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetRanks(MptStepOptions options,
                                                    MptRanks ranks);
 

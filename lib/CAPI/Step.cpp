@@ -11,6 +11,7 @@
 #include "Ranks.h"
 #include "mpt/Host/Checkpoint.h"
 #include "mpt/Host/JITEngine.h"
+#include "mpt/Host/ShardedEngine.h"
 #include "mpt/Host/StateValues.h"
 #include "mpt/Host/StepSignature.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
@@ -22,16 +23,35 @@ using namespace mpt::capi;
 namespace {
 /// What an MptStep points at.
 struct Step {
-  std::unique_ptr<RuntimeEngine> engine;
+  /// Runs; `state` owns it.
+  RuntimeEngine *engine;
+  /// Its state, of which ranks may hold some together.
+  std::unique_ptr<StepEngine> state;
+  /// Null if each rank holds all state.
+  RankGroup *ranks;
   std::string digest;
   /// State and inputs, then outputs.
   std::vector<MptTensorInfo> tensors;
+  /// The number of each in the program; -1 for what ranks hold together.
+  std::vector<int32_t> numbers;
+
+  /// State that ranks hold together, or null.
+  const TensorInfo *findShared(llvm::StringRef name) const {
+    for (const TensorInfo &info : state->getArguments())
+      if (info.isShared && info.name == name)
+        return &info;
+    return nullptr;
+  }
+};
+
+struct StepOptions : JITOptions {
+  RankGroup *ranks = nullptr;
 };
 } // namespace
 
 static Step *unwrap(MptStep step) { return static_cast<Step *>(step.ptr); }
-static JITOptions *unwrap(MptStepOptions options) {
-  return static_cast<JITOptions *>(options.ptr);
+static StepOptions *unwrap(MptStepOptions options) {
+  return static_cast<StepOptions *>(options.ptr);
 }
 static MlirStringRef wrapText(llvm::StringRef text) {
   return mlirStringRefCreate(text.data(), text.size());
@@ -44,7 +64,7 @@ static MptError toC(llvm::Error error) {
 // Options
 //===----------------------------------------------------------------------===//
 
-MptStepOptions mptStepOptionsCreate(void) { return {new JITOptions}; }
+MptStepOptions mptStepOptionsCreate(void) { return {new StepOptions}; }
 void mptStepOptionsDestroy(MptStepOptions options) { delete unwrap(options); }
 
 MptError mptStepOptionsSetThreads(MptStepOptions options, int64_t threads) {
@@ -103,7 +123,7 @@ MptError mptStepOptionsSetCudaCompiler(MptStepOptions options, MlirStringRef too
 MptError mptStepOptionsSetSharedState(MptStepOptions options, MptStep other) {
   if (!options.ptr || !other.ptr)
     return fail("mptStepOptionsSetSharedState: expected options and a step");
-  unwrap(options)->sharedState = unwrap(other)->engine.get();
+  unwrap(options)->sharedState = unwrap(other)->engine;
   return success();
 }
 
@@ -111,6 +131,7 @@ MptError mptStepOptionsSetRanks(MptStepOptions options, MptRanks ranks) {
   if (!options.ptr || !ranks.ptr)
     return fail("mptStepOptionsSetRanks: expected options and ranks");
   unwrap(options)->communicator = unwrap(ranks)->getCommunicator();
+  unwrap(options)->ranks = unwrap(ranks);
   return success();
 }
 
@@ -131,13 +152,29 @@ static MptTensorInfo describe(const Info &info, llvm::StringRef role) {
           bytes};
 }
 
-static MptStep wrapEngine(std::unique_ptr<RuntimeEngine> engine, std::string digest) {
-  auto *step = new Step{std::move(engine), std::move(digest), {}};
-  for (const TensorInfo &info : step->engine->getArguments())
+static MptStep wrapEngine(std::unique_ptr<RuntimeEngine> engine, std::string digest,
+                          RankGroup *ranks) {
+  auto *step = new Step{engine.get(), nullptr, nullptr, std::move(digest), {}, {}};
+  int32_t number = 0;
+  for (const TensorInfo &info : engine->getArguments()) {
+    if (ranks && info.shards) {
+      step->ranks = ranks;
+      step->numbers.insert(step->numbers.end(), info.shards->tensors.size(), -1);
+    } else {
+      step->numbers.push_back(number);
+    }
+    ++number;
+  }
+  step->state = std::move(engine);
+  if (ranks)
+    step->state = ShardedEngine::wrap(std::move(step->state), *ranks);
+  for (const TensorInfo &info : step->state->getArguments())
     step->tensors.push_back(describe(info, stringifyRole(info.role)));
   for (const ResultInfo &info : step->engine->getResults())
-    if (info.updates.empty())
+    if (info.updates.empty()) {
       step->tensors.push_back(describe(info, "output"));
+      step->numbers.push_back(number++);
+    }
   return {step};
 }
 
@@ -151,23 +188,23 @@ MptError mptStepCreate(MlirModule module, MlirStringRef function, MptStepOptions
   if (!found)
     return errors.take(found.takeError());
   std::string name = found->getName().str(), digest = computeStepDigest(*found);
-  auto engine = createJITEngine(std::move(copy), name,
-                                options.ptr ? *unwrap(options) : JITOptions());
+  const StepOptions chosen = options.ptr ? *unwrap(options) : StepOptions();
+  auto engine = createJITEngine(std::move(copy), name, chosen);
   if (!engine)
     return errors.take(engine.takeError());
-  *step = wrapEngine(std::move(*engine), std::move(digest));
+  *step = wrapEngine(std::move(*engine), std::move(digest), chosen.ranks);
   return success();
 }
 
 MptError mptStepOpen(MlirStringRef path, MptStepOptions options, MptStep *step) {
   if (!step)
     return fail("mptStepOpen: expected a place for the step");
-  auto engine = RuntimeEngine::open(unwrapText(path),
-                                    options.ptr ? *unwrap(options) : JITOptions());
+  const StepOptions chosen = options.ptr ? *unwrap(options) : StepOptions();
+  auto engine = RuntimeEngine::open(unwrapText(path), chosen);
   if (!engine)
     return fail(engine.takeError());
   std::string digest = (*engine)->getDigest().str();
-  *step = wrapEngine(std::move(*engine), std::move(digest));
+  *step = wrapEngine(std::move(*engine), std::move(digest), chosen.ranks);
   return success();
 }
 
@@ -199,7 +236,7 @@ size_t mptStepGetStateBytes(MptStep step) {
 MptError mptStepInitialize(MptStep step, uint64_t seed, MlirStringRef file) {
   if (!step.ptr)
     return fail("mptStepInitialize: expected a step");
-  StepEngine &engine = *unwrap(step)->engine;
+  StepEngine &engine = *unwrap(step)->state;
   std::map<std::string, HostTensor> values;
   if (!unwrapText(file).empty()) {
     auto read = readFirstValues(unwrapText(file), engine);
@@ -238,14 +275,34 @@ MptError mptStepReadOutput(MptStep step, MlirStringRef name, void *data, size_t 
 MptError mptStepReadState(MptStep step, MlirStringRef name, void *data, size_t bytes) {
   if (!step.ptr || !data)
     return fail("mptStepReadState: expected a step and data");
-  return toC(unwrap(step)->engine->readStateBytes(unwrapText(name), data, bytes));
+  const TensorInfo *shared = unwrap(step)->findShared(unwrapText(name));
+  if (!shared)
+    return toC(unwrap(step)->engine->readStateBytes(unwrapText(name), data, bytes));
+  auto value = unwrap(step)->state->readState(shared->name);
+  if (!value)
+    return fail(value.takeError());
+  if (value->getByteSize() != bytes)
+    return fail("'" + unwrapText(name) + "' has " + llvm::Twine(value->getByteSize()) +
+                " bytes, found a place for " + llvm::Twine(bytes));
+  std::memcpy(data, value->getData(), bytes);
+  return success();
 }
 
 MptError mptStepWriteState(MptStep step, MlirStringRef name, const void *data,
                            size_t bytes) {
   if (!step.ptr || !data)
     return fail("mptStepWriteState: expected a step and data");
-  return toC(unwrap(step)->engine->writeStateBytes(unwrapText(name), data, bytes));
+  const TensorInfo *shared = unwrap(step)->findShared(unwrapText(name));
+  if (!shared)
+    return toC(unwrap(step)->engine->writeStateBytes(unwrapText(name), data, bytes));
+  auto value = HostTensor::create(shared->type, shared->shape);
+  if (!value)
+    return fail(value.takeError());
+  if (value->getByteSize() != bytes)
+    return fail("'" + unwrapText(name) + "' has " + llvm::Twine(value->getByteSize()) +
+                " bytes, found " + llvm::Twine(bytes));
+  std::memcpy(value->getData(), data, bytes);
+  return toC(unwrap(step)->state->writeState(shared->name, *value));
 }
 
 MptError mptStepGetData(MptStep step, intptr_t index, void **data) {
@@ -253,7 +310,11 @@ MptError mptStepGetData(MptStep step, intptr_t index, void **data) {
     return fail("mptStepGetData: expected a step and a place for the address");
   if (index < 0 || index >= mptStepGetNumTensors(step))
     return fail("mptStepGetData: no tensor has the number " + llvm::Twine(index));
-  auto found = unwrap(step)->engine->getData(static_cast<int32_t>(index));
+  const int32_t number = unwrap(step)->numbers[index];
+  if (number < 0)
+    return fail("'" + unwrapText(mptStepGetTensor(step, index).name) +
+                "' is cut between ranks, and no address has all of it; read or write it");
+  auto found = unwrap(step)->engine->getData(number);
   if (!found)
     return fail(found.takeError());
   *data = *found;
@@ -279,11 +340,17 @@ MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
   checkpoint.rows = position->rows;
   checkpoint.position = {position->epoch, position->index};
   checkpoint.program = unwrap(step)->digest;
-  auto state = captureState(*unwrap(step)->engine);
+  auto state = captureState(*unwrap(step)->state);
   if (!state)
     return fail(state.takeError());
   checkpoint.state = std::move(*state);
-  return toC(saveCheckpoint(unwrapText(path), checkpoint));
+  if (!unwrap(step)->ranks)
+    return toC(saveCheckpoint(unwrapText(path), checkpoint));
+  auto pieces = unwrap(step)->state->readPieces();
+  if (!pieces)
+    return fail(pieces.takeError());
+  checkpoint.pieces = std::move(*pieces);
+  return toC(saveCheckpoint(unwrapText(path), checkpoint, *unwrap(step)->ranks));
 }
 
 MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
@@ -296,7 +363,7 @@ MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
     return fail(checkpoint.takeError());
   if (llvm::Error error = checkStep(*checkpoint, file, unwrap(step)->digest))
     return fail(std::move(error));
-  if (llvm::Error error = restoreState(*unwrap(step)->engine, file, checkpoint->state))
+  if (llvm::Error error = restoreState(*unwrap(step)->state, file, checkpoint->state))
     return fail(std::move(error));
   *position = {checkpoint->attempt,       checkpoint->skipped, checkpoint->seed,
                checkpoint->batch,         checkpoint->rows,    checkpoint->position.epoch,

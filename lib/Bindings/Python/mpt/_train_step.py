@@ -28,6 +28,8 @@ _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
           "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
           "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "i1": torch.bool}
 _CONVERT = "mpt-convert-torch,canonicalize,cse"
+# The stages of ZeRO, by what parallel= calls them.
+_ZERO_STAGES = {"zero1": 1, "zero2": 2}
 # Seconds that ranks wait for each other while they compile, if the user asks for no more.
 _SET_UP_DEADLINE = 600
 
@@ -122,8 +124,9 @@ class TrainStep:
         otherwise, recurrent layers compute groups of iterations again.
     device: "cpu", "cuda" or "cuda:N", or a torch.device.
     parallel: "data" in processes that mpirun started: each passes its own part of a batch,
-        and all train by the mean gradient (docs/Python.md, "Several processes"). Options of
-        the pass may follow, as in "data batch-norm=synchronized".
+        and all train by the mean gradient (docs/Python.md, "Several processes"). "zero1" and
+        "zero2" cut parameters and the optimizer's state between them, too. Options of
+        --mpt-data-parallel may follow, as in "data batch-norm=synchronized".
     parallel_timeout: seconds after which a process that does not answer is an error.
     accumulate: cut each batch into so many parts, and update by the mean gradient.
     clip_norm: clip gradients to this global L2 norm.
@@ -152,8 +155,10 @@ class TrainStep:
         # A kind, and options of --mpt-data-parallel.
         words = ["data"] if parallel is None else str(parallel).split() or [""]
         kind, self._parallel_options = words[0], words[1:]
-        if kind != "data":
-            raise Error(f"parallel: expected None or 'data', found {parallel!r}")
+        if kind not in ("data", *_ZERO_STAGES):
+            raise Error("parallel: expected None, 'data', 'zero1' or 'zero2', found "
+                        f"{parallel!r}")
+        self._zero_stage = _ZERO_STAGES.get(kind)
         for word in self._parallel_options:
             if word.split("=")[0] in ("size", "function"):
                 raise Error(f"parallel: {word!r} is not for the user to set; leave it out")
@@ -189,6 +194,7 @@ class TrainStep:
         self._clip_norm = clip_norm
         self._ema = ema
         self._loss_scale = spell_loss_scale(loss_scale, precision)
+        self._parallel = parallel
         self._timeout = parallel_timeout
         self._ranks = Ranks.connect(max(parallel_timeout, _SET_UP_DEADLINE)) if parallel else None
         if self._ranks and threads == 0:
@@ -197,6 +203,8 @@ class TrainStep:
         self._threads = threads
         # Whether state has come from outside since the ranks last compared it.
         self._is_compared = True
+        # Checksums of what was written into state that no rank has all of.
+        self._sums: "dict[str, str]" = {}
         self._max_programs = max_programs
         self._modes = [(m, m.training) for m in model.modules()]
         if not isinstance(optimizer, torch.optim.Optimizer):
@@ -232,6 +240,11 @@ class TrainStep:
         self._programs[tuple(t.shape for t in self._batch.example)] = first
         self._state = {t.name: t for t in first.program.tensors
                        if t.role not in ("input", "target", "output")}
+        trains = {n for members in self._reader.groups for n in members}
+        # Of what trains, and of the optimizer's state for it.
+        self._cut = {n for n, t in self._state.items()
+                     if n in trains or (t.role == "optimizer_state"
+                                        and n.rpartition(".")[0] in trains)}
         for name, value in first.exported.weights.items():
             if name in self._state:
                 self._write(name, value)
@@ -270,6 +283,10 @@ class TrainStep:
         if self.num_ranks > 1 or self._parallel_options:
             options = " ".join([f"size={self.num_ranks}", *self._parallel_options])
             passes.append(f"mpt-data-parallel{{{options}}}")
+        if self._is_sharded:
+            groups = ",".join(self._reader.patterns())
+            passes.append(f"mpt-shard-optimizer{{stage={self._zero_stage}"
+                          + (f" groups={groups}" if groups else "") + "}")
         options = self._reader.pass_options() + ["grad-norm=true"]
         if self._clip_norm is not None:
             options.append(f"clip-norm={float(self._clip_norm)!r}")
@@ -472,15 +489,21 @@ class TrainStep:
         """How many processes train together."""
         return self._ranks.count if self._ranks else 1
 
+    @property
+    def _is_sharded(self) -> bool:
+        """Whether processes hold parameters together."""
+        return self._zero_stage is not None and self.num_ranks > 1
+
+    def _is_cut(self, name: str) -> bool:
+        """Whether no process has all of state `name`."""
+        return self._is_sharded and name in self._cut
+
     def _describe_state(self) -> str:
         """A line for each tensor of the state, with a checksum."""
-        lines = []
-        for name, tensor in self._state.items():
-            value = self._read(name)
-            data = (ctypes.c_char * tensor.bytes).from_address(value.data_ptr()) \
-                if tensor.bytes else b""
-            lines.append(f"{name} {hashlib.blake2b(data, digest_size=8).hexdigest()}")
-        return "\n".join(lines)
+        return "\n".join(
+            f"{name} " + (self._sums.get(name, "") if self._is_cut(name)
+                          else _checksum(self._read(name)))
+            for name in self._state)
 
     def _compare_steps(self):
         """Raises, on every rank, unless all have the same step in the same state."""
@@ -518,13 +541,16 @@ class TrainStep:
     def _write(self, name: str, value: torch.Tensor) -> None:
         tensor = self._state[name]
         value = value.detach().to("cpu", _TYPES[tensor.type]).contiguous()
+        if self._is_cut(name):
+            self._sums[name] = _checksum(value)
         self._first.program.write(name, value)
 
     def _read(self, name: str) -> torch.Tensor:
         return torch.from_dlpack(self._first.program.read(name))
 
     def state_dict(self) -> "dict[str, torch.Tensor]":
-        """Copies of what `model.state_dict()` holds, as training has left it."""
+        """Copies of what `model.state_dict()` holds, as training has left it. With
+        parallel="zero1" or "zero2" every process calls it."""
         result = collections.OrderedDict()
         for key, value in self.model.state_dict(keep_vars=True).items():
             name = self._keys.get(key)
@@ -614,8 +640,9 @@ class TrainStep:
 
     def save(self, path: "Union[str, os.PathLike]") -> None:
         """Writes all state, the optimizer's too, to a .safetensors file that `load`
-        and mpt-run read. Of several processes, rank 0 writes."""
-        if self.rank:
+        and mpt-run read. Of several processes, rank 0 writes; with parallel="zero1" or
+        "zero2" all call it, and each writes its part to a file beside."""
+        if self.rank and not self._is_sharded:
             return
         self._first.program.save(os.fspath(path), attempt=int(self._read("attempt")),
                                  skipped=self._skipped, seed=self._seed)
@@ -636,6 +663,10 @@ class TrainStep:
         mpt-compile's. Without `state` the file has none; `save` writes it. Of several
         processes, rank 0 writes. Returns the path."""
         path = os.fspath(path)
+        if self._is_sharded:
+            raise Error(f"export: with parallel={self._parallel!r} no process has all of the "
+                        "state; give TrainStep parallel=\"data\", or export the step of one "
+                        "process")
         if self.rank:
             return path
         options = ["--function=loss", *self._target_options(options), *options]
@@ -667,6 +698,10 @@ class TrainStep:
         """`function(model, *batch)` compiled in evaluation mode over the step's present
         state. Returns what `function` does: a tensor, or a tuple or dictionary of some.
         `weights="ema"` takes the averages in place of the parameters."""
+        if self._is_sharded:
+            raise Error(f"evaluator: with parallel={self._parallel!r} no process has all "
+                        "parameters; call sync_to(model) in all of them, and evaluate the "
+                        "model")
         from mpt._evaluator import Evaluator
         return Evaluator(self, function, weights)
 
@@ -715,6 +750,13 @@ def _to_rate(value, what: str) -> float:
     if not 0 <= rate < math.inf:
         raise Error(f"{what}: expected a finite number of at least 0, found {value!r}")
     return rate
+
+
+def _checksum(value: torch.Tensor) -> str:
+    """Of the bytes of a tensor on the CPU, one after another."""
+    size = value.numel() * value.element_size()
+    data = (ctypes.c_char * size).from_address(value.data_ptr()) if size else b""
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def _is_too_large(error: Error) -> bool:

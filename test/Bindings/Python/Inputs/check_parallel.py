@@ -1,5 +1,5 @@
 """Trains with TrainStep(parallel="data") under mpirun, or the same global batches in one
-process that accumulates; writes losses and state. check_parallel.py RANKS FILE"""
+process that accumulates; writes losses and state. check_parallel.py RANKS FILE [KIND]"""
 import os
 import sys
 
@@ -11,6 +11,7 @@ import mpt
 import mpt.torch
 
 RANKS, PATH = int(sys.argv[1]), sys.argv[2]
+KIND = sys.argv[3] if len(sys.argv) > 3 else "data"
 PRECISION = "f16"
 ALONE = "OMPI_COMM_WORLD_SIZE" not in os.environ
 
@@ -44,7 +45,7 @@ rows = [12 * RANKS] * 4 + [6 * RANKS]
 batches = [(torch.randn(n, 8), torch.randint(0, 4, (n,))) for n in rows]
 optimizer = torch.optim.AdamW(model.parameters(), 0.01)
 schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
-mode = {"accumulate": RANKS} if ALONE else {"parallel": "data", "parallel_timeout": 600}
+mode = {"accumulate": RANKS} if ALONE else {"parallel": KIND, "parallel_timeout": 600}
 rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
 step = mpt.torch.TrainStep(
     model, loss, optimizer, batches[0] if ALONE else part(batches[0], rank),
@@ -59,7 +60,18 @@ for batch in batches:
     schedule.step()
 state = {k: v for k, v in step.state_dict().items()}
 moments = step.optimizer_state_dict()["state"]
-outputs = step.evaluator(lambda m, x: m(x))(batches[0][0])
+if KIND == "data":
+    outputs = step.evaluator(lambda m, x: m(x))(batches[0][0])
+else:
+    step.sync_to(model)
+    outputs = model.state_dict()["first.weight"]
+    if not ALONE:
+        for refused in (lambda: step.evaluator(lambda m, x: m(x)), lambda: step.export(PATH)):
+            try:
+                refused()
+                raise AssertionError("expected a refusal")
+            except mpt.Error as error:
+                assert "no process has all" in str(error), error
 step.save(PATH + ".safetensors")
 torch.save([results, state, moments, outputs], f"{PATH}.{rank}.pt")
 if not ALONE:
