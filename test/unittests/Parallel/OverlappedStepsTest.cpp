@@ -156,7 +156,7 @@ TEST(OverlappedStepsTest, TheSameBitsAndAtMostHalfIsExposed) {
   EXPECT_LE(getLeastShare(with), 0.5);
   RecordProperty("least_exposed_percent", static_cast<int>(100 * getLeastShare(with)));
   EXPECT_GT(getLeastShare(without), 0.99);
-  ASSERT_EQ(with[0].state.size(), size_t(kLayers));
+  ASSERT_GE(with[0].state.size(), size_t(kLayers));
   for (int rank : {0, 1})
     EXPECT_EQ(with[rank].state, without[0].state) << rank;
 }
