@@ -39,6 +39,8 @@ inline constexpr llvm::StringLiteral kUpdatesAttr = "mpt.updates";
 inline constexpr llvm::StringLiteral kMasterAttr = "mpt.master";
 /// On state: the parameter whose low 16 bits it holds.
 inline constexpr llvm::StringLiteral kLowOfAttr = "mpt.low_of";
+/// On an argument: what this rank holds of which tensors (Shards.h).
+inline constexpr llvm::StringLiteral kShardsAttr = "mpt.shards";
 /// On a parameter: false exempts it from weight decay.
 inline constexpr llvm::StringLiteral kDecayAttr = "mpt.decay";
 /// On a result of a forward function: it is a loss, differentiated for itself. On

@@ -31,9 +31,6 @@
 
 namespace mpt {
 
-/// On an argument: what it holds of which tensors.
-inline constexpr llvm::StringLiteral kShardsAttr = "mpt.shards";
-
 /// `layout` as an attribute. `inits` has the attribute `mpt.init` of each tensor, or
 /// null.
 mlir::DictionaryAttr getShardsAttr(mlir::MLIRContext *context, const ShardLayout &layout,
