@@ -108,6 +108,9 @@ LogicalResult Reader::visit(Operation *op, double iterations) {
     for (Value buffer : launch.getOutputs())
       bytes += getBytes(buffer);
     work(iterations * bytes / cluster.memory);
+    // The second stage of a column kernel is an instruction of its own.
+    if (launch.getPartials())
+      work(0);
     return success();
   }
   auto call = dyn_cast<program::LibraryCallOpInterface>(op);
