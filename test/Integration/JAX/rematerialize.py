@@ -1,11 +1,11 @@
 """A JAX training step through mpt-opt --mpt-rematerialize and back into XLA.
 
-    rematerialize.py --mpt-opt=PATH [--budget=0.5x]
+    rematerialize.py --mpt-opt=PATH [--budget=0.5x] [--client=xla-cpu]
 
 Lowers a residual network's step to generic StableHLO, fits it into the budget with
-clones behind stablehlo.optimization_barrier, compiles both by XLA for the CPU, and
-compares what XLA says of its temporary memory, and the losses. Exits with 1 and says
-what failed.
+clones behind stablehlo.optimization_barrier, or as --client plans it, compiles both by
+XLA for the CPU, and compares what XLA says of its temporary memory, and the losses. Exits
+with 1 and says what failed.
 """
 
 import argparse
@@ -16,9 +16,11 @@ import sys
 from round_trip import Program, Report, lower  # sets up JAX
 
 # XLA's CPU compiler expands barriers before it merges equal computations, and its
-# scheduler for concurrency runs what it can at once, however much that keeps alive.
-os.environ["XLA_FLAGS"] += (" --xla_disable_hlo_passes=cse"
-                            " --xla_cpu_enable_concurrency_optimized_scheduler=false")
+# scheduler for concurrency runs what it can at once, however much that keeps alive. A plan
+# for this client needs no flags.
+if not any(argument.startswith("--client") for argument in sys.argv):
+    os.environ["XLA_FLAGS"] += (" --xla_disable_hlo_passes=cse"
+                                " --xla_cpu_enable_concurrency_optimized_scheduler=false")
 
 import jax
 import jax.numpy as jnp
@@ -65,31 +67,38 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mpt-opt", required=True)
     parser.add_argument("--budget", default="0.5x")
+    parser.add_argument("--client")
     parser.add_argument("--steps", type=int, default=3)
     options = parser.parse_args()
     report = Report()
     text = lower(step, initial(), batch(0))
 
-    def rematerialize(barrier):
+    def rematerialize(form):
         return subprocess.run(
             [options.mpt_opt, "--allow-unregistered-dialect", "--mlir-print-op-generic",
-             f"--mpt-rematerialize=budget={options.budget} {barrier}"],
+             f"--mpt-rematerialize=budget={options.budget} {form}"],
             input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
 
-    texts = {"plain": text, "marks": rematerialize(""),
-             "barriers": rematerialize("barrier=stablehlo.optimization_barrier")}
+    form = (f"client={options.client}" if options.client else
+            "barrier=stablehlo.optimization_barrier")
+    texts = {"plain": text, "planned": rematerialize(form)}
+    if not options.client:
+        texts["marks"] = rematerialize("")
     programs = {name: Program(source) for name, source in texts.items()}
     temp = {name: program.executable.get_compiled_memory_stats().temp_size_in_bytes
             for name, program in programs.items()}
     print("XLA's temporary bytes: " + ", ".join(f"{name} {size:,}" for name, size in temp.items()))
-    report(texts["marks"].count("mpt.remat") > 0, "ops are cloned")
-    report(temp["barriers"] < 0.75 * temp["plain"],
-           f"temporary memory falls to {temp['barriers'] / temp['plain']:.3f}")
+    if not options.client:
+        report(texts["marks"].count("mpt.remat") > 0, "ops are cloned")
+    report(temp["planned"] < 0.75 * temp["plain"],
+           f"temporary memory falls to {temp['planned'] / temp['plain']:.3f}")
     batches = [[jax.device_put(jax.tree.leaves(batch(number)))] for number in range(options.steps)]
     losses = {name: program.train(initial(), [b[0] for b in batches])[0]
               for name, program in programs.items()}
     report(losses["plain"][-1] < losses["plain"][0], f"the step learns: {losses['plain']}")
-    report((losses["plain"] == losses["barriers"]).all(), "equal losses")
+    # XLA may fuse what is computed again in another way.
+    worst = np.abs(losses["planned"] / losses["plain"] - 1).max()
+    report(worst == 0 if not options.client else worst < 1e-5, f"equal losses ({worst:.1e})")
     sys.exit(1 if report.failures else 0)
 
 
