@@ -68,6 +68,9 @@ private:
     AllReduceOp exchange;
     /// Its operand.
     Value gradient;
+    /// `mpt.init` and `mpt.master`; null if it has none.
+    InitAttr init;
+    StringAttr master;
   };
   /// Parameters that are cut together.
   struct Group {
@@ -140,6 +143,8 @@ LogicalResult Sharder::findParameters() {
       return function.emitError("mpt-shard-optimizer: no argument named ")
              << name << ", which mpt.gradients names";
     parameter.argument = function.getArgument(*index);
+    parameter.init = step.getArguments()[*index].init;
+    parameter.master = step.getArguments()[*index].master;
     auto type = dyn_cast<RankedTensorType>(parameter.argument.getType());
     if (!type || !isa<FloatType>(type.getElementType()) || !type.hasStaticShape())
       return mlir::emitError(parameter.argument.getLoc(),
@@ -173,7 +178,7 @@ Sharder::Key Sharder::getKey(unsigned number, int64_t row) {
           typeOf(parameter.gradient).getElementType(),
           type.getRank() >= 2,
           function.getArgAttr(index, kDecayAttr),
-          function.getArgAttr(index, kMasterAttr),
+          parameter.master,
           isReadByMatmulsAlone(parameter.argument),
           matched,
           row};
@@ -233,9 +238,8 @@ LogicalResult Sharder::addArgument(Group &group, unsigned number, unsigned index
   SmallVector<Attribute> inits;
   SmallVector<Location> locations;
   for (unsigned member : group.members) {
-    BlockArgument argument = parameters[member].argument;
-    inits.push_back(function.getArgAttr(argument.getArgNumber(), kInitAttr));
-    locations.push_back(argument.getLoc());
+    inits.push_back(parameters[member].init);
+    locations.push_back(parameters[member].argument.getLoc());
   }
   SmallVector<NamedAttribute> attributes = {
       builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),

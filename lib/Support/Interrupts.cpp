@@ -42,10 +42,10 @@ static std::mutex filesMutex;
       ::unlink(path);
   // What LLVM's own writers have open.
   llvm::sys::RunInterruptHandlers();
-  const char *parts[] = {installedFor.load(), ": interrupted\n"};
-  for (const char *part : parts)
-    if (::write(STDERR_FILENO, part, std::strlen(part)) < 0)
-      break;
+  if (const char *tool = installedFor.load())
+    for (const char *part : {tool, ": interrupted\n"})
+      if (::write(STDERR_FILENO, part, std::strlen(part)) < 0)
+        break;
   ::_exit(128 + signal);
 }
 
@@ -82,6 +82,8 @@ void mpt::installInterruptHandlers(const char *tool) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 }
+
+void mpt::silenceInterrupts() { installedFor = nullptr; }
 
 DeferInterrupts::DeferInterrupts() { ++deferrals; }
 DeferInterrupts::~DeferInterrupts() { --deferrals; }

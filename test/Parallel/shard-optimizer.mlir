@@ -10,7 +10,7 @@
 // CHECK: func.func @loss(%[[W:arg[0-9]+]]: tensor<5504xf32>
 // CHECK-SAME: mpt.name = "shards.0", mpt.role = "parameter"
 // CHECK-SAME: pieces = array<i64: 0, 0, 0, 4096, 0, 0, 1, 4096, 8192, 0, 0, 0, 8192, 9600, 4096>
-// CHECK-SAME: tensors = [{init = {kind = "zeros"}, name = "w", order = 0 : i64, shape = array<i64: 100, 96>}]
+// CHECK-SAME: tensors = [{init = #mpt.init<zeros>, name = "w", order = 0 : i64, shape = array<i64: 100, 96>}]
 // CHECK-SAME: %[[B:arg[0-9]+]]: tensor<96xf32>
 // CHECK-SAME: mpt.decay = true, mpt.name = "shards.1"
 // CHECK-SAME: name = "b", order = 1 : i64, shape = array<i64: 96>

@@ -29,6 +29,10 @@ namespace mpt {
 /// libraries, before anything else of LLVM that handles signals; `tool` is kept.
 void installInterruptHandlers(const char *tool);
 
+/// From here on nothing goes to standard error: of several processes, which a launcher
+/// ends together, one says it.
+void silenceInterrupts();
+
 /// While one of these lives, the signals are only noted. A second SIGINT that
 /// comes two seconds or more after the first ends the process all the same (sooner,
 /// it may be one Ctrl-C that arrives twice). The others may repeat: batch systems,

@@ -148,6 +148,14 @@ static Value convertScalar(Operation *scalar, Emitter &e, ArrayRef<Value> operan
   }
   if (auto compare = dyn_cast<arith::CmpIOp>(scalar))
     return e.compare(getDirection(compare.getPredicate()), operands[0], operands[1]);
+  // Rounded once in f32: in f64 the product is exact.
+  if (isa<math::FmaOp>(scalar) && element.isF32()) {
+    auto wide = [&](Value x) { return e.convert(x, e.builder.getF64Type()); };
+    return e.convert(e.binary("add",
+                              e.binary("multiply", wide(operands[0]), wide(operands[1])),
+                              wide(operands[2])),
+                     element);
+  }
   StringRef name = getName(scalar);
   return name.empty() ? Value() : e.make(name, type, operands);
 }

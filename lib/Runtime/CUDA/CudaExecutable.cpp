@@ -246,8 +246,8 @@ int CudaExecutable::loadKernels(std::string &error) {
                 "the program is compiled for " + compiledFor + " but this GPU is an sm_" +
                     std::to_string(state->architecture) +
                     (state->architecture < 80 ? "; MPT compiles for sm_80 and newer"
-                                       : "; compile it with --chip=sm_" +
-                                             std::to_string(state->architecture)));
+                                              : "; compile it with --chip=sm_" +
+                                                    std::to_string(state->architecture)));
   // A driver may be too old for the toolkit that made the machine code, and compile PTX.
   auto isRefused = [](Error code) {
     return code == kInvalidKernelImage || code == kNoKernelImageForDevice ||

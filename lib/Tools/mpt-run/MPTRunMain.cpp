@@ -199,6 +199,7 @@ llvm::Error Run::connect() {
   // Rank 0 alone writes. What the others read, they read as it does.
   if (ranks->getRank() != 0) {
     options.isQuiet = true;
+    silenceInterrupts();
     options.progress = "none";
     options.dumpPipeline = options.profile = false;
     for (std::string *path : {&options.metrics, &options.tensorboard, &options.plot,

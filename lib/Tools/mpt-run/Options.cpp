@@ -319,8 +319,8 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
     // A kind, and options of the pass.
     auto [kind, rest] = llvm::StringRef(arg->getValue()).trim().split(' ');
     if (kind != "data" && kind != "zero1" && kind != "zero2")
-      return createOptionError(*arg, "expected one of data, zero1, zero2, found '" + kind +
-                                         "'");
+      return createOptionError(*arg, "expected one of data, zero1, zero2, found '" +
+                                         kind + "'");
     options.parallel = kind.str();
     options.parallelOptions = rest.trim().str();
   }

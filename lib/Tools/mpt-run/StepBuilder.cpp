@@ -322,7 +322,8 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     settings.options.steps = options.accumulate;
     settings.options.shared.assign(shared.begin(), shared.end());
   }
-  if (options.numRanks > 1) {
+  // One rank changes nothing, but reads the options.
+  if (options.numRanks > 1 || !options.parallelOptions.empty()) {
     auto &settings = training.dataParallel.emplace();
     for (auto [key, setter] :
          {std::pair("size", "mpirun"), std::pair("function", "--function"),
@@ -412,6 +413,7 @@ static llvm::Expected<std::string> computeWholeDigest(func::FuncOp function,
   RunOptions whole = options;
   whole.accumulate = whole.numRanks = 1;
   whole.parallel.clear();
+  whole.parallelOptions.clear();
   whole.isQuiet = true;
   whole.dumpPipeline = false;
   auto training =

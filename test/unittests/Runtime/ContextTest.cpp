@@ -83,8 +83,13 @@ ProgramBuilder makeLarge() {
   b.call(allReduce, {w, y}, {b.arena(F32, {6, 4}), b.arena(F32, {5, 4})});
   b.call(reduceScatter, {w}, b.arena(F32, {24}));
   b.call(allGather, {w}, b.arena(F16, {6, 4}));
-  b.call(broadcast, {w}, b.arena(F16, {6, 4}));
+  BufferRef sent = b.arena(F16, {6, 4});
+  broadcast.async = true;
+  b.call(broadcast, {w}, sent);
   b.call(rank, {}, b.arena(I32, {}));
+  WaitCall wait;
+  wait.numXs = wait.numResults = 1;
+  b.call(wait, {w}, sent);
   return b;
 }
 
