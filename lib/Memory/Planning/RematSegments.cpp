@@ -45,45 +45,41 @@ std::vector<uint32_t> cutForward(const RematGraph &graph, uint32_t count, bool b
 
 } // namespace
 
+void RematExecution::runWithOperands(uint32_t id) {
+  stack.assign(1, id);
+  while (!stack.empty()) {
+    uint32_t top = stack.back(), missing = ~0u;
+    for (uint32_t input : graph.nodes[top].inputs)
+      if (!present[input]) {
+        missing = graph.values[input].node;
+        break;
+      }
+    if (missing != ~0u) {
+      stack.push_back(missing);
+      continue;
+    }
+    stack.pop_back();
+    run(top);
+  }
+}
+
 std::vector<uint32_t> detail::runWithSaved(const RematIndex &index,
                                            const std::vector<bool> &saved) {
   const RematGraph &graph = index.graph;
   uint32_t backward = std::min<size_t>(graph.backward, graph.nodes.size());
-  std::vector<bool> present(graph.values.size(), false);
-  std::vector<uint32_t> order;
-  auto run = [&](uint32_t id) {
-    order.push_back(id);
-    for (uint32_t value : graph.nodes[id].outputs)
-      present[value] = true;
-  };
+  RematExecution execution(graph);
   for (uint32_t id = 0; id < backward; ++id)
-    run(id);
+    execution.run(id);
   for (uint32_t value = 0; value < graph.values.size(); ++value) {
     const RematNode &node = graph.nodes[graph.values[value].node];
     // One output made again makes all of them again, as far as is asked for.
     bool keeps = !node.repeats() || graph.values[value].leaves ||
                  (saved[value] && node.save != RematSave::Never);
-    present[value] = present[value] && keeps;
+    execution.present[value] = execution.present[value] && keeps;
   }
-  std::vector<uint32_t> stack;
-  for (uint32_t id = backward; id < graph.nodes.size(); ++id) {
-    stack.assign(1, id);
-    while (!stack.empty()) {
-      uint32_t top = stack.back(), missing = ~0u;
-      for (uint32_t input : graph.nodes[top].inputs)
-        if (!present[input]) {
-          missing = graph.values[input].node;
-          break;
-        }
-      if (missing != ~0u) {
-        stack.push_back(missing);
-        continue;
-      }
-      stack.pop_back();
-      run(top);
-    }
-  }
-  return order;
+  for (uint32_t id = backward; id < graph.nodes.size(); ++id)
+    execution.runWithOperands(id);
+  return std::move(execution.order);
 }
 
 std::vector<std::vector<uint32_t>> detail::planSegments(const RematIndex &index) {

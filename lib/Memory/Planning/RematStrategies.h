@@ -30,6 +30,31 @@ struct RematIndex {
   std::vector<double> prefix;
 };
 
+/// An order under construction: nodes run one after the other, and what they make is in
+/// memory until it is dropped.
+class RematExecution {
+public:
+  explicit RematExecution(const RematGraph &graph)
+      : present(graph.values.size(), false), graph(graph) {}
+
+  /// Runs node `id`, whose operands must be present.
+  void run(uint32_t id) {
+    order.push_back(id);
+    for (uint32_t value : graph.nodes[id].outputs)
+      present[value] = true;
+  }
+  /// Runs what makes the operands of node `id` that are missing, and then `id`.
+  void runWithOperands(uint32_t id);
+
+  std::vector<uint32_t> order;
+  /// Whether each value is in memory.
+  std::vector<bool> present;
+
+private:
+  const RematGraph &graph;
+  std::vector<uint32_t> stack;
+};
+
 /// How the value to be dropped is chosen: the one for which
 /// log(cost) - bytes * log(bytes) - distance * log(distance) is least.
 struct LookaheadParameters {

@@ -8,6 +8,8 @@
 
 #include "mpt/Memory/Planning/RematWholeSegments.h"
 
+#include "RematStrategies.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -199,15 +201,10 @@ std::vector<uint32_t> SegmentPlanner::run(const std::vector<uint32_t> &cuts) con
     at += at < cuts.size() && cuts[at] == id;
     segmentOf[id] = at;
   }
-  std::vector<uint32_t> order;
-  std::vector<bool> present(graph.values.size(), false);
-  auto push = [&](uint32_t id) {
-    order.push_back(id);
-    for (uint32_t value : graph.nodes[id].outputs)
-      present[value] = true;
-  };
+  detail::RematExecution execution(graph);
+  std::vector<bool> &present = execution.present;
   for (uint32_t id = 0; id < forward; ++id) {
-    push(id);
+    execution.run(id);
     const RematNode &node = graph.nodes[id];
     for (uint32_t value : node.outputs) {
       // The backward pass begins with the last segment, so that stays.
@@ -237,35 +234,16 @@ std::vector<uint32_t> SegmentPlanner::run(const std::vector<uint32_t> &cuts) con
   for (uint32_t id = 0; id < forward; ++id)
     if (needed[id])
       groups[segmentOf[id]].push_back(id);
-  std::vector<uint32_t> stack;
-  // Runs `id` after what it reads and is not there.
-  auto make = [&](uint32_t id) {
-    stack.assign(1, id);
-    while (!stack.empty()) {
-      uint32_t top = stack.back(), missing = ~0u;
-      for (uint32_t input : graph.nodes[top].inputs)
-        if (!present[input]) {
-          missing = graph.values[input].node;
-          break;
-        }
-      if (missing != ~0u) {
-        stack.push_back(missing);
-        continue;
-      }
-      stack.pop_back();
-      push(top);
-    }
-  };
   for (uint32_t id = forward; id < graph.nodes.size(); ++id) {
     for (uint32_t input : graph.nodes[id].inputs)
       if (!present[input] && graph.values[input].node < forward)
         for (uint32_t again : groups[segmentOf[graph.values[input].node]])
           if (llvm::any_of(graph.nodes[again].outputs,
                            [&](uint32_t value) { return !present[value]; }))
-            make(again);
-    push(id);
+            execution.runWithOperands(again);
+    execution.run(id);
   }
-  return order;
+  return std::move(execution.order);
 }
 
 std::vector<RematPlan> SegmentPlanner::plan() {
