@@ -346,7 +346,7 @@ static bool planFilterGradMatmul(ConvPlan &plan, const ConvCall &conv, int64_t i
   plan.chunks = ceilDiv(images, plan.chunk);
   plan.threadInBytes = alignUp(plan.chunk * points * plan.inBlock * 4);
   plan.threadOutBytes = alignUp(plan.chunk * points * plan.outBlock * 4);
-  if (conv.isOIHW)
+  if (conv.isOIHW && taps > 1)
     plan.filterBytes = alignUp(taps * in * out * 4);
   const int64_t sums = plan.chunks > 1 ? 2 : 1;
   plan.threadBytes = plan.threadInBytes + plan.threadOutBytes +

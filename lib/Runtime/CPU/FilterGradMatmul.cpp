@@ -10,7 +10,8 @@
 /// Filter gradients of small images, where oneDNN's convolutions spend their time on
 /// rows of a few points: for each tap of the filter, the transposed points of x that it
 /// reads times the points of dy that it writes. A task makes a block of input and output
-/// channels of a tap. Points beyond the image's edge take no part.
+/// channels of a tap. Points beyond the image's edge take no part. For filters [O, C, KH,
+/// KW] the matmul makes the transposed block, so that output channels are its rows.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +59,9 @@ public:
                   outBlocks = (out + plan.outBlock - 1) / plan.outBlock;
     auto *wide = static_cast<char *>(buffers[attributes.filter + 1]);
     char *scratch = wide + plan.filterBytes;
-    void *target = attributes.isOIHW ? wide : buffers[attributes.filter];
-    const DataType type = attributes.isOIHW ? DataType::F32 : resultType;
+    const bool isApart = attributes.isOIHW && taps > 1;
+    void *target = isApart ? wide : buffers[attributes.filter];
+    const DataType type = isApart ? DataType::F32 : resultType;
     parallelFor(taps * inBlocks * outBlocks, team, [&](int64_t task, int thread) {
       const int64_t outFirst = task % outBlocks * plan.outBlock,
                     inFirst = task / outBlocks % inBlocks * plan.inBlock,
@@ -68,9 +70,10 @@ public:
               {outFirst, std::min(plan.outBlock, out - outFirst)},
               scratch + thread * plan.threadBytes, thread, target, type);
     });
-    if (attributes.isOIHW)
-      parallelFor((out + block - 1) / block, team, [&](int64_t task, int) {
-        toOIHW(reinterpret_cast<float *>(wide), buffers[attributes.filter], task * block);
+    if (isApart)
+      parallelFor((in * out + block - 1) / block, team, [&](int64_t task, int) {
+        joinTaps(reinterpret_cast<float *>(wide), buffers[attributes.filter],
+                 task * block);
       });
     if (failed)
       error = "oneDNN could not run a filter gradient";
@@ -78,8 +81,9 @@ public:
   }
 
 private:
-  /// Output channels of a task that brings the gradient into PyTorch's layout.
-  static constexpr int64_t block = 16;
+  /// Pairs of channels of a task that brings their taps together: few enough that the
+  /// result stays in the first cache from tap to tap.
+  static constexpr int64_t block = 512;
 
   struct Range {
     int64_t first, count;
@@ -112,7 +116,8 @@ private:
           for (int64_t m : {plan.inBlock, in % plan.inBlock})
             for (int64_t n : {plan.outBlock, out % plan.outBlock}) {
               const int64_t k = images * rows.count * columns.count;
-              if (k * m * n > 0 && !prepareMatmul(m, n, k, threads))
+              if (k * m * n > 0 && !(attributes.isOIHW ? prepareMatmul(n, m, k, threads)
+                                                       : prepareMatmul(m, n, k, threads)))
                 return false;
             }
     return true;
@@ -141,20 +146,19 @@ private:
     return nullptr;
   }
 
-  /// [KH, KW, C, O] as [O, C, KH, KW], a block of output channels from `first` on.
-  void toOIHW(const float *source, void *target, int64_t first) const {
-    const int64_t taps = filter[0] * filter[1], in = filter[2], out = filter[3],
-                  count = std::min(block, out - first);
-    for (int64_t i = 0; i < in; ++i)
-      for (int64_t o = first; o < first + count; ++o) {
-        const float *from = source + i * out + o;
-        const int64_t to = (o * in + i) * taps;
-        for (int64_t tap = 0; tap < taps; ++tap)
-          if (resultType == DataType::F32)
-            static_cast<float *>(target)[to + tap] = from[tap * in * out];
-          else
-            fromF32(resultType, target, to + tap, from[tap * in * out]);
-      }
+  /// [KH, KW, O, C] as [O, C, KH, KW], a block of pairs of channels from `first` on.
+  void joinTaps(const float *source, void *target, int64_t first) const {
+    const int64_t taps = filter[0] * filter[1], pairs = filter[2] * filter[3],
+                  end = std::min(first + block, pairs);
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const float *from = source + tap * pairs;
+      if (resultType == DataType::F32)
+        for (int64_t i = first; i < end; ++i)
+          static_cast<float *>(target)[i * taps + tap] = from[i];
+      else
+        for (int64_t i = first; i < end; ++i)
+          fromF32(resultType, target, i * taps + tap, from[i]);
+    }
   }
 
   void runTask(void **buffers, int64_t tap, Range in, Range out, char *area, int thread,
@@ -163,8 +167,13 @@ private:
     const Range rows = ranges[0][tapY], columns = ranges[1][tapX];
     const int64_t points = rows.count * columns.count;
     const int64_t images = x.dims[0], count = in.count * out.count;
-    char *lhs = area, *rhs = lhs + plan.threadInBytes;
-    auto *sum = reinterpret_cast<float *>(rhs + plan.threadOutBytes);
+    char *inPanel = area, *outPanel = inPanel + plan.threadInBytes;
+    auto *sum = reinterpret_cast<float *>(outPanel + plan.threadOutBytes);
+    // The channels of the block's rows and of its columns.
+    const bool byOut = attributes.isOIHW;
+    const Range down = byOut ? out : in, across = byOut ? in : out;
+    const int64_t allDown = filter[byOut ? 3 : 2], allAcross = filter[byOut ? 2 : 3];
+    char *lhs = byOut ? outPanel : inPanel, *rhs = byOut ? inPanel : outPanel;
     float *part = sum + alignUp(4 * plan.inBlock * plan.outBlock) / 4;
     if (points == 0)
       std::fill_n(sum, count, 0.0f);
@@ -177,19 +186,19 @@ private:
                ++column, ++k) {
             const int64_t readY = getRead(0, tapY, row), readX = getRead(1, tapX, column);
             copyPoint(x, buffers[attributes.x],
-                      (image * x.dims[1] + readY) * x.dims[2] + readX, in, lhs, k);
+                      (image * x.dims[1] + readY) * x.dims[2] + readX, in, inPanel, k);
             copyPoint(y, buffers[attributes.y],
-                      (image * y.dims[1] + row) * y.dims[2] + column, out, rhs, k);
+                      (image * y.dims[1] + row) * y.dims[2] + column, out, outPanel, k);
           }
       float *to = first == 0 ? sum : part;
-      if (!findMatmul(in.count, out.count, k)->run({lhs, rhs, to}, thread))
+      if (!findMatmul(down.count, across.count, k)->run({lhs, rhs, to}, thread))
         failed = true;
       for (int64_t i = 0; first > 0 && i < count; ++i)
         sum[i] += part[i];
     }
-    for (int64_t i = 0; i < in.count; ++i)
-      narrow(type, sum + i * out.count, target,
-             (tap * filter[2] + in.first + i) * filter[3] + out.first, out.count);
+    for (int64_t i = 0; i < down.count; ++i)
+      narrow(type, sum + i * across.count, target,
+             (tap * allDown + down.first + i) * allAcross + across.first, across.count);
   }
   /// Some channels of a point as row `k` of a panel.
   void copyPoint(const BufferRef &ref, const void *source, int64_t point, Range channels,

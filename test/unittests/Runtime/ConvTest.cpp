@@ -201,18 +201,20 @@ TEST(ConvTest, FilterGradientsAsMatmuls) {
   EXPECT_EQ(getBlocks({8, 3, 3, 256, 256, 1, 1}), none);
   EXPECT_EQ(getBlocks({8, 2, 2, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2}), none);
 
-  for (const Problem &p : {Problem{5, 3, 2, 64, 96, 3, 3, 1, 1, 1, 1, 1, 1},
-                           Problem{2, 3, 3, 70, 300, 3, 2, 1, 1, 2, 0, 0, 1},
-                           Problem{3, 5, 5, 64, 128, 3, 3, 2, 2, 1, 1, 1, 1},
-                           Problem{2, 6, 6, 64, 64, 3, 3, 1, 1, 0, 0, 0, 0, 2, 2},
-                           // Taps that read nothing.
-                           Problem{4, 1, 1, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1},
-                           // Two chunks, the second shorter.
-                           Problem{150, 2, 2, 64, 65, 1, 1}}) {
+  for (Problem p : {Problem{5, 3, 2, 64, 96, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{2, 3, 3, 70, 300, 3, 2, 1, 1, 2, 0, 0, 1},
+                    Problem{3, 5, 5, 64, 128, 3, 3, 2, 2, 1, 1, 1, 1},
+                    Problem{2, 6, 6, 64, 64, 3, 3, 1, 1, 0, 0, 0, 0, 2, 2},
+                    // Taps that read nothing.
+                    Problem{4, 1, 1, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+                    // Two chunks, the second shorter.
+                    Problem{150, 2, 2, 64, 65, 1, 1}}) {
     ASSERT_GT(getBlocks(p).first, 0);
     for (DataType type : {F32, F16, BF16})
       for (bool fastBF16 : {false, true})
-        for (DataType result : {F32, BF16}) {
+        for (auto [result, isOIHW] : {std::pair(F32, false), std::pair(BF16, false),
+                                      std::pair(F32, true), std::pair(BF16, true)}) {
+          p.isOIHW = isOIHW;
           Tensor x = randomTensor(type, p.xDims(), 1),
                  dy = randomTensor(type, p.yDims(), 2), dfilter(result, p.filterDims());
           Sums sums(dfilter.count());
