@@ -138,7 +138,7 @@ static void printTable(llvm::raw_ostream &os, llvm::StringRef head,
 static std::string describeRates(const MachineRates &rates) {
   std::string text = "peak of this machine, measured now: ";
   for (const auto &[type, rate] : rates.flops)
-    text += "matmuls of " + type + " " + formatDouble(rate * 1e-9, "%.1f GFLOP/s, ");
+    text += type + " " + formatDouble(rate * 1e-9, "%.1f GFLOP/s, ");
   return text + "a copy " + formatDouble(rates.bytes * 1e-9, "%.1f GB/s");
 }
 

@@ -9,10 +9,31 @@
 #include "mpt/ProgramABI/InstructionCost.h"
 #include "mpt/ProgramABI/CallPlan.h"
 
+#include <algorithm>
+
 using namespace mpt::rt;
 
 static DataType getNarrower(DataType a, DataType b) {
   return getSize(b) < getSize(a) ? b : a;
+}
+
+/// Along an axis, how many pairs there are of a point of the result and a tap of the
+/// filter that meets a point of the image.
+static double countTaps(const ConvCall &conv, int axis, int64_t image, int64_t taps,
+                        int64_t result) {
+  double count = 0;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t stride = std::max<int64_t>(conv.strides[axis], 1),
+                  shift = tap * conv.dilations[axis] - conv.padding[2 * axis];
+    // The first point that reads at or after 0, and the first at or after the end.
+    auto getFirst = [&](int64_t place) {
+      return std::clamp<int64_t>((place - shift + stride - 1) / stride, 0, result);
+    };
+    const int64_t first = shift >= 0 ? 0 : getFirst(0),
+                  end = shift >= image ? 0 : getFirst(image);
+    count += static_cast<double>(std::max<int64_t>(end - first, 0));
+  }
+  return count;
 }
 
 InstructionCost mpt::rt::getCost(const Instruction &instruction) {
@@ -33,12 +54,15 @@ InstructionCost mpt::rt::getCost(const Instruction &instruction) {
     cost.flops = 2.0 * matmul.batch * matmul.m * matmul.n * matmul.k;
     cost.type = getNarrower(matmul.lhs, matmul.rhs);
   } else if (std::optional<ConvCall> conv = getConv(instruction)) {
-    // Each element of the result has a filter of its own channel and group.
     const BufferRef &filter = refs[conv->filter], &y = refs[conv->y];
-    const int64_t channels = y.dims.empty() ? 0 : y.dims.back();
-    if (channels > 0)
-      cost.flops = 2.0 * y.count() * (filter.count() / channels);
     const auto &image = refs[conv->x];
+    if (filter.dims.size() == 4 && y.dims.size() == 4 && image.dims.size() == 4) {
+      // The input channels of a filter are those of one group.
+      const auto [height, width, in, out] = conv->getFilterSizes(filter.dims);
+      cost.flops = 2.0 * double(y.dims[0]) * double(in) * double(out) *
+                   countTaps(*conv, 0, image.dims[1], height, y.dims[1]) *
+                   countTaps(*conv, 1, image.dims[2], width, y.dims[2]);
+    }
     cost.type = conv->kind == CallId::Conv2D ? getNarrower(image.type, filter.type)
                 : conv->kind == CallId::Conv2DInputGrad ? getNarrower(y.type, filter.type)
                                                         : getNarrower(image.type, y.type);

@@ -14,8 +14,9 @@
 namespace mpt {
 
 /// Measures the CPU with `threads` threads (0: as many as it has), in about a second and
-/// with 150 MB: the fastest of some matmuls of 1024 x 1024 by 1024 x 1024 in f32, bf16
-/// and f16, and of copies of 64 MB. Nullopt if there is no memory for it.
+/// with 150 MB: the fastest of some matmuls of 1024 x 1024 by 1024 x 1024 and
+/// convolutions of 3 x 3 in f32, bf16 and f16, and of copies of 64 MB. Nullopt if there
+/// is no memory for it.
 std::optional<MachineRates> measureMachineRates(int threads);
 
 } // namespace mpt

@@ -39,7 +39,8 @@ struct ProfileEntry {
 
 /// What a machine does at most, measured on it.
 struct MachineRates {
-  /// Multiplications and additions per second, by the type of a matmul's operands.
+  /// Multiplications and additions per second, by the type of the operands of a matmul or
+  /// convolution.
   std::map<std::string, double> flops;
   /// Bytes that a copy reads and writes per second.
   double bytes = 0;

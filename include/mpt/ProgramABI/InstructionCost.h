@@ -22,7 +22,7 @@ namespace mpt::rt {
 /// What one run of an instruction costs at least.
 struct InstructionCost {
   /// Multiplications and additions of a matmul or convolution, two for each pair of
-  /// elements that are multiplied; taps in the padding count too. 0 for all else.
+  /// elements that are multiplied. Taps in the padding do not count. 0 for all else.
   double flops = 0;
   /// The narrower type of the two operands that are multiplied.
   DataType type = DataType::F32;

@@ -190,7 +190,8 @@ MPT_RT_EXPORT const char *mpt_rt_notes(const mpt_rt_context *context);
 MPT_RT_EXPORT size_t mpt_rt_arena_bytes(const mpt_rt_context *context);
 MPT_RT_EXPORT size_t mpt_rt_state_bytes(const mpt_rt_context *context);
 
-/* Measures each instruction of the following runs if `on`. On a GPU they are then
+/* Measures each instruction of the following runs if `on`. A context of one thread
+ * measures processor time, which other processes do not add to. On a GPU they are then
  * launched one by one, each in an NVTX range that has its place in the source as a
  * name, and not as one graph. */
 MPT_RT_EXPORT void mpt_rt_set_profiling(mpt_rt_context *context, int on);

@@ -75,8 +75,8 @@ TEST(StepProfile, Text) {
   profile.rates = makeRates();
   text.clear();
   printProfile(os, "p", profile);
-  EXPECT_NE(text.find("peak of this machine, measured now: matmuls of bf16 8.0 GFLOP/s, "
-                      "matmuls of f32 4.0 GFLOP/s, a copy 10.0 GB/s\n"),
+  EXPECT_NE(text.find("peak of this machine, measured now: bf16 8.0 GFLOP/s, "
+                      "f32 4.0 GFLOP/s, a copy 10.0 GB/s\n"),
             std::string::npos);
   EXPECT_NE(text.find("matmul   6.000  54.5      2      2.0   0.5     42 %\n"),
             std::string::npos);

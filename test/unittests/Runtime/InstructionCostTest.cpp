@@ -47,10 +47,42 @@ TEST(InstructionCost, ConvolutionsInAllThreeDirections) {
   EXPECT_EQ(forward.bytes, 400 * 2 + 216 * 2 + 216 * 4);
   EXPECT_EQ(getCost(makeInstruction(setUp(Conv2DInputGradCall()), {y, filter}, x)).flops,
             flops);
-  InstructionCost gradient =
-      getCost(makeInstruction(setUp(Conv2DFilterGradCall()), {y, y}, filter));
+  InstructionCost gradient = getCost(makeInstruction(
+      setUp(Conv2DFilterGradCall()), {makeBuffer(DataType::F32, x.dims), y}, filter));
   EXPECT_EQ(gradient.type, DataType::F32);
   EXPECT_EQ(gradient.flops, flops);
+}
+
+/// Counted one by one: with padding, strides, dilations, and filters larger than images.
+TEST(InstructionCost, TapsInThePaddingDoNotCount) {
+  for (int64_t size : {1, 2, 5})
+    for (int64_t taps : {1, 3, 4})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t dilation : {1, 2})
+          for (int64_t low : {0, 1, 3})
+            for (int64_t high : {0, 2}) {
+              const int64_t room = size + low + high - (taps - 1) * dilation - 1;
+              if (room < 0)
+                continue;
+              const int64_t points = room / stride + 1;
+              double pairs = 0;
+              for (int64_t point = 0; point < points; ++point)
+                for (int64_t tap = 0; tap < taps; ++tap) {
+                  const int64_t at = point * stride - low + tap * dilation;
+                  pairs += at >= 0 && at < size;
+                }
+              Conv2DCall call;
+              call.strides = {stride, 1};
+              call.dilations = {dilation, 1};
+              call.padding = {low, high, 0, 0};
+              const BufferRef x = makeBuffer(DataType::F32, {2, size, 7, 3}),
+                              filter = makeBuffer(DataType::F32, {taps, 1, 3, 4}),
+                              y = makeBuffer(DataType::F32, {2, points, 7, 4});
+              EXPECT_EQ(getCost(makeInstruction(call, {x, filter}, y)).flops,
+                        2.0 * 2 * 7 * 3 * 4 * pairs)
+                  << size << " " << taps << " " << stride << " " << dilation << " " << low
+                  << " " << high;
+            }
 }
 
 TEST(InstructionCost, BytesOfWhatIsRead) {
