@@ -48,6 +48,8 @@ static constexpr int64_t columnFloats = 131072, rowFloats = 32768;
 static constexpr int64_t packedFloats = 131072, largeResult = int64_t(1) << 21;
 /// Columns that a matmul wants at least and at most at a time.
 static constexpr int64_t fewestColumns = 64, mostColumns = 256;
+/// Numbers of a row of both sides from which on those that fit the cache are few.
+static constexpr int64_t wideRow = 4096;
 /// Tasks that a matmul wants at least.
 static constexpr int64_t matmulTasks = 16;
 /// Sums at least this long, and four times longer than the result is wide, are
@@ -100,8 +102,12 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
                              std::max<int64_t>(s.m, 1));
     plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
   };
-  // A copy of the right side would take more memory than halves save.
-  if (s.batch == 1 && widenRhs) {
+  // A copy of the right side would take more memory than halves save. A large one of f32
+  // would be read again for each chunk of rows, of which few are in the cache at a time
+  // if they are wide.
+  const bool isLarge = !s.transposeLhs && 4 * s.k * s.n > s.m * (s.k + s.n),
+             isWide = s.k + s.n > wideRow;
+  if (s.batch == 1 && (widenRhs || (s.m >= fewestColumns && (isLarge || isWide)))) {
     const int64_t n = std::max<int64_t>(s.n, 1);
     int64_t columns = columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
     const bool packsBoth = s.transposeLhs && s.m * n >= largeResult;

@@ -294,6 +294,16 @@ TEST(MatmulTest, SquareTasks) {
     check({1, 1030, 2050, 33, type, type, F32, /*transposeLhs=*/true});
 }
 
+/// Large right sides, and wide rows, are multiplied by chunks of columns in f32, too.
+TEST(MatmulTest, LargeRightSides) {
+  for (bool transposeLhs : {false, true})
+    for (bool transposeRhs : {false, true}) {
+      check({1, 70, 4200, 33, F32, F32, F32, transposeLhs, transposeRhs, false, 1, true});
+      check({1, 64, 4200, 10, F32, F32, F32, transposeLhs, transposeRhs});
+      check({1, 65, 130, 97, F32, F32, F16, transposeLhs, transposeRhs, false, 2, true});
+    }
+}
+
 /// Element (row, column) of a right side is where oneDNN's layout has it, on any CPU.
 TEST(MatmulTest, PairsOfRows) {
   for (auto [tag, block] : {std::pair{dnnl_BA16a16b2a, 16}, {dnnl_BA16a64b2a, 64}})
