@@ -11,10 +11,12 @@
 #include "mpt-c/Registration.h"
 #include "mpt/InitAll.h"
 #include "mpt/Support/ForeignBytecode.h"
+#include "mpt/Support/ForeignCalls.h"
 #include "mpt/Support/Version.h"
 #include "mpt/Tools/CompileStep.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -49,9 +51,14 @@ MptError mptModuleParse(MlirContext context, MlirStringRef text, MlirStringRef n
   if (mlirContextIsNull(context) || !module)
     return fail("mptModuleParse: expected a context and a place for the module");
   CollectErrors errors(unwrap(context));
+  const bool hasCalls = mpt::mayHaveCalls(unwrapText(text));
   auto parsed = mlir::parseSourceString<mlir::ModuleOp>(
-      unwrapText(text), mlir::ParserConfig(unwrap(context)), unwrapText(name));
-  if (!parsed)
+      unwrapText(text),
+      mlir::ParserConfig(unwrap(context), /*verifyAfterParse=*/!hasCalls),
+      unwrapText(name));
+  if (parsed && hasCalls)
+    mpt::inlineForeignCalls(*parsed);
+  if (!parsed || (hasCalls && mlir::failed(mlir::verify(*parsed))))
     return errors.take(unwrapText(name) + ": cannot parse");
   if (mlir::isBytecode({unwrapText(text), unwrapText(name)}) &&
       mlir::failed(mpt::checkForeignProperties(*parsed)))

@@ -1,18 +1,50 @@
 // Calls and unregistered ops: MLIR finds no symbol from inside an op that has one
-// region and is of a dialect that it does not know.
+// region and is of a dialect that it does not know. mpt-opt inlines such calls where it can.
 //
 // RUN: split-file %s %t
+// RUN: mpt-opt %t/inlined.mlir --allow-unregistered-dialect --mpt-autocast="type=f16" | FileCheck %s --check-prefix=INLINED
 // RUN: not mpt-opt %t/inside.mlir --allow-unregistered-dialect --mpt-autocast="type=f16" 2>&1 | FileCheck %s --check-prefix=INSIDE
 // RUN: not mpt-opt %t/missing.mlir --mpt-autocast="type=f16" 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: mpt-opt %t/beside.mlir --allow-unregistered-dialect --mpt-autocast="type=f16 specialize-calls" | FileCheck %s --check-prefix=BESIDE
 // RUN: mpt-opt %t/two.mlir --allow-unregistered-dialect --mpt-autocast="type=f16 specialize-calls" | FileCheck %s --check-prefix=TWO
 
+//--- inlined.mlir
+
+// INLINED: func.func @inlined
+// INLINED: "acme.region"
+// INLINED-NEXT: ^bb0(%[[A:.*]]: tensor<4x4xf32>):
+// INLINED-NEXT: %[[B:.*]] = "acme.op"(%[[A]])
+// Must stay: this module has a function of its own.
+// INLINED: call @f
+// INLINED: "acme.return"(%[[B]])
+func.func private @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %y = "acme.op"(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+func.func @inlined(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = "acme.region"(%x) ({
+  ^bb0(%a: tensor<4x4xf32>):
+    %c = func.call @f(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    builtin.module {
+      func.func private @f(%z: tensor<4x4xf32>) -> tensor<4x4xf32>
+      func.func @own(%z: tensor<4x4xf32>) -> tensor<4x4xf32> {
+        %y = func.call @f(%z) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+        return %y : tensor<4x4xf32>
+      }
+    }
+    "acme.return"(%c) : (tensor<4x4xf32>) -> ()
+  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
 //--- inside.mlir
 
-// INSIDE: inside.mlir:10:10: error: 'func.call' op 'f' does not reference a valid function
+// INSIDE: inside.mlir:12:10: error: 'func.call' op 'f' does not reference a valid function
 // INSIDE: note: if that function is there: MLIR does not look for it from inside an op that has one region and is of an unregistered dialect; inline such calls before, where the dialect is registered
 func.func private @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  return %x : tensor<4x4xf32>
+  cf.br ^end(%x : tensor<4x4xf32>)
+^end(%y: tensor<4x4xf32>):
+  return %y : tensor<4x4xf32>
 }
 func.func @inside(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "acme.region"(%x) ({

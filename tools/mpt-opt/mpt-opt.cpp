@@ -8,6 +8,7 @@
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -15,6 +16,7 @@
 #include "mpt/InitAll.h"
 #include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "mpt/Support/ForeignBytecode.h"
+#include "mpt/Support/ForeignCalls.h"
 #include "mpt/Tools/LLVMOptions.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -65,6 +67,17 @@ struct BytecodePass : PassWrapper<BytecodePass, OperationPass<>> {
   OpPassManager passes;
   bool reads, writes;
 };
+/// Makes what was parsed without verification what the user's passes may see.
+struct ForeignCallsPass : PassWrapper<ForeignCallsPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ForeignCallsPass)
+
+  llvm::StringRef getName() const override { return "foreign-calls"; }
+  void runOnOperation() override {
+    mpt::inlineForeignCalls(getOperation());
+    if (failed(verify(getOperation())))
+      signalPassFailure();
+  }
+};
 } // namespace
 
 /// What to do about input that only StableHLO's own tools can read; "" for other input.
@@ -104,9 +117,17 @@ static LogicalResult optimize(int argc, char **argv, const std::string &input,
     return failure();
   }
   const bool reads = isBytecode(read->getMemBufferRef());
+  const bool hasCalls =
+      config.shouldVerifyOnParsing() && mpt::mayHaveCalls(read->getBuffer());
   const llvm::StringRef remedy = explainStableHLO(read->getMemBufferRef());
-  if (reads || config.shouldEmitBytecode())
-    config.setPassPipelineSetupFn([user = config, reads](PassManager &passes) {
+  if (hasCalls)
+    config.verifyOnParsing(false);
+  if (reads || hasCalls || config.shouldEmitBytecode())
+    config.setPassPipelineSetupFn([user = config, reads, hasCalls](PassManager &passes) {
+      if (hasCalls)
+        passes.addPass(std::make_unique<ForeignCallsPass>());
+      if (!reads && !user.shouldEmitBytecode())
+        return user.setupPassPipeline(passes);
       PassManager asked(passes.getContext(), passes.getOpAnchorName(),
                         passes.getNesting());
       if (failed(user.setupPassPipeline(asked)))

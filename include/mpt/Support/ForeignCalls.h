@@ -1,0 +1,39 @@
+//===- ForeignCalls.h - Calls in ops of other compilers --------- -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// JAX writes calls into the bodies of reductions. MLIR verifies no call within an
+/// unregistered op of one region: the op might be a symbol table of its own. A tool that
+/// reads such modules parses them without verification, inlines these calls, and then
+/// verifies.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_SUPPORT_FOREIGNCALLS_H
+#define MPT_SUPPORT_FOREIGNCALLS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace mpt {
+
+/// Whether a module of this text, or bytecode, may have calls.
+bool mayHaveCalls(llvm::StringRef text);
+
+/// Replaces calls within unregistered ops of one region by what they call, a function of
+/// `root` with one block. `root` need not be verified. Calls stay that do not fit their
+/// callee, whose callee is defined within such an op, or that are nested more than 128
+/// deep, which are recursive.
+void inlineForeignCalls(mlir::Operation *root);
+
+} // namespace mpt
+
+#endif // MPT_SUPPORT_FOREIGNCALLS_H
