@@ -53,46 +53,100 @@ Value ImportBuilder::orderedBits(Value x) {
   return cast(bits, i64);
 }
 
-Value ImportBuilder::sortedByNetwork(Value last, bool descending) {
-  Type i64 = builder.getI64Type();
-  Shape shape(getShape(last));
-  int64_t size = shape.back(), rows = getType(last).getNumElements() / size;
-  int64_t padded = llvm::PowerOf2Ceil(size);
-  auto constants = [&](int64_t value) {
-    return ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(RankedTensorType::get({}, i64), APInt(64, value, true)));
-  };
-  // A key in the upper half of a number, its index in the lower: no two are equal.
-  Value keys = orderedBits(last);
-  if (descending)
-    keys = unary<NotOp>(keys);
-  Value x = binary<OrOp>(binary<ShiftLeftOp>(keys, constants(32)),
-                         iota(shape, shape.size() - 1, i64));
-  x = reshape(x, {rows, size});
-  if (padded != size) {
-    Value largest = constants(std::numeric_limits<int64_t>::max());
-    x = concat({x, broadcast(largest, {rows, padded - size})}, 1);
-  }
-  for (int64_t run = 2; run <= padded; run *= 2)
+/// Sorts tuples, of which each of `values` has one part, along the last dimension of
+/// [rows, a power of 2]. `isFirst` is a total order: no two tuples are equal.
+static void sortTuples(ImportBuilder &b, MutableArrayRef<Value> values,
+                       function_ref<Value(ArrayRef<Value>, ArrayRef<Value>)> isFirst) {
+  Shape shape(getShape(values[0]));
+  int64_t rows = shape[0], size = shape[1];
+  Type i64 = b.builder.getI64Type();
+  for (int64_t run = 2; run <= size; run *= 2)
     for (int64_t distance = run / 2; distance >= 1; distance /= 2) {
       // Pairs `distance` apart; every other run is in descending order.
-      int64_t pairs = padded / (2 * distance);
-      x = reshape(x, {rows, pairs, 2, distance});
-      Value a = slice(x, 2, 0, 1), b = slice(x, 2, 1, 1);
-      Value low = binary<MinimumOp>(a, b), high = binary<MaximumOp>(a, b);
-      if (run < padded) {
-        Value number =
-            binary<AndOp>(iota({pairs, 1, 1}, 0, i64), constants(run / (2 * distance)));
-        Value ascending = compare(ComparePredicate::EQ, number, 0.0);
-        Value first = where(ascending, low, high);
-        high = where(ascending, high, low);
-        low = first;
+      int64_t pairs = size / (2 * distance);
+      SmallVector<Value> low, high;
+      for (Value value : values) {
+        value = b.reshape(value, {rows, pairs, 2, distance});
+        low.push_back(b.slice(value, 2, 0, 1));
+        high.push_back(b.slice(value, 2, 1, 1));
       }
-      x = concat({low, high}, 2);
+      Value keeps = isFirst(low, high);
+      if (!b.refusal.empty())
+        return;
+      if (run < size) {
+        Value number = b.binary<AndOp>(b.iota({pairs, 1, 1}, 0, i64),
+                                       b.constant(run / (2 * distance), i64));
+        keeps = b.binary<XorOp>(keeps, b.compare(ComparePredicate::NE, number, 0.0));
+      }
+      for (auto [value, first, second] : llvm::zip_equal(values, low, high))
+        value =
+            b.concat({b.where(keeps, first, second), b.where(keeps, second, first)}, 2);
     }
-  x = slice(reshape(x, {rows, padded}), 1, 0, size);
-  return reshape(binary<AndOp>(x, constants(0xffffffff)), shape);
+  for (Value &value : values)
+    value = b.reshape(value, shape);
+}
+
+/// `x` of shape [.., size] as [rows, a power of 2].
+static Value padToPowerOf2(ImportBuilder &b, Value x, Value padding) {
+  int64_t size = getShape(x).back(), rows = getType(x).getNumElements() / size;
+  int64_t padded = llvm::PowerOf2Ceil(size);
+  x = b.reshape(x, {rows, size});
+  return padded == size ? x
+                        : b.concat({x, b.broadcast(padding, {rows, padded - size})}, 1);
+}
+
+Value ImportBuilder::sortedByNetwork(
+    ArrayRef<Value> keys,
+    function_ref<Value(ArrayRef<Value>, ArrayRef<Value>)> comesBefore) {
+  Type i64 = builder.getI64Type();
+  Shape shape(getShape(keys[0]));
+  int64_t size = shape.back();
+  if (getType(keys[0]).getNumElements() == 0)
+    return constant(0, i64, shape);
+  SmallVector<Value> values;
+  for (Value key : keys)
+    values.push_back(padToPowerOf2(*this, key, constant(0, getElement(key))));
+  // Beside the keys, the index; from `size` on it is that of padding.
+  Shape all(getShape(values[0]));
+  values.push_back(broadcast(iota({all[1]}, 0, i64), all));
+  sortTuples(*this, values, [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+    Value before = comesBefore(a.drop_back(), b.drop_back());
+    Value after = comesBefore(b.drop_back(), a.drop_back());
+    if (!refusal.empty())
+      return before;
+    Value earlier = compare(ComparePredicate::LT, a.back(), b.back());
+    before = binary<OrOp>(before, binary<AndOp>(unary<NotOp>(after), earlier));
+    if (all[1] == size)
+      return before;
+    auto isPadding = [&](Value index) {
+      return compare(ComparePredicate::GE, index, static_cast<double>(size));
+    };
+    Value both = binary<OrOp>(isPadding(a.back()), isPadding(b.back()));
+    return where(both, earlier, before);
+  });
+  return reshape(slice(values.back(), 1, 0, size), shape);
+}
+
+/// Keys of up to 32 bits: a key in the upper half of a number, its index in the lower.
+static Value sortPacked(ImportBuilder &b, Value last, bool descending) {
+  Type i64 = b.builder.getI64Type();
+  Shape shape(getShape(last));
+  auto constants = [&](int64_t value) {
+    return ConstantOp::create(
+        b.builder, b.loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, i64), APInt(64, value, true)));
+  };
+  Value keys = b.orderedBits(last);
+  if (descending)
+    keys = b.unary<NotOp>(keys);
+  keys = b.binary<OrOp>(b.binary<ShiftLeftOp>(keys, constants(32)),
+                        b.iota(shape, shape.size() - 1, i64));
+  keys = padToPowerOf2(b, keys, constants(std::numeric_limits<int64_t>::max()));
+  sortTuples(b, keys, [&](ArrayRef<Value> x, ArrayRef<Value> y) {
+    return b.compare(ComparePredicate::LT, x[0], y[0]);
+  });
+  keys = b.slice(keys, 1, 0, shape.back());
+  return b.reshape(b.binary<AndOp>(keys, constants(0xffffffff)), shape);
 }
 
 Value ImportBuilder::largestIndices(Value last, int64_t k) {
@@ -120,33 +174,40 @@ Value ImportBuilder::largestIndices(Value last, int64_t k) {
 Value ImportBuilder::sortedIndices(Value last, bool descending) {
   int64_t size = getShape(last).back();
   Type i64 = builder.getI64Type();
-  if (!require(getType(last).hasStaticShape(), "sorting an open dimension") ||
-      !require(size <= 8192 || getElement(last).getIntOrFloatBitWidth() <= 32,
-               "sorting more than 8192 elements of 64 bits"))
+  if (!require(getType(last).hasStaticShape(), "sorting an open dimension"))
     return constant(0, i64, getShape(last));
-  constexpr int64_t manyElements = 1024;
-  if (size > manyElements && getElement(last).getIntOrFloatBitWidth() <= 32)
-    return sortedByNetwork(last, descending);
+  bool isMany = size > kManyElements;
+  if (isMany && getElement(last).getIntOrFloatBitWidth() <= 32)
+    return sortPacked(*this, last, descending);
   if (getElement(last).isInteger(1))
     last = cast(last, builder.getI8Type());
   bool floats = isa<FloatType>(getElement(last));
   if (floats)
     last = unary<StopGradientOp>(last);
+  auto comesBefore = [&](Value a, Value b) {
+    Value before =
+        compare(descending ? ComparePredicate::GT : ComparePredicate::LT, a, b);
+    if (!floats)
+      return before;
+    Value first = descending ? a : b, second = descending ? b : a;
+    Value isNaN = compare(ComparePredicate::NE, first, first);
+    Value isNumber = compare(ComparePredicate::EQ, second, second);
+    return binary<OrOp>(before, binary<AndOp>(isNaN, isNumber));
+  };
+  if (isMany)
+    return sortedByNetwork(last, [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+      return comesBefore(a[0], b[0]);
+    });
   Shape across(getShape(last)), down(getShape(last));
   across.insert(across.end() - 1, 1); // [.., 1, n]: the others
   down.push_back(1);                  // [.., n, 1]: the element
   Value other = reshape(last, across), mine = reshape(last, down);
-  Value before =
-      compare(descending ? ComparePredicate::GT : ComparePredicate::LT, other, mine);
   Value equal = compare(ComparePredicate::EQ, other, mine);
   if (floats) {
     auto isNaN = [&](Value x) { return compare(ComparePredicate::NE, x, x); };
-    auto isNumber = [&](Value x) { return compare(ComparePredicate::EQ, x, x); };
-    Value first = descending ? other : mine, second = descending ? mine : other;
-    before = binary<OrOp>(before, binary<AndOp>(isNaN(first), isNumber(second)));
     equal = binary<OrOp>(equal, binary<AndOp>(isNaN(mine), isNaN(other)));
   }
-  return sortedIndices(before, equal);
+  return sortedIndices(comesBefore(other, mine), equal);
 }
 
 Value ImportBuilder::sortedIndices(Value before, Value equal) {

@@ -217,14 +217,15 @@ static void hoistInvariants(func::FuncOp function) {
 }
 
 static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
-                                     unsigned state, int64_t &numOps) {
+                                     unsigned state, llvm::DenseSet<Operation *> &inlined,
+                                     int64_t &numOps) {
   if (!source.getBody().hasOneBlock())
     return source.emitError("mpt-convert-stablehlo: expected one block, found ")
            << llvm::range_size(source.getBody()) << " in @" << source.getSymName();
   auto terminator = dyn_cast<func::ReturnOp>(source.front().getTerminator());
   if (!terminator)
     return source.emitError("mpt-convert-stablehlo: expected a return");
-  if (failed(inlineCalls(source)))
+  if (failed(inlineCalls(source, inlined)))
     return failure();
   eraseDeadOps(source.front());
   func::FuncOp function = convertSignature(source);
@@ -297,35 +298,30 @@ struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableH
           "bytes).operation.get_asm(print_generic_op_form=True)");
       return signalPassFailure();
     }
+    auto isForeign = [](Operation *op) {
+      return isStableHLO(op) || isa<func::CallOp>(op) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+    };
     for (auto function : module.getOps<func::FuncOp>())
       if (function.isPublic() && !function.isExternal() &&
-          function
-              .walk([](Operation *op) {
-                return isStableHLO(op) || isa<func::CallOp>(op) ? WalkResult::interrupt()
-                                                                : WalkResult::advance();
-              })
-              .wasInterrupted())
+          function.walk(isForeign).wasInterrupted())
         functions.push_back(function);
     if (functions.empty()) {
       module.emitError("mpt-convert-stablehlo: expected a public function of StableHLO's "
                        "ops, found none; print the graph in MLIR's generic form");
       return signalPassFailure();
     }
+    llvm::DenseSet<Operation *> inlined;
     int64_t numConverted = 0;
     for (func::FuncOp function : functions)
-      if (failed(convertFunction(function, parameters, state, numConverted)))
+      if (failed(convertFunction(function, parameters, state, inlined, numConverted)))
         return signalPassFailure();
     numOps += numConverted;
     // What was called is part of its callers now.
     for (func::FuncOp function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (function.isPrivate() && function
-                                      .walk([](Operation *op) {
-                                        return isStableHLO(op) || isa<func::CallOp>(op)
-                                                   ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
-                                      })
-                                      .wasInterrupted())
+      if (function.isPrivate() &&
+          (inlined.contains(function) || function.walk(isForeign).wasInterrupted()))
         function.erase();
   }
 };

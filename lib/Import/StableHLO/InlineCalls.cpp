@@ -26,7 +26,8 @@ static FlatSymbolRefAttr getCallee(Operation *op) {
   return {};
 }
 
-LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function) {
+LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function,
+                                          llvm::DenseSet<Operation *> &inlined) {
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   SmallVector<std::pair<Operation *, unsigned>> calls;
   auto collect = [&](Operation *root, unsigned depth) {
@@ -46,6 +47,7 @@ LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function) {
     if (depth == maxDepth)
       return call->emitError("mpt-convert-stablehlo: @")
              << name.getValue() << " is called recursively; expected calls that end";
+    inlined.insert(callee);
     Block &body = callee.front();
     Operation *terminator = body.getTerminator();
     if (call->getOperandTypes() != body.getArgumentTypes() ||

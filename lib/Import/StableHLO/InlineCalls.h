@@ -15,8 +15,9 @@ namespace mpt::stablehlo {
 
 /// Replaces calls in `function`, also in its regions, by the bodies of what they call,
 /// and composites by their decompositions. Reports a callee that is not there, is
-/// recursive, or has more than one block.
-llvm::LogicalResult inlineCalls(mlir::func::FuncOp function);
+/// recursive, or has more than one block. Adds callees to `inlined`.
+llvm::LogicalResult inlineCalls(mlir::func::FuncOp function,
+                                llvm::DenseSet<mlir::Operation *> &inlined);
 
 } // namespace mpt::stablehlo
 

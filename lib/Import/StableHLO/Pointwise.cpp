@@ -457,22 +457,70 @@ static void convert(Lowering &l) {
   l.set(l.cast(x, element));
 }
 
-/// A float between `lowest` and `highest` mantissa bits: to its own precision nothing,
-/// else through the type that has these numbers of bits.
+/// Rounds to numbers of another format, as XLA does: to the nearest, halves to even; what
+/// is too large is infinite, and what is below the smallest normal number is 0. The
+/// gradient is that of `x`.
 static void reducePrecision(Lowering &l) {
   Value x = l.get(0);
+  auto type = dyn_cast<FloatType>(getElement(x));
   int64_t exponent = l.integer("exponent_bits", 0),
-          mantissa = l.integer("mantissa_bits", 0);
-  Type low;
-  if (exponent == 8 && mantissa == 23)
-    low = l.builder.getF32Type();
-  else if (exponent == 8 && mantissa == 7)
-    low = l.builder.getBF16Type();
-  else if (exponent == 5 && mantissa == 10)
-    low = l.builder.getF16Type();
-  else
-    return l.refuse("a precision other than f32's, bf16's and f16's");
-  l.set(l.cast(l.cast(x, low), getElement(x)));
+          mantissa = l.integer("mantissa_bits", -1);
+  if (!l.require(type && type.getWidth() > 8, "elements that are not floats of at least "
+                                              "16 bits") ||
+      !l.require(exponent >= 1 && mantissa >= 0,
+                 "expected at least 1 bit of the exponent and 0 of the mantissa"))
+    return;
+  // bf16 has the exponents of f32.
+  if (type.isF32() && exponent == 8 && mantissa == 7)
+    return l.set(l.cast(l.cast(x, l.builder.getBF16Type()), type));
+  unsigned width = type.getWidth(), digits = type.getFPMantissaWidth() - 1;
+  unsigned exponents = width - 1 - digits;
+  if (exponent >= exponents && mantissa >= digits)
+    return l.set(x);
+  Type integer = l.builder.getIntegerType(width);
+  auto number = [&](uint64_t value) {
+    return l.constants({static_cast<int64_t>(value)}, integer, {});
+  };
+  Value whole = l.unary<StopGradientOp>(x);
+  Value bits = l.bitcast(whole, integer);
+  const uint64_t signMask = uint64_t(1) << (width - 1);
+  Value sign = l.binary<AndOp>(bits, number(signMask));
+  Value size = l.binary<AndOp>(bits, number(signMask - 1));
+  if (mantissa < digits) {
+    unsigned cut = digits - mantissa;
+    Value last = l.bitAnd(l.shiftRight(size, cut), 1);
+    size = l.add(size, l.add(last, number((uint64_t(1) << (cut - 1)) - 1)));
+    size = l.binary<AndOp>(size, number(~((uint64_t(1) << cut) - 1)));
+  }
+  if (exponent < exponents) {
+    const uint64_t bias = (uint64_t(1) << (exponents - 1)) - 1,
+                   reach = (uint64_t(1) << (exponent - 1)) - 1;
+    const uint64_t infinite = llvm::maskTrailingOnes<uint64_t>(exponents) << digits;
+    // Biased exponents above bias + reach are too large, up to bias - reach too small.
+    Value large =
+        l.compare(ComparePredicate::GE, size, number((bias + reach + 1) << digits));
+    Value small =
+        l.compare(ComparePredicate::LT, size, number((bias - reach + 1) << digits));
+    size = l.where(large, number(infinite), l.where(small, number(0), size));
+  }
+  Value rounded = l.bitcast(l.binary<OrOp>(sign, size), type);
+  // Infinite and equal numbers have no difference; NaN stays what it is.
+  Value same = l.compare(ComparePredicate::EQ, rounded, whole);
+  Value isNaN = l.compare(ComparePredicate::NE, whole, whole);
+  Value keeps = l.binary<OrOp>(same, isNaN);
+  l.set(l.add(x, l.where(keeps, l.number(x, 0), l.sub(rounded, whole))));
+}
+
+/// A function of scalars for each element.
+static void mapBody(Lowering &l) {
+  if (!l.require(l.op->getNumRegions() == 1 && l.op->getRegion(0).hasOneBlock() &&
+                     l.op->getNumResults() == 1 && l.size() >= 1 &&
+                     l.op->getRegion(0).getNumArguments() == l.size(),
+                 "expected a body of one argument for each operand"))
+    return;
+  SmallVector<Value> results = l.applyBody(l.op->getRegion(0).front(), l.getAll());
+  if (l.require(results.size() == 1, "a body with other than elementwise ops"))
+    l.set(results[0]);
 }
 
 void mpt::stablehlo::populatePointwise(Table &t) {
@@ -546,4 +594,5 @@ void mpt::stablehlo::populatePointwise(Table &t) {
   t.add({"stablehlo.clamp"}, clamp);
   t.add({"stablehlo.convert"}, convert);
   t.add({"stablehlo.reduce_precision"}, reducePrecision);
+  t.add({"stablehlo.map"}, mapBody);
 }

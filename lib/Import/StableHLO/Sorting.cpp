@@ -39,32 +39,48 @@ static std::optional<bool> getOrder(Block &comparator) {
   return std::nullopt;
 }
 
-/// Any comparator, such as several keys: it compares each element with each.
+/// Any comparator, such as several keys. Few elements are compared each with each.
 static Value indicesByComparator(Lowering &l, Block &comparator, ArrayRef<Value> values,
                                  int64_t dim) {
-  Shape square(getShape(l.moveToLast(values[0], dim)));
+  // What the comparator does not read may be anything.
+  SmallVector<Value> keys;
+  SmallVector<int64_t> place;
+  for (auto [i, value] : llvm::enumerate(values)) {
+    bool isRead = !comparator.getArgument(2 * i).use_empty() ||
+                  !comparator.getArgument(2 * i + 1).use_empty();
+    place.push_back(isRead ? keys.size() : 0);
+    if (isRead)
+      keys.push_back(l.moveToLast(value, dim));
+  }
+  if (keys.empty())
+    keys.push_back(l.moveToLast(values[0], dim));
+  auto comesBefore = [&](ArrayRef<Value> a, ArrayRef<Value> b) -> Value {
+    SmallVector<Value> arguments;
+    for (int64_t key : place)
+      arguments.append({a[key], b[key]});
+    SmallVector<Value> results = l.applyBody(comparator, arguments);
+    if (!l.require(results.size() == 1, "a body with other than elementwise ops"))
+      return a[0];
+    return results[0];
+  };
+  Shape square(getShape(keys[0]));
   int64_t size = square.back();
+  if (size > Lowering::kManyElements)
+    return l.sortedByNetwork(keys, comesBefore);
   square.push_back(size);
-  if (!l.require(size <= 8192, "sorting more than 8192 elements by several"))
-    return values[0];
-  SmallVector<Value> before, after;
-  for (Value value : values) {
-    value = l.moveToLast(value, dim);
+  SmallVector<Value> others, mine;
+  for (Value key : keys) {
     Shape across(square), down(square);
     across[across.size() - 2] = 1; // [.., 1, n]: the others
     down.back() = 1;               // [.., n, 1]: the element
-    Value other = l.broadcast(l.reshape(value, across), square);
-    Value mine = l.broadcast(l.reshape(value, down), square);
-    before.append({other, mine});
-    after.append({mine, other});
+    others.push_back(l.broadcast(l.reshape(key, across), square));
+    mine.push_back(l.broadcast(l.reshape(key, down), square));
   }
-  SmallVector<Value> first = l.applyBody(comparator, before);
-  SmallVector<Value> second = l.applyBody(comparator, after);
-  if (!l.require(first.size() == 1 && second.size() == 1,
-                 "a body with other than elementwise ops"))
-    return values[0];
-  Value equal = l.logicalNot(l.binary<OrOp>(first[0], second[0]));
-  return l.sortedIndices(first[0], equal);
+  Value first = comesBefore(others, mine);
+  Value second = comesBefore(mine, others);
+  if (!l.refusal.empty())
+    return first;
+  return l.sortedIndices(first, l.logicalNot(l.binary<OrOp>(first, second)));
 }
 
 static void sort(Lowering &l) {

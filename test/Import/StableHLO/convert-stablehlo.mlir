@@ -181,3 +181,49 @@
   %0 = "stablehlo.compare"(%x, %y) <{compare_type = #stablehlo<comparison_type TOTALORDER>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
   "func.return"(%0) : (tensor<3xi1>) -> ()
 }) : () -> ()
+
+// -----
+
+// A function of scalars for each element. What JAX leaves of a function whose results are not
+// used has no op; it goes, too.
+// CHECK-LABEL: func.func @map(
+// CHECK-NEXT: %[[S:.*]] = mpt.add %arg0, %arg1 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: mpt.abs %[[S]]
+// CHECK-NOT: func.func
+"func.func"() <{function_type = (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>, sym_name = "map"}> ({
+^bb0(%x: tensor<3xf32>, %y: tensor<3xf32>):
+  %0 = "stablehlo.map"(%x, %y) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %2 = "stablehlo.abs"(%1) : (tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%2) : (tensor<f32>) -> ()
+  }) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  "func.call"() <{callee = @unused}> : () -> ()
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = () -> (), sym_name = "unused", sym_visibility = "private"}> ({
+  "func.return"() : () -> ()
+}) : () -> ()
+
+// -----
+
+// More elements than are compared each with each, by two keys: the first comparison of a network
+// that carries both keys and the index.
+// CHECK-LABEL: func.func @sort_many(
+// CHECK-NOT: tensor<1500x1500
+// CHECK: mpt.reshape %{{.*}} : (tensor<1x2048xi32>) -> tensor<1x1024x2x1xi32>
+// CHECK-NOT: tensor<1500x1500
+// CHECK: return
+"func.func"() <{function_type = (tensor<1500xi32>, tensor<1500xi32>) -> (tensor<1500xi32>, tensor<1500xi32>), sym_name = "sort_many"}> ({
+^bb0(%x: tensor<1500xi32>, %y: tensor<1500xi32>):
+  %0:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %p = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %q = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction EQ>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %r = "stablehlo.compare"(%c, %d) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %s = "stablehlo.and"(%q, %r) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    %t = "stablehlo.or"(%p, %s) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    "stablehlo.return"(%t) : (tensor<i1>) -> ()
+  }) : (tensor<1500xi32>, tensor<1500xi32>) -> (tensor<1500xi32>, tensor<1500xi32>)
+  "func.return"(%0#0, %0#1) : (tensor<1500xi32>, tensor<1500xi32>) -> ()
+}) : () -> ()

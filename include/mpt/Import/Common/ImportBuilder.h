@@ -130,8 +130,7 @@ public:
   mlir::Value flatPosition(llvm::ArrayRef<int64_t> shape, mlir::Value indices,
                            int64_t dim);
   /// The index of the element that comes at each place of the last dimension, in i64.
-  /// Equal elements keep their order; NaN is larger than all. Refuses more than 8192
-  /// elements of 64 bits.
+  /// Equal elements keep their order; NaN is larger than all.
   mlir::Value sortedIndices(mlir::Value last, bool descending);
   /// The indices of the `k` largest elements of the last dimension, as the first of
   /// `sortedIndices` in descending order.
@@ -146,8 +145,14 @@ public:
   /// Of elements of up to 32 bits, i64 numbers that have their order, and are equal for
   /// equal ones and for NaN.
   mlir::Value orderedBits(mlir::Value x);
-  /// As `sortedIndices`, for elements of up to 32 bits, by a network of comparators.
-  mlir::Value sortedByNetwork(mlir::Value last, bool descending);
+  /// More elements are sorted by a network of comparators than each with each.
+  static constexpr int64_t kManyElements = 1024;
+  /// As `sortedIndices` for tuples of `keys`, which have one shape, by a network:
+  /// `comesBefore` compares the keys of two tuples. It may call `refuse`.
+  mlir::Value sortedByNetwork(llvm::ArrayRef<mlir::Value> keys,
+                              llvm::function_ref<mlir::Value(llvm::ArrayRef<mlir::Value>,
+                                                             llvm::ArrayRef<mlir::Value>)>
+                                  comesBefore);
   mlir::FloatAttr f64(double value) { return builder.getF64FloatAttr(value); }
   mlir::RankedTensorType broadcastType(mlir::ValueRange values, mlir::Type element);
 

@@ -140,6 +140,20 @@ def cases(d):
     add("int8", lambda a: (a.astype(jnp.int8) * 5).astype(jnp.int32), i)
     add("bf16", lambda a: (a.astype(jnp.bfloat16) * 3).astype(jnp.float32), x)
     add("reduce_precision", lambda a: lax.reduce_precision(a, 8, 7), x)
+    # Halves, what is too large, subnormal, infinite or no number.
+    edges = numpy.concatenate([d.f(40) * 2.0 ** d.i(40, 40, low=-40), numpy.arange(-9, 9) / 8, [
+        0, 6e-8, 6e-5, 6.1e-5, 6.2e-5, 65519, 65520, 1e30, numpy.inf, -numpy.inf, numpy.nan]])
+    for exponent, mantissa in ((5, 10), (4, 3), (5, 2), (8, 3), (2, 20), (1, 0), (3, 23), (8, 23)):
+        add(f"reduce_precision to {exponent} and {mantissa} bits",
+            lambda a, e=exponent, m=mantissa: lax.reduce_precision(a, e, m), edges.astype("f"))
+        add(f"reduce_precision of f16 to {exponent} and {mantissa} bits",
+            lambda a, e=exponent, m=mantissa: lax.reduce_precision(a, e, m),
+            edges.astype(numpy.float16))
+    # JAX leaves a call in these bodies.
+    larger = lambda a, b: jnp.where(jnp.abs(a) > jnp.abs(b), a, b)
+    add("reduce that calls", lambda a: lax.reduce(a, jnp.float32(0), larger, (1,)), x)
+    add("reduce_window that calls", lambda a: lax.reduce_window(
+        a, jnp.float32(0), larger, (1, 3), (1, 2), "SAME"), x)
     # Bits.
     amounts = d.i(40, 3, 5)
     for name, a, b in (("int", i, j), ("uint", u, v), ("bool", d.b(3, 5), d.b(3, 5))):
@@ -461,6 +475,15 @@ def cases(d):
     add("top_k of many", lambda a: lax.top_k(a, 5), many)
     add("top_k of many int", lambda a: lax.top_k(a, 4), d.i(300, 2, 3000, low=-300))
     add("top_k gradient", lambda a: jax.grad(lambda b: (lax.top_k(b, 3)[0] ** 2).sum())(a), many[:1])
+    three = d.i(50, 1500), d.i(9, 1500).astype("f"), d.f(1500)
+    add("sort of many by two keys", lambda a, b, c: lax.sort((a, b, c), num_keys=2), *three)
+    add("lexsort of many", lambda a, b, c: jnp.lexsort((c > 0, b, a)), *three)
+    wide = d.rng.integers(-2 ** 62, 2 ** 62, size=(2, 1100))
+    wide[:, 7:900:3] = wide[:, :1]
+    add("x64 sort of many", lambda a: (jnp.sort(a), jnp.argsort(a, descending=True)), wide)
+    add("x64 sort of many uint", lambda a: jnp.argsort(a.astype(jnp.uint64)), wide)
+    add("x64 sort of many doubles", lambda a: (jnp.sort(a), jnp.argsort(a, descending=True)),
+        numpy.where(d.rng.random(1300) < 0.01, numpy.nan, d.rng.normal(size=1300)))
     draw("permutation of many", lambda k: random.permutation(k, 9000))
     add("median", lambda a: jnp.median(a, 1), t)
     # Loops and branches.
