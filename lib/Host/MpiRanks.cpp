@@ -30,7 +30,10 @@ public:
   }
   llvm::Expected<std::vector<std::string>> gather(llvm::StringRef text) override;
   llvm::Error gatherNumber(uint64_t number, uint64_t *all) override;
-  bool hasFailed() const override { return isLost; }
+  // Also in the exchanges of a step.
+  bool hasFailed() const override { return *mpt_rt_communicator_error(communicator); }
+  int64_t findLostRank() const override { return mpt_rt_find_lost_rank(communicator); }
+  bool takeReport() override { return mpt_rt_take_report(communicator) != 0; }
   void abort(int status) override {
     mpt_rt_abort(communicator, status);
     std::_Exit(status);
@@ -42,13 +45,7 @@ public:
   }
 
 private:
-  llvm::Error failGather() {
-    isLost = true;
-    return lastError();
-  }
-
   mpt_rt_communicator *communicator;
-  bool isLost = false;
 };
 
 } // namespace
@@ -58,13 +55,13 @@ llvm::Expected<std::vector<std::string>> MpiRanks::gather(llvm::StringRef text) 
   std::vector<uint64_t> sizes(count);
   const uint64_t size = text.size();
   if (mpt_rt_gather(communicator, &size, sizeof(size), sizes.data()))
-    return failGather();
+    return lastError();
   // All send as much as the longest needs.
   const uint64_t most = *llvm::max_element(sizes);
   std::string padded = text.str(), all(most * count, '\0');
   padded.resize(most);
   if (mpt_rt_gather(communicator, padded.data(), most, all.data()))
-    return failGather();
+    return lastError();
   std::vector<std::string> texts;
   for (size_t rank = 0; rank < count; ++rank)
     texts.push_back(all.substr(rank * most, sizes[rank]));
@@ -73,7 +70,7 @@ llvm::Expected<std::vector<std::string>> MpiRanks::gather(llvm::StringRef text) 
 
 llvm::Error MpiRanks::gatherNumber(uint64_t number, uint64_t *all) {
   if (mpt_rt_gather(communicator, &number, sizeof(number), all))
-    return failGather();
+    return lastError();
   return llvm::Error::success();
 }
 

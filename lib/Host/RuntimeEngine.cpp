@@ -262,11 +262,15 @@ llvm::Error RuntimeEngine::bindDevice(StringRef name, const void *data, size_t b
 
 llvm::Error RuntimeEngine::runBound() {
   const ExchangeProfile before = countExchanges();
-  if (!mpt_rt_run(context)) {
+  const int status = mpt_rt_run(context);
+  if (!status) {
     if (profiling)
       addToProfile(before);
     return llvm::Error::success();
   }
+  // Which rank is lost matters, not which exchange noticed.
+  if (status == MPT_RT_COMMUNICATION_FAILED && communicator)
+    return llvm::createStringError(mpt_rt_communicator_error(communicator));
   llvm::Error error = lastError("the step failed");
   int64_t index, position;
   if (mpt_rt_get_bad_index(context, &index, &position))

@@ -46,7 +46,7 @@ static std::string getBeside(llvm::StringRef path, llvm::StringRef name) {
   return result.str().str();
 }
 
-void mpt::detail::removeStaleShards(llvm::StringRef path) {
+void mpt::removeStaleShards(llvm::StringRef path) {
   auto target = resolveLinks(path);
   if (!target) {
     llvm::consumeError(target.takeError());
@@ -55,7 +55,7 @@ void mpt::detail::removeStaleShards(llvm::StringRef path) {
   const llvm::StringRef own = llvm::sys::path::filename(*target);
   const std::vector<std::string> kept = findShardNames(*target);
   llvm::Regex isShard("^" + llvm::Regex::escape(own) +
-                      "\\.step[0-9]+b?\\.rank[0-9]+-of-[0-9]+$");
+                      "\\.step[0-9]+b?\\.rank[0-9]+-of-[0-9]+(\\.tmp-[0-9a-f]{8})?$");
   llvm::StringRef directory = llvm::sys::path::parent_path(*target);
   std::error_code code;
   std::vector<std::string> stale;
@@ -124,8 +124,8 @@ llvm::Expected<Metadata> mpt::detail::writeShards(llvm::StringRef path, int64_t 
   for (const auto &[key, value] : metadata)
     report += "\n" + key + "\n" + value;
   if (llvm::Error any = ranks.agree(std::move(error))) {
-    if (!file.empty())
-      (void)llvm::sys::fs::remove(file);
+    // Each rank does: the one that would have may be the one that is lost.
+    removeStaleShards(path);
     return std::move(any);
   }
   auto reports = ranks.gather(report);

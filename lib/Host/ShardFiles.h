@@ -48,7 +48,8 @@ llvm::Expected<HostTensor> readTensor(const SafetensorsFile &file, llvm::StringR
 
 /// Writes `pieces`, this rank's, beside the checkpoint `path` of step `step`; all ranks
 /// call it. The result is what the checkpoint's metadata says of the files of all ranks.
-/// Fails on all ranks if one fails; no file is left of this step then.
+/// Fails on all ranks if one fails, or is lost; no file is left of this step then, also
+/// of the lost rank's.
 llvm::Expected<Metadata> writeShards(llvm::StringRef path, int64_t step,
                                      llvm::ArrayRef<StatePiece> pieces, RankGroup &ranks);
 
@@ -58,10 +59,6 @@ llvm::Expected<Metadata> writeShards(llvm::StringRef path, int64_t step,
 llvm::Error readShards(const SafetensorsFile &file, llvm::StringRef path,
                        llvm::function_ref<bool(llvm::StringRef)> isWanted,
                        std::map<std::string, HostTensor> &tensors);
-
-/// Removes files that were shards of the checkpoint `path`, or would have become some,
-/// and that it does not name. What cannot be removed stays.
-void removeStaleShards(llvm::StringRef path);
 
 } // namespace mpt::detail
 

@@ -360,7 +360,8 @@ llvm::Error Loop::saveOnTheWay() {
     if (llvm::Error error = options.metrics->sync())
       return error;
   llvm::Error error = save();
-  if (!error || !options.warn)
+  // With a rank lost, no step will come.
+  if (!error || !options.warn || (options.ranks && options.ranks->hasFailed()))
     return error;
   std::string text = llvm::toString(std::move(error));
   if (!warnedOfSave)

@@ -24,6 +24,7 @@ using namespace mpt;
 
 // A signal handler has no other place for its state.
 static std::atomic<const char *> installedFor{nullptr};
+static std::atomic<InterruptReason (*)(bool isDeferred)> explanation{nullptr};
 static std::atomic<int> deferrals{0}, deferred{0}, child{0};
 static std::atomic<time_t> deferredAt{0};
 /// Paths to remove. LLVM's list of them grows with every file that it ever had, and a
@@ -32,27 +33,46 @@ static std::atomic<char *> files[16];
 /// Held by the two functions that change them; the handler cannot wait for it.
 static std::mutex filesMutex;
 
-/// Calls what is safe in a signal handler, and no more.
-[[noreturn]] static void end(int signal) {
-  if (int pid = child)
-    ::kill(pid, SIGTERM);
+// What these call is safe in a signal handler.
+
+static void print(const char *text) {
+  if (text && ::write(STDERR_FILENO, text, std::strlen(text)) < 0)
+    return;
+}
+
+static void removeFiles() {
   // Not freed: another thread may be reading it, and this one may be in malloc.
   for (std::atomic<char *> &file : files)
     if (const char *path = file.exchange(nullptr))
       ::unlink(path);
+}
+
+[[noreturn]] static void end(int signal) {
+  if (int pid = child)
+    ::kill(pid, SIGTERM);
+  removeFiles();
   // What LLVM's own writers have open.
   llvm::sys::RunInterruptHandlers();
-  if (const char *tool = installedFor.load())
-    for (const char *part : {tool, ": interrupted\n"})
-      if (::write(STDERR_FILENO, part, std::strlen(part)) < 0)
-        break;
-  ::_exit(128 + signal);
+  InterruptReason reason;
+  if (auto explain = explanation.load()) {
+    reason = explain(/*isDeferred=*/false);
+    print(reason.line);
+  } else if (const char *tool = installedFor.load()) {
+    print(tool);
+    print(": interrupted\n");
+  }
+  ::_exit(reason.isFailure ? 1 : 128 + signal);
 }
 
 static void handle(int signal) {
   const int savedErrno = errno;
   if (deferrals.load() == 0)
     end(signal);
+  if (auto explain = explanation.load())
+    if (const InterruptReason reason = explain(/*isDeferred=*/true); reason.isFailure) {
+      removeFiles();
+      print(reason.line);
+    }
   timespec now = {};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   int none = 0;
@@ -83,7 +103,10 @@ void mpt::installInterruptHandlers(const char *tool) {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-void mpt::silenceInterrupts() { installedFor = nullptr; }
+void mpt::explainInterrupts(InterruptReason (*explain)(bool isDeferred)) {
+  static constexpr auto nothing = [](bool) { return InterruptReason(); };
+  explanation = explain ? explain : +nothing;
+}
 
 DeferInterrupts::DeferInterrupts() { ++deferrals; }
 DeferInterrupts::~DeferInterrupts() { --deferrals; }

@@ -68,6 +68,10 @@ llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint);
 /// as it was.
 llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint,
                            RankGroup &ranks);
+/// Removes files that were shards of the checkpoint `path`, or would have become some, as
+/// ranks leave them that are killed, and that it does not name. While nothing writes it.
+/// What cannot be removed stays.
+void removeStaleShards(llvm::StringRef path);
 
 /// Errors start with the path and say what was expected and found, also if a checksum
 /// shows that the file has changed since it was written.

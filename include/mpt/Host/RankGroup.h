@@ -44,6 +44,11 @@ public:
   virtual llvm::Error gatherNumber(uint64_t number, uint64_t *all) = 0;
   /// Whether a rank did not answer in time.
   virtual bool hasFailed() const = 0;
+  /// The first rank of this machine whose process has ended; -1: none. Like the next, for
+  /// signal handlers, too.
+  virtual int64_t findLostRank() const { return -1; }
+  /// True for one rank of this machine: it reports why all of them end.
+  virtual bool takeReport() { return getRank() == 0; }
   /// Ends all ranks and this process.
   [[noreturn]] virtual void abort(int status) = 0;
   /// What the runtime knows the ranks by.

@@ -304,6 +304,13 @@ MPT_RT_EXPORT uint64_t mpt_rt_get_sent_bytes(const mpt_rt_communicator *communic
  * else. Either may be NULL. */
 MPT_RT_EXPORT void mpt_rt_get_exchange_seconds(const mpt_rt_communicator *communicator,
                                                double *total, double *exposed);
+/* The first rank of this machine whose process has ended; -1: none, or none that is known
+ * here. A launcher that sees a rank end may signal the others before they notice: may be
+ * called in signal handlers, like the next. */
+MPT_RT_EXPORT int32_t mpt_rt_find_lost_rank(const mpt_rt_communicator *communicator);
+/* 1 for the first of this machine's ranks that asks, 0 for the others: when all end for
+ * one reason, that rank reports it. */
+MPT_RT_EXPORT int32_t mpt_rt_take_report(mpt_rt_communicator *communicator);
 /* Ends all ranks that can be reached, and this process, with this exit status. */
 MPT_RT_EXPORT void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status);
 

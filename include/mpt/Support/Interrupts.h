@@ -29,9 +29,20 @@ namespace mpt {
 /// libraries, before anything else of LLVM that handles signals; `tool` is kept.
 void installInterruptHandlers(const char *tool);
 
-/// From here on nothing goes to standard error: of several processes, which a launcher
-/// ends together, one says it.
-void silenceInterrupts();
+/// What a signal that ends one of several processes means.
+struct InterruptReason {
+  /// Goes to standard error; null: nothing, because another process says it.
+  const char *line = nullptr;
+  /// Another process is lost, and this one ends as after an error.
+  bool isFailure = false;
+};
+
+/// From here on `explain` says what goes to standard error when a signal ends the
+/// process. It is called in the signal handler. `isDeferred`: the process does not end
+/// yet; if the reason is a failure, the line is printed all the same, and files given to
+/// `removeOnInterrupt` are removed, since a launcher may end this process soon. Null:
+/// nothing goes to standard error.
+void explainInterrupts(InterruptReason (*explain)(bool isDeferred));
 
 /// While one of these lives, the signals are only noted. A second SIGINT that
 /// comes two seconds or more after the first ends the process all the same (sooner,

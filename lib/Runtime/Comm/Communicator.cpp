@@ -21,9 +21,15 @@ using namespace mpt::rt;
 
 /// Seconds that a rank is waited for unless the host says otherwise.
 static constexpr double kDefaultDeadline = 60;
-/// Seconds between looks at the processes that a rank waits for, and that one may be
-/// stopped: someone may only have suspended all ranks for a while.
-static constexpr double kBetweenChecks = 1, kLongestStop = 30;
+/// Seconds between looks at the processes that a rank waits for. Launchers end the others
+/// a second after one is lost, and they report it first.
+static constexpr double kBetweenChecks = 0.1;
+/// Seconds that one may be stopped: someone may only have suspended all ranks for a
+/// while.
+static constexpr double kLongestStop = 30;
+/// Seconds that a rank may have ended while others, not it, are waited for: what it has
+/// sent to them before may still arrive.
+static constexpr double kLongestEnd = 2;
 /// Most bytes of a message: transports may count them in an int.
 static constexpr size_t kMostBytes = size_t(1) << 30;
 /// Bytes of a host's name as ranks tell each other.
@@ -62,14 +68,20 @@ bool mpt_rt_communicator::checkNeighbors(int32_t missing, double seconds) {
   // Of a reduction of the transport's nobody knows who is late.
   const int32_t first = missing < 0 ? 0 : missing;
   const int32_t end = missing < 0 ? neighbors.size() : missing + 1;
+  // Others may wait for one that this rank does not need.
+  const int32_t ended = neighbors.findEnded(rank);
+  if (ended != endedRank)
+    endedSince = seconds;
+  // Found twice: between the looks, what it sent before has arrived.
+  else if (ended >= 0 &&
+           ((ended >= first && ended < end) || seconds - endedSince > kLongestEnd))
+    return failExchange(describeRank(ended) +
+                        " has ended: its process is gone; start all ranks again");
+  endedRank = ended;
   bool isStopped = false;
   for (int32_t i = first; i < end; ++i) {
-    const ProcessState state = neighbors.find(i);
-    if (i == rank || state == ProcessState::Runs)
+    if (i == rank || neighbors.find(i) != ProcessState::Stopped)
       continue;
-    if (state == ProcessState::Ended)
-      return failExchange(describeRank(i) +
-                          " has ended: its process is gone; start all ranks again");
     isStopped = true;
     if (stoppedSince < 0)
       stoppedSince = seconds;
@@ -89,9 +101,9 @@ bool mpt_rt_communicator::wait(void *request) {
   const Clock::time_point begin = Clock::now();
   // Messages within a machine take microseconds. Later, others may want the core.
   constexpr double kSpinning = 2e-4;
-  // Who has ended may have sent its message before.
   double nextCheck = kBetweenChecks;
   stoppedSince = -1;
+  endedRank = -1;
   for (;;) {
     int32_t done = 0, missing = -1;
     if (transport.test(transport.data, request, &done, &missing))
@@ -217,12 +229,14 @@ int mpt_rt_communicator::connect(const mpt_rt_transport &given) {
   struct Introduction {
     char host[kHostBytes];
     ProcessId process;
+    int64_t report;
   };
   std::vector<Introduction> all(ranks);
   Introduction own = {};
   if (given.host)
     std::strncpy(own.host, given.host, kHostBytes - 1);
   own.process = getOwnProcess();
+  own.report = report.getDescriptor();
   hosts.assign(ranks, "");
   if (!gather(&own, sizeof(own), all.data())) {
     close();
@@ -235,6 +249,8 @@ int mpt_rt_communicator::connect(const mpt_rt_transport &given) {
     processes.push_back(all[i].process);
   }
   neighbors.set(std::move(processes));
+  if (const int32_t first = neighbors.findFirst(); first >= 0)
+    report.join(neighbors.get(first), static_cast<int32_t>(all[first].report));
   return MPT_RT_OK;
 }
 
@@ -360,6 +376,14 @@ void mpt_rt_get_exchange_seconds(const mpt_rt_communicator *communicator, double
     *total = communicator ? communicator->getSeconds() : 0;
   if (exposed)
     *exposed = communicator ? communicator->exposedSeconds : 0;
+}
+
+int32_t mpt_rt_find_lost_rank(const mpt_rt_communicator *communicator) {
+  return communicator ? communicator->findLostRank() : -1;
+}
+
+int32_t mpt_rt_take_report(mpt_rt_communicator *communicator) {
+  return !communicator || communicator->takeReport();
 }
 
 void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status) {

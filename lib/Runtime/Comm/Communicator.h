@@ -16,6 +16,7 @@
 
 #include "ExchangeThread.h"
 #include "Neighbors.h"
+#include "ReportToken.h"
 #include "mpt/Runtime/Runtime.h"
 
 #include <atomic>
@@ -76,11 +77,17 @@ struct mpt_rt_communicator {
   }
   void abort(int32_t status);
 
+  /// The first rank of this machine whose process has ended; -1: none. Like the next, for
+  /// signal handlers, too.
+  int32_t findLostRank() const { return neighbors.findEnded(rank); }
+  /// True for one rank of this machine: it reports why all of them end.
+  bool takeReport() { return report.take(); }
+
 private:
   bool exchangePieces(const mpt_rt_message *send, const mpt_rt_message *receive);
   bool wait(void *request);
   /// False, with `error` set, if `missing`, or some rank (-1), will not answer: it has
-  /// ended, or is stopped for long. Called every second of a wait.
+  /// ended, or is stopped for long. Called again and again in a wait.
   bool checkNeighbors(int32_t missing, double seconds);
   bool failExchange(std::string message);
   /// "rank 2 (on node7)".
@@ -90,6 +97,11 @@ private:
   mpt_rt_transport transport = {};
   std::vector<mpt_rt_message> sendPieces, receivePieces;
   mpt::rt::Neighbors neighbors;
+  mpt::rt::ReportToken report;
+  /// The rank that the last check of this wait has found ended, and when the first one
+  /// did; -1: none.
+  int32_t endedRank = -1;
+  double endedSince = -1;
   /// When in this wait a rank was first seen stopped; -1: none is.
   double stoppedSince = -1;
   std::atomic<bool> isCancelled{false};

@@ -72,3 +72,17 @@ ProcessState Neighbors::find(int32_t rank) const {
     return ProcessState::Runs;
   return getState(processes[rank]);
 }
+
+int32_t Neighbors::findEnded(int32_t own) const {
+  for (int32_t i = 0; i < size(); ++i)
+    if (i != own && find(i) == ProcessState::Ended)
+      return i;
+  return -1;
+}
+
+int32_t Neighbors::findFirst() const {
+  for (int32_t i = 0; i < size(); ++i)
+    if (processes[i].number != 0)
+      return i;
+  return -1;
+}

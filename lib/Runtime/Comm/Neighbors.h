@@ -41,6 +41,12 @@ public:
   /// here, and always count as running.
   void set(std::vector<ProcessId> all);
   ProcessState find(int32_t rank) const;
+  /// The first rank but `own` whose process has ended; -1: none. For signal handlers,
+  /// too.
+  int32_t findEnded(int32_t own) const;
+  /// The first rank of this machine; -1 if none is known here.
+  int32_t findFirst() const;
+  const ProcessId &get(int32_t rank) const { return processes[rank]; }
   int32_t size() const { return static_cast<int32_t>(processes.size()); }
 
 private:

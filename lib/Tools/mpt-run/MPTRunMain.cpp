@@ -59,6 +59,7 @@ public:
   bool wasInterrupted() const { return interrupted; }
   /// Another rank prints what there is to say.
   bool isQuiet() const { return options.isQuiet; }
+  bool isParallel() const { return ranks != nullptr; }
   /// Prints the error of `execute`; with several ranks, one of them does. Ends the others
   /// if they do not know of it. Returns the exit status.
   int fail(llvm::Error error);
@@ -184,22 +185,54 @@ EngineOptions Run::getEngineOptions() const {
 /// no more.
 static constexpr double kSetUpDeadline = 600;
 
+namespace {
+/// Why a signal came to a rank: launchers end all when one is lost.
+class LostRankReport {
+public:
+  /// Before the first signal that is to be explained.
+  static void install(RankGroup &group) {
+    ranks = &group;
+    for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
+      lines().push_back("mpt-run: " + group.describe(rank) +
+                        " has ended: its process is gone; start all ranks again\n");
+    explainInterrupts(explain);
+  }
+
+private:
+  static std::vector<std::string> &lines() {
+    static std::vector<std::string> all;
+    return all;
+  }
+  static InterruptReason explain(bool isDeferred) {
+    const int64_t lost = ranks->findLostRank();
+    if ((isDeferred && lost < 0) || !ranks->takeReport())
+      return {nullptr, lost >= 0};
+    return {lost < 0 ? "mpt-run: interrupted\n" : lines()[lost].c_str(), lost >= 0};
+  }
+
+  // A signal handler has no other place for its state.
+  static inline RankGroup *ranks = nullptr;
+};
+} // namespace
+
 llvm::Error Run::connect() {
   if (options.parallel.empty())
     return llvm::Error::success();
   if (!engine->connect)
     return llvm::createStringError("--engine=" + engine->name +
                                    " runs in one process; leave --parallel out");
+  // Of a rank that ends before all have met, the launcher tells.
+  explainInterrupts(nullptr);
   auto connected = engine->connect(options.parallelTimeout);
   if (!connected)
     return llvm::createStringError("--parallel: " +
                                    llvm::toString(connected.takeError()));
   ranks = std::move(*connected);
   options.numRanks = ranks->getNumRanks();
+  LostRankReport::install(*ranks);
   // Rank 0 alone writes. What the others read, they read as it does.
   if (ranks->getRank() != 0) {
     options.isQuiet = true;
-    silenceInterrupts();
     options.progress = "none";
     options.dumpPipeline = options.profile = false;
     for (std::string *path : {&options.metrics, &options.tensorboard, &options.plot,
@@ -653,6 +686,8 @@ llvm::Error Run::claimOutputs() {
                    << lock->getWhyNot() << "); nothing keeps another run from it\n";
     locks.push_back(std::move(*lock));
   }
+  if (!options.checkpoint.empty())
+    removeStaleShards(options.checkpoint);
   return llvm::Error::success();
 }
 
@@ -951,18 +986,17 @@ llvm::Error Run::trainPrepared() {
 }
 
 int Run::fail(llvm::Error error) {
-  // When one rank has failed, mpirun ends the others by a signal, which is no news.
-  if (ranks) {
-    static DeferInterrupts untilExit;
-  }
   const std::string text = llvm::toString(std::move(error));
-  if (!ranks || !options.isQuiet)
-    llvm::errs() << "mpt-run: " << text << '\n';
-  else if (!hasAgreed || ranks->hasFailed())
-    llvm::errs() << "mpt-run: " << ranks->describe(ranks->getRank()) << ": " << text
-                 << '\n';
-  if (!ranks || (hasAgreed && !ranks->hasFailed()))
+  if (!ranks || (hasAgreed && !ranks->hasFailed())) {
+    if (!options.isQuiet)
+      llvm::errs() << "mpt-run: " << text << '\n';
     return 1;
+  }
+  // The text names a rank that is lost. What happened to this one needs its name.
+  if (ranks->takeReport())
+    llvm::errs() << "mpt-run: "
+                 << (ranks->hasFailed() ? "" : ranks->describe(ranks->getRank()) + ": ")
+                 << text << '\n';
   // The others wait for this rank.
   llvm::outs().flush();
   llvm::errs().flush();
@@ -1054,8 +1088,16 @@ static int runTool(llvm::ArrayRef<const char *> arguments, DialectRegistry &regi
   // Whoever trains wants the place and the remedy, not a print of the module.
   context.printOpOnDiagnostic(false);
   const std::string checkpoint = options->checkpoint;
+  std::optional<DeferInterrupts> untilEnd;
   Run run(std::move(*options), arguments, context, engines);
-  if (llvm::Error error = run.execute())
+  llvm::Error error = run.execute();
+  // When one rank ends with an error, mpirun ends the others by a signal, which is no
+  // news.
+  if (run.isParallel()) {
+    explainInterrupts(nullptr);
+    untilEnd.emplace();
+  }
+  if (error)
     return run.fail(std::move(error));
   if (!run.wasInterrupted())
     return 0;

@@ -1,0 +1,58 @@
+//===- ReportToken.cpp - One rank of a machine reports ----------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReportToken.h"
+
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mpt::rt;
+
+static constexpr size_t kBytes = sizeof(std::atomic<bool>);
+
+ReportToken::Flag *ReportToken::map(int descriptor) {
+  void *memory =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  // Of zeros, which is false.
+  return memory == MAP_FAILED ? nullptr : static_cast<Flag *>(memory);
+}
+
+ReportToken::ReportToken() {
+  descriptor = ::memfd_create("mpt-report", MFD_CLOEXEC);
+  if (descriptor < 0)
+    return;
+  Flag *mapped = ::ftruncate(descriptor, kBytes) == 0 ? map(descriptor) : nullptr;
+  if (mapped)
+    flag = mapped;
+}
+
+void ReportToken::join(const ProcessId &process, int32_t other) {
+  if (process.number == ::getpid() || process.number <= 0 || other < 0)
+    return;
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/%lld/fd/%d",
+                static_cast<long long>(process.number), other);
+  const int file = ::open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0)
+    return;
+  if (Flag *mapped = map(file)) {
+    if (flag != &own)
+      ::munmap(flag, kBytes);
+    flag = mapped;
+  }
+  ::close(file);
+}
+
+ReportToken::~ReportToken() {
+  if (flag != &own)
+    ::munmap(flag, kBytes);
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
