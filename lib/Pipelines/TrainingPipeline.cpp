@@ -69,6 +69,11 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
       if (failed(add([](auto o) { return createShardOptimizerPass(o); }, *shards)))
         return failure();
     }
+    if (auto shards = options.shardParameters) {
+      shards->options.function = options.function;
+      if (failed(add([](auto o) { return createShardParametersPass(o); }, *shards)))
+        return failure();
+    }
     auto trainStep = options.trainStep;
     trainStep.options.function = options.function;
     if (failed(add([](auto o) { return createTrainStepPass(o); }, trainStep)))

@@ -16,7 +16,7 @@
 // ALONE: mpt-shard-optimizer: expected the gradient of "w" to be averaged over ranks; run --mpt-data-parallel first
 // FORWARD: mpt-shard-optimizer: expected one mpt.gradients op, found 0; run --mpt-autodiff first
 // LATE: mpt-shard-optimizer: expected gradients that are only returned, found a use; run --mpt-shard-optimizer before --mpt-train-step
-// STAGE: mpt-shard-optimizer: expected stage 1 or 2, found 3
+// STAGE: mpt-shard-optimizer: expected stage 1 or 2, found 3; --mpt-shard-parameters is stage 3
 // REGEX: mpt-shard-optimizer: groups: '[' is not a regular expression:
 // RANDOM: mpt-master-weights: parameters that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use another kind, or --mpt-data-parallel alone
 // STATE: mpt-optimizer-state: expected moments of whole parameters, found some that are cut between ranks; use kind=f32, or --mpt-data-parallel without --mpt-shard-optimizer

@@ -126,4 +126,41 @@ def ShardOptimizerPass : Pass<"mpt-shard-optimizer", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 
+def ShardParametersPass : Pass<"mpt-shard-parameters", "::mlir::ModuleOp"> {
+  let summary = "Cut parameters between ranks, and join each only while it is needed";
+  let description = [{
+    ZeRO, stage 3 (Rajbhandari et al. 2020). As `--mpt-shard-optimizer`, but no rank keeps
+    whole parameters for longer than it needs them.
+
+    - Parameters that are first read one after the other are units of up to `unit-bytes`. A
+      unit is joined (`mpt.all_gather`) in the forward pass and again in the backward pass,
+      and dropped after the last op that reads it there. With micro-batches
+      (`--mpt-accumulate`) each has both passes.
+    - A unit is joined while the unit `prefetch` places before it is computed with.
+    - With `keep-bytes`, some units are kept from the forward to the backward pass: those
+      that are needed again soonest.
+    - The gradients of a unit are averaged and cut as soon as the last of them is there;
+      buckets of `--mpt-data-parallel` have no part in that.
+    - A parameter whose blocks of 4,096 elements are as many on each rank is cut by itself,
+      so that it is read where the exchange leaves it.
+
+    Rematerialization does not repeat exchanges. The bits of losses, parameters and state
+    are those of `--mpt-data-parallel` alone. Run before `--mpt-train-step`.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"loss\"",
+           "Name of the differentiated function">,
+    Option<"unitBytes", "unit-bytes", "int64_t", "0",
+           "Parameters of up to so many bytes are joined together; 0: a sixteenth of all, "
+           "at most 25 MiB">,
+    Option<"prefetch", "prefetch", "int64_t", "1",
+           "How many units ahead one is joined; 0: right before its first reader">,
+    Option<"keepBytes", "keep-bytes", "int64_t", "0",
+           "Joined parameters of up to so many bytes, in the function's types, are kept "
+           "for the backward pass; -1: all">,
+    ListOption<"groups", "groups", "std::string",
+               "As in --mpt-shard-optimizer">];
+  let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
+}
+
 #endif // MPT_PARALLEL_PASSES_TD

@@ -51,6 +51,9 @@ struct TrainingOptions {
   std::optional<PassSettings<DataParallelPassOptions>> dataParallel;
   /// How they hold the optimizer's state together; nullopt: each holds all of it.
   std::optional<PassSettings<ShardOptimizerPassOptions>> shardOptimizer;
+  /// The same, with parameters that are joined whenever they are needed; not with
+  /// `shardOptimizer`.
+  std::optional<PassSettings<ShardParametersPassOptions>> shardParameters;
   PassSettings<TrainStepPassOptions> trainStep;
   /// nullopt: no 8-bit floats.
   std::optional<PassSettings<Fp8PassOptions>> fp8;

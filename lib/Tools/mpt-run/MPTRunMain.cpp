@@ -306,8 +306,9 @@ llvm::Error Run::checkShards(const StepEngine &step) const {
   return llvm::createStringError(
       "--parallel=" + options.parallel + ": " + name +
       " is a whole step, and none of its state is cut between ranks; give mpt-run its "
-      "loss function, or make the step with --mpt-shard-optimizer and use "
-      "--parallel=data");
+      "loss function, or make the step with --mpt-shard-" +
+      (options.getZeroStage() == 3 ? "parameters" : "optimizer") +
+      " and use --parallel=data");
 }
 
 llvm::Expected<std::unique_ptr<StepEngine>> Run::createEngine(PreparedFunction prepared) {

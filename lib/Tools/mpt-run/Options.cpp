@@ -318,9 +318,9 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
   if (const Arg *arg = args.getLastArg(OPT_parallel)) {
     // A kind, and options of the pass.
     auto [kind, rest] = llvm::StringRef(arg->getValue()).trim().split(' ');
-    if (kind != "data" && kind != "zero1" && kind != "zero2")
-      return createOptionError(*arg, "expected one of data, zero1, zero2, found '" +
-                                         kind + "'");
+    if (kind != "data" && kind != "zero1" && kind != "zero2" && kind != "zero3")
+      return createOptionError(
+          *arg, "expected one of data, zero1, zero2, zero3, found '" + kind + "'");
     options.parallel = kind.str();
     options.parallelOptions = rest.trim().str();
   }

@@ -72,7 +72,10 @@ struct RunOptions {
   bool isQuiet = false;
   /// The stage of ZeRO that `parallel` asks for; 0: none.
   int64_t getZeroStage() const {
-    return parallel == "zero1" ? 1 : parallel == "zero2" ? 2 : 0;
+    return parallel == "zero1"   ? 1
+           : parallel == "zero2" ? 2
+           : parallel == "zero3" ? 3
+                                 : 0;
   }
 
   std::string checkpoint;

@@ -123,9 +123,10 @@ defm warmup : Eq<"warmup", g_training, "N",
   "Steps over which the learning rate rises to --lr">;
 defm parallel : Eq<"parallel", g_training, "KIND",
   "data: each process of 'mpirun -n N mpt-run ..' trains on its part of each batch, and "
-  "gradients are averaged; zero1, zero2: and each holds and updates a part of the "
-  "parameters, with zero2 also of the gradients. Options of --mpt-data-parallel may "
-  "follow, as in 'data batch-norm=synchronized'">;
+  "gradients are averaged; zero1, zero2, zero3: and each holds and updates a part of the "
+  "parameters, from zero2 on also of the gradients; with zero3 parameters are whole only "
+  "while a step needs them. Options of --mpt-data-parallel may follow, as in 'data "
+  "batch-norm=synchronized', with zero3 also those of --mpt-shard-parameters">;
 defm parallel_timeout : Eq<"parallel-timeout", g_training, "SECONDS",
   "With --parallel: end when a process has not answered for so long (default: 60)">;
 defm seed : Eq<"seed", g_training, "N",

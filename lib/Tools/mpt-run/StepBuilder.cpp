@@ -224,6 +224,17 @@ static llvm::Error checkNotSet(llvm::StringRef option, llvm::StringRef text,
   return llvm::Error::success();
 }
 
+/// The words of `text` whose keys are among `keys`, and the others.
+static std::pair<std::string, std::string>
+splitWords(llvm::StringRef text, llvm::ArrayRef<llvm::StringRef> keys) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words, " \t\n");
+  auto *others = std::stable_partition(words.begin(), words.end(), [&](auto word) {
+    return llvm::is_contained(keys, word.split('=').first);
+  });
+  return {llvm::join(words.begin(), others, " "), llvm::join(others, words.end(), " ")};
+}
+
 /// Adds the expressions of options REGEX=NUMBER, which name parameters, among `text`, the
 /// options of a pass, to `expressions`.
 static void addExpressions(llvm::StringRef text, std::vector<std::string> &expressions) {
@@ -335,6 +346,15 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     settings.options.shared.assign(shared.begin(), shared.end());
     settings.text = options.parallelOptions;
     settings.origin = "--parallel: ";
+    if (options.getZeroStage() == 3) {
+      if (llvm::Error error = checkNotSet("--parallel", options.parallelOptions,
+                                          "bucket-bytes", "unit-bytes"))
+        return std::move(error);
+      auto &shards = training.shardParameters.emplace();
+      shards.origin = settings.origin;
+      std::tie(shards.text, settings.text) =
+          splitWords(options.parallelOptions, {"unit-bytes", "prefetch", "keep-bytes"});
+    }
   }
   auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw",
                              "sgd momentum=0.9", options.optimizer.value_or("adamw"));
@@ -377,13 +397,29 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     settings.text = kind->options;
     settings.origin = "--optimizer-state: ";
   }
-  if (options.numRanks > 1 && options.getZeroStage() > 0) {
-    auto &settings = training.shardOptimizer.emplace();
-    settings.options.stage = options.getZeroStage();
+  if (options.getZeroStage() > 0) {
     std::vector<std::string> expressions;
     addExpressions(optimizer->options, expressions);
     addExpressions(options.masterWeights.value_or(""), expressions);
-    settings.options.groups.assign(expressions.begin(), expressions.end());
+    if (auto &shards = training.shardParameters) {
+      shards->options.groups.assign(expressions.begin(), expressions.end());
+      // One rank cuts nothing, but reads the options.
+      if (options.numRanks == 1) {
+        std::string message;
+        OpPassManager unused;
+        if (failed(addPass(unused, createShardParametersPass(shards->options),
+                           shards->text, shards->origin, [&](const llvm::Twine &text) {
+                             message = text.str();
+                             return failure();
+                           })))
+          return llvm::createStringError(message);
+        shards.reset();
+      }
+    } else if (options.numRanks > 1) {
+      auto &settings = training.shardOptimizer.emplace();
+      settings.options.stage = options.getZeroStage();
+      settings.options.groups.assign(expressions.begin(), expressions.end());
+    }
   }
   if (options.masterWeights) {
     auto kind = splitKind("--master-weights",

@@ -248,10 +248,15 @@ TEST(CompiledStepsTest, F16WithSkippedSteps) {
   }
 }
 
+/// The pass of a stage of ZeRO. Stage 3 has several units.
+std::string getPass(int stage) {
+  return stage == 3 ? "mpt-shard-parameters{unit-bytes=20000}"
+                    : "mpt-shard-optimizer{stage=" + std::to_string(stage) + "}";
+}
+
 /// As above, with the optimizer's state cut between the ranks.
 int compareShards(const std::string &after, int ranks, int64_t steps, int stage) {
-  return compare(after, ranks, steps, kLayers,
-                 "mpt-shard-optimizer{stage=" + std::to_string(stage) + "},");
+  return compare(after, ranks, steps, kLayers, getPass(stage) + ",");
 }
 
 TEST(ShardedStepsTest, F32) {
@@ -260,6 +265,30 @@ TEST(ShardedStepsTest, F32) {
                             "weight-decay=0.1 ema-decay=0.9}",
                             ranks, 3, 1 + ranks % 2),
               3);
+}
+
+TEST(ShardedStepsTest, ParametersOfF32) {
+  for (int ranks : {2, 3, 4})
+    EXPECT_EQ(compareShards("mpt-train-step{optimizer=adamw lr=0.01 clip-norm=1.0 "
+                            "weight-decay=0.1 ema-decay=0.9}",
+                            ranks, 3, 3),
+              3);
+  // Batch norm, dropout and what they hand from one step to the next.
+  for (const char *options : {"prefetch=0", "unit-bytes=100 keep-bytes=600"})
+    EXPECT_EQ(compare("mpt-train-step{optimizer=momentum lr=0.1}", 2, 3, kMixture,
+                      "mpt-shard-parameters{" + std::string(options) + "},"),
+              3);
+}
+
+TEST(ShardedStepsTest, ParametersOfBF16) {
+  EXPECT_EQ(compareShards("mpt-train-step{optimizer=momentum lr=0.1 grad-norm=true},"
+                          "mpt-master-weights{kind=split16},mpt-autocast{type=bf16}",
+                          2, 3, 3),
+            3);
+  EXPECT_EQ(compareShards("mpt-train-step{optimizer=adam lr=0.01 skip-spikes=3},"
+                          "mpt-autocast{type=bf16}",
+                          3, 3, 3),
+            3);
 }
 
 TEST(ShardedStepsTest, BF16) {
@@ -274,12 +303,12 @@ TEST(ShardedStepsTest, BF16) {
 }
 
 TEST(ShardedStepsTest, F16WithSkippedSteps) {
-  for (int ranks : {2, 3}) {
+  for (auto [ranks, stage] : {std::pair(2, 2), std::pair(3, 2), std::pair(4, 3)}) {
     const int taken = compareShards(
         "mpt-train-step{optimizer=adamw lr=0.01 clip-norm=1.0},mpt-loss-scale{"
         "init-scale=33554432 backoff-factor=0.03125 growth-interval=2},"
         "mpt-autocast{type=f16}",
-        ranks, 5, 2);
+        ranks, 5, stage);
     EXPECT_GT(taken, 0);
     EXPECT_LT(taken, 5);
   }

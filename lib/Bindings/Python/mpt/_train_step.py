@@ -29,7 +29,9 @@ _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
           "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "i1": torch.bool}
 _CONVERT = "mpt-convert-torch,canonicalize,cse"
 # The stages of ZeRO, by what parallel= calls them.
-_ZERO_STAGES = {"zero1": 1, "zero2": 2}
+_ZERO_STAGES = {"zero1": 1, "zero2": 2, "zero3": 3}
+# Options of --mpt-shard-parameters; all others are those of --mpt-data-parallel.
+_SHARD_OPTIONS = ("unit-bytes", "prefetch", "keep-bytes")
 # Seconds that ranks wait for each other while they compile, if the user asks for no more.
 _SET_UP_DEADLINE = 600
 
@@ -125,8 +127,10 @@ class TrainStep:
     device: "cpu", "cuda" or "cuda:N", or a torch.device.
     parallel: "data" in processes that mpirun started: each passes its own part of a batch,
         and all train by the mean gradient (docs/Python.md, "Several processes"). "zero1" and
-        "zero2" cut parameters and the optimizer's state between them, too. Options of
-        --mpt-data-parallel may follow, as in "data batch-norm=synchronized".
+        "zero2" cut parameters and the optimizer's state between them, too; with "zero3"
+        parameters are whole only while a step needs them. Options of --mpt-data-parallel
+        may follow, as in "data batch-norm=synchronized", with "zero3" also those of
+        --mpt-shard-parameters.
     parallel_timeout: seconds after which a process that does not answer is an error.
     accumulate: cut each batch into so many parts, and update by the mean gradient.
     clip_norm: clip gradients to this global L2 norm.
@@ -156,12 +160,23 @@ class TrainStep:
         words = ["data"] if parallel is None else str(parallel).split() or [""]
         kind, self._parallel_options = words[0], words[1:]
         if kind not in ("data", *_ZERO_STAGES):
-            raise Error("parallel: expected None, 'data', 'zero1' or 'zero2', found "
-                        f"{parallel!r}")
+            raise Error("parallel: expected None, 'data', 'zero1', 'zero2' or 'zero3', "
+                        f"found {parallel!r}")
         self._zero_stage = _ZERO_STAGES.get(kind)
         for word in self._parallel_options:
             if word.split("=")[0] in ("size", "function"):
                 raise Error(f"parallel: {word!r} is not for the user to set; leave it out")
+            if kind == "zero3" and word.split("=")[0] == "bucket-bytes":
+                raise Error(f"parallel: {word!r} is set by unit-bytes; leave it out")
+        self._shard_options = []
+        if kind == "zero3":
+            self._shard_options = [word for word in self._parallel_options
+                                   if word.split("=")[0] in _SHARD_OPTIONS]
+            self._parallel_options = [word for word in self._parallel_options
+                                      if word not in self._shard_options]
+        for word in self._shard_options:
+            if not re.fullmatch("[a-z-]+=-?[0-9]+", word):
+                raise Error(f"parallel: expected a number of bytes or units, found {word!r}")
         if parallel and str(device) != "cpu":
             raise Error(f"parallel={parallel!r}: expected device=\"cpu\", found \"{device}\"; "
                         "several processes train on CPUs")
@@ -285,8 +300,13 @@ class TrainStep:
             passes.append(f"mpt-data-parallel{{{options}}}")
         if self._is_sharded:
             groups = ",".join(self._reader.patterns())
-            passes.append(f"mpt-shard-optimizer{{stage={self._zero_stage}"
-                          + (f" groups={groups}" if groups else "") + "}")
+            options = [f"groups={groups}"] if groups else []
+            if self._zero_stage == 3:
+                options += self._shard_options
+                passes.append(f"mpt-shard-parameters{{{' '.join(options)}}}")
+            else:
+                options.insert(0, f"stage={self._zero_stage}")
+                passes.append(f"mpt-shard-optimizer{{{' '.join(options)}}}")
         options = self._reader.pass_options() + ["grad-norm=true"]
         if self._clip_norm is not None:
             options.append(f"clip-norm={float(self._clip_norm)!r}")
@@ -550,7 +570,7 @@ class TrainStep:
 
     def state_dict(self) -> "dict[str, torch.Tensor]":
         """Copies of what `model.state_dict()` holds, as training has left it. With
-        parallel="zero1" or "zero2" every process calls it."""
+        parallel="zero1", "zero2" or "zero3" every process calls it."""
         result = collections.OrderedDict()
         for key, value in self.model.state_dict(keep_vars=True).items():
             name = self._keys.get(key)
@@ -640,8 +660,8 @@ class TrainStep:
 
     def save(self, path: "Union[str, os.PathLike]") -> None:
         """Writes all state, the optimizer's too, to a .safetensors file that `load`
-        and mpt-run read. Of several processes, rank 0 writes; with parallel="zero1" or
-        "zero2" all call it, and each writes its part to a file beside."""
+        and mpt-run read. Of several processes, rank 0 writes; with parallel="zero1",
+        "zero2" or "zero3" all call it, and each writes its part to a file beside."""
         if self.rank and not self._is_sharded:
             return
         self._first.program.save(os.fspath(path), attempt=int(self._read("attempt")),
