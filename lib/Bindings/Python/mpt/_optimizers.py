@@ -100,14 +100,14 @@ class OptimizerReader:
                 names.append("")
         return names
 
-    def _pattern(self, index: int) -> str:
+    def pattern(self, index: int) -> str:
         """A regular expression for the parameters of a group."""
         return "^(" + "|".join(_escape(name) for name in self.groups[index]) + ")$"
 
     def patterns(self) -> "list[str]":
         """Those of the groups after the first."""
         used = [i for i, members in enumerate(self.groups) if members]
-        return [self._pattern(i) for i in used[1:]]
+        return [self.pattern(i) for i in used[1:]]
 
     def pass_options(self) -> "list[str]":
         """Options of --mpt-train-step."""
@@ -130,7 +130,7 @@ class OptimizerReader:
         options += [f"weight-decay={float(first['weight_decay'])!r}", "decay=all"]
         rates, decays = [], []
         for index in used[1:]:
-            pattern = self._pattern(index)
+            pattern = self.pattern(index)
             rates.append(f"{pattern}={float(groups[index]['lr'])!r}")
             if groups[index]["weight_decay"] != first["weight_decay"]:
                 decays.append(f"{pattern}={float(groups[index]['weight_decay'])!r}")

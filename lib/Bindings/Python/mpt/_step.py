@@ -83,6 +83,28 @@ def spell_loss_scale(value, precision) -> str:
                                   options)))
 
 
+def spell_optimizer_state(value, reader) -> str:
+    """Options of --mpt-optimizer-state; empty: moments in f32. `reader` knows the
+    optimizer's groups."""
+    kinds = ("f32", "bf16", "block8")
+    if isinstance(value, str):
+        kind, _, options = value.strip().partition(" ")
+        if kind not in kinds:
+            raise Error(f"optimizer_state: expected {', '.join(kinds)}, or a list with one of "
+                        f"these for each group of parameters, found {value!r}")
+        return "" if kind == "f32" and not options else f"kind={kind} {options}".strip()
+    if not isinstance(value, (list, tuple)) or len(value) != len(reader.groups):
+        raise Error(f"optimizer_state: expected {', '.join(kinds)}, or a list with one of these "
+                    f"for each of {len(reader.groups)} groups of parameters, found {value!r}")
+    for kind in value:
+        if kind not in kinds:
+            raise Error(f"optimizer_state: expected {', '.join(kinds)} for each group of "
+                        f"parameters, found {kind!r}")
+    groups = [f"{reader.pattern(i)}={kind}" for i, kind in enumerate(value)
+              if reader.groups[i] and kind != "f32"]
+    return f"groups={','.join(groups)}" if groups else ""
+
+
 def make_memory_report(module) -> MemoryReport:
     """What the step @loss of `module` keeps in memory."""
     forms = []

@@ -18,10 +18,11 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 import torch
 
 from mpt import Module, Program, Ranks
+from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._optimizers import OptimizerReader
 from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
-                       spell_loss_scale)
+                       spell_loss_scale, spell_optimizer_state)
 from mpt.torch import Exported, ExportError, _quote, export
 
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
@@ -135,7 +136,11 @@ class TrainStep:
     accumulate: cut each batch into so many parts, and update by the mean gradient.
     clip_norm: clip gradients to this global L2 norm.
     ema: keep averages of the parameters with this decay (`ema_state_dict`).
-    seed: of dropout.
+    optimizer_state: what the optimizer's moments are stored as: "f32", "bf16" or "block8" (8
+        bits, and a scale for each block), with options of mpt-optimizer-state after it, as
+        "block8 groups=head=f32"; or a list with one of the three for each group of the
+        optimizer (docs/OptimizerState.md).
+    seed: of dropout, and of stochastic rounding.
     loss_scale: "dynamic" (the default with f16), "none", a number, or options of
         mpt-loss-scale after its mode, as "dynamic init-scale=1024".
     threads: of the CPU; 0: as many as the machine has. Results do not depend on them.
@@ -151,6 +156,7 @@ class TrainStep:
                  parallel: Optional[str] = None, parallel_timeout: float = 60,
                  accumulate: int = 1,
                  clip_norm: Optional[float] = None, ema: Optional[float] = None,
+                 optimizer_state: "Union[str, Sequence[str]]" = "f32",
                  seed: int = 0, loss_scale: "Union[None, str, float]" = None,
                  threads: int = 0, max_programs: int = 8,
                  cuda: "Optional[Mapping[str, Any]]" = None):
@@ -238,6 +244,9 @@ class TrainStep:
                       for key, value in model.state_dict(keep_vars=True).items()
                       if isinstance(value, torch.Tensor)}
         self._reader = OptimizerReader(optimizer, self._ids)
+        self._optimizer_state = spell_optimizer_state(optimizer_state, self._reader)
+        given = re.search(r"\bblock-size=(\d+)", self._optimizer_state)
+        self._block_size = int(given.group(1)) if given else 256
         for name, parameter in model.named_parameters():
             if parameter.dtype == torch.float64:
                 raise Error(f"model: expected parameters of float32, float16 or bfloat16, found "
@@ -313,6 +322,8 @@ class TrainStep:
         if self._ema is not None:
             options.append(f"ema-decay={float(self._ema)!r}")
         passes += [f"mpt-train-step{{{' '.join(options)}}}", "mpt-master-weights"]
+        if self._optimizer_state:
+            passes.append(f"mpt-optimizer-state{{{self._optimizer_state}}}")
         if self._loss_scale:
             passes.append(f"mpt-loss-scale{{{self._loss_scale}}}")
         return passes + ["mpt-validate-loss-scale"]
@@ -568,6 +579,23 @@ class TrainStep:
     def _read(self, name: str) -> torch.Tensor:
         return torch.from_dlpack(self._first.program.read(name))
 
+    def _write_moment(self, name: str, value: torch.Tensor) -> None:
+        """Rounded to the type that it is stored in."""
+        if f"{name}.absmax" not in self._state:
+            return self._write(name, value)
+        codes, absmax = quantize_blockwise(value.to("cpu"), self._block_size,
+                                           name.endswith(".exp_avg_sq"))
+        self._write(name, codes)
+        self._write(f"{name}.absmax", absmax)
+
+    def _read_moment(self, name: str) -> torch.Tensor:
+        """In f32, whatever type it is stored in."""
+        value = self._read(name)
+        if f"{name}.absmax" not in self._state:
+            return value.to(torch.float32)
+        return dequantize_blockwise(value, self._read(f"{name}.absmax"), self._block_size,
+                                    name.endswith(".exp_avg_sq"))
+
     def state_dict(self) -> "dict[str, torch.Tensor]":
         """Copies of what `model.state_dict()` holds, as training has left it. With
         parallel="zero1", "zero2" or "zero3" every process calls it."""
@@ -612,7 +640,8 @@ class TrainStep:
         return result
 
     def optimizer_state_dict(self) -> "dict[str, Any]":
-        """The optimizer's state, in the form of its own `state_dict()`."""
+        """The optimizer's state, in the form of its own `state_dict()`. Moments are f32;
+        `save` keeps the bits of those that are stored in less."""
         result = self.optimizer.state_dict()
         result["state"] = {}
         steps = self._read("step").to(torch.float32)
@@ -622,7 +651,7 @@ class TrainStep:
             for parameter in group["params"]:
                 name = self._ids[id(parameter)]
                 if name in trains:
-                    state = {s: self._read(f"{name}.{s}") for s in self._reader.state_names}
+                    state = {s: self._read_moment(f"{name}.{s}") for s in self._reader.state_names}
                     if state and "exp_avg" in state:
                         state["step"] = steps.clone()
                     if state:
@@ -631,7 +660,8 @@ class TrainStep:
         return result
 
     def load_optimizer_state_dict(self, state_dict: "Mapping[str, Any]") -> None:
-        """Goes on from the `state_dict()` of an optimizer of the same kind and groups."""
+        """Goes on from the `state_dict()` of an optimizer of the same kind and groups.
+        Moments are rounded to the nearest of the type that they are stored in."""
         self._is_compared = False
         self.optimizer.load_state_dict(state_dict)
         self._write_optimizer_state(self.optimizer.state_dict())
@@ -643,7 +673,7 @@ class TrainStep:
         for index, state in state_dict["state"].items():
             for key in self._reader.state_names:
                 if f"{order[index]}.{key}" in self._state and state.get(key) is not None:
-                    self._write(f"{order[index]}.{key}", state[key])
+                    self._write_moment(f"{order[index]}.{key}", state[key])
             if "step" in state:
                 steps.add(int(state["step"]))
         if len(steps) > 1:
