@@ -243,29 +243,34 @@ public:
 using nb::dlpack::dtype_code;
 
 struct ElementType {
-  const char *name;
+  const char *name, *inPython;
   dtype_code code;
   uint8_t bits;
 };
-constexpr ElementType elementTypes[] = {{"f64", dtype_code::Float, 64},
-                                        {"f32", dtype_code::Float, 32},
-                                        {"f16", dtype_code::Float, 16},
-                                        {"bf16", dtype_code::Bfloat, 16},
-                                        {"f8e4m3fn", dtype_code::Float8_E4M3FN, 8},
-                                        {"f8e5m2", dtype_code::Float8_E5M2, 8},
-                                        {"i64", dtype_code::Int, 64},
-                                        {"i32", dtype_code::Int, 32},
-                                        {"i16", dtype_code::Int, 16},
-                                        {"i8", dtype_code::Int, 8},
-                                        {"u8", dtype_code::UInt, 8},
-                                        {"i1", dtype_code::Bool, 8}};
+constexpr ElementType elementTypes[] = {
+    {"f64", "numpy.float64", dtype_code::Float, 64},
+    {"f32", "numpy.float32", dtype_code::Float, 32},
+    {"f16", "numpy.float16", dtype_code::Float, 16},
+    {"bf16", "torch.bfloat16", dtype_code::Bfloat, 16},
+    {"f8e4m3fn", "torch.float8_e4m3fn", dtype_code::Float8_E4M3FN, 8},
+    {"f8e5m2", "torch.float8_e5m2", dtype_code::Float8_E5M2, 8},
+    {"i64", "numpy.int64", dtype_code::Int, 64},
+    {"i32", "numpy.int32", dtype_code::Int, 32},
+    {"i16", "numpy.int16", dtype_code::Int, 16},
+    {"i8", "numpy.int8", dtype_code::Int, 8},
+    {"u8", "numpy.uint8", dtype_code::UInt, 8},
+    {"i1", "bool", dtype_code::Bool, 8}};
 
-nb::dlpack::dtype getType(const MptTensorInfo &info) {
+const ElementType &getElementType(const MptTensorInfo &info) {
   for (const ElementType &type : elementTypes)
     if (std::string_view(info.type.data, info.type.length) == type.name)
-      return {static_cast<uint8_t>(type.code), type.bits, 1};
+      return type;
   raise("tensor '" + toString(info.name) + "': arrays cannot hold " +
         toString(info.type));
+}
+nb::dlpack::dtype getType(const MptTensorInfo &info) {
+  const ElementType &type = getElementType(info);
+  return {static_cast<uint8_t>(type.code), type.bits, 1};
 }
 
 std::string describe(nb::dlpack::dtype found) {
@@ -315,12 +320,13 @@ AnyArray importArray(nb::handle object, const MptTensorInfo &info, int gpu = -1)
   if (device != nb::device::cpu::value && device != nb::device::cuda_host::value &&
       (device != nb::device::cuda::value || gpu < 0))
     fail(found + " on another device than the CPU", "; copy it to the CPU first");
-  bool fits =
-      array.dtype() == getType(info) && array.ndim() == static_cast<size_t>(info.rank);
+  bool fits = array.ndim() == static_cast<size_t>(info.rank);
   for (size_t i = 0; fits && i < array.ndim(); ++i)
     fits = static_cast<int64_t>(array.shape(i)) == info.shape[i];
   if (!fits)
-    fail(found, "");
+    fail(found, "; pass an array of that shape");
+  if (array.dtype() != getType(info))
+    fail(found, std::string("; convert it to ") + getElementType(info).inPython);
   int64_t stride = 1;
   for (size_t i = array.ndim(); i-- > 0;) {
     if (array.shape(i) > 1 && array.stride(i) != stride && info.bytes != 0)

@@ -121,6 +121,21 @@ static void norm(Lowering &l, double p, Reduced r) {
   l.set(l.binary<PowOp>(total, l.number(total, 1 / p)));
 }
 
+/// Distances of each row of x [..., P, M] to each row of y [..., R, M]. Differences, not
+/// squares and a matmul: rows that are equal have a distance of 0 and no gradient.
+static void distancesOfPairs(Lowering &l) {
+  Value x = l.get(0, l.resultElement()), y = l.get(1, l.resultElement());
+  const double p = l.number(2, 2);
+  if (!l.require(p == 0 || p == 1 || p == 2 || p == infinity,
+                 "a norm other than 0, 1, 2 and infinity"))
+    return;
+  Shape rows(getShape(x)), columns(getShape(y));
+  rows.insert(rows.end() - 1, 1);
+  columns.insert(columns.end() - 2, 1);
+  Value difference = l.sub(l.reshape(x, rows), l.reshape(y, columns));
+  norm(l, p, {difference, {getRank(difference) - 1}, /*keepDims=*/false});
+}
+
 static void logSumExp(Lowering &l) {
   Reduced r = readReduction(l, l.resultElement(), 1, 2);
   Value largest = l.reduce(ReduceKind::Max, r.x, r.axes, true);
@@ -353,6 +368,7 @@ void mpt::torch::populateReductions(Table &t) {
   t.add({"norm.ScalarOpt_dim", "linalg_vector_norm"}, [](Lowering &l) {
     norm(l, l.number(1, 2), readReduction(l, l.resultElement(), 2, 3));
   });
+  t.add({"cdist", "_cdist_forward"}, distancesOfPairs);
   t.add({"logsumexp"}, logSumExp);
   t.add({"any"}, logicalReduction(false, absent, absent));
   t.add({"any.dim", "any.dims"}, logicalReduction(false, 1, 2));

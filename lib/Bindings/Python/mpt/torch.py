@@ -15,10 +15,13 @@ import contextlib
 import inspect
 import itertools
 import json
+import logging
 import math
 import operator
 import os
 import re
+import sys
+import traceback
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Collection, Optional, Sequence
 
@@ -61,6 +64,8 @@ _ASSERTIONS = {
 _STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
 # Of a node: the call of torch.utils.checkpoint that it belongs to.
 _CHECKPOINT = "mpt_checkpoint"
+# Whose lines say nothing about a model.
+_OWN_FOLDERS = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
 
 
@@ -207,7 +212,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module.training = model.training
     try:
         with (_mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers(),
-              _trace_cumulative_averages(), _drop_checks_of_values()):
+              _trace_cumulative_averages(), _drop_checks_of_values(), _without_logs()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program)
@@ -216,8 +221,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     except ExportError:
         raise
     except Exception as error:  # torch raises many types.
-        raise ExportError(
-            f"torch.export refuses the model: {error}{_remedy(error)}") from error
+        raise ExportError(f"torch.export refuses the model: {_shorten(error)}"
+                          f"{_raised_at(error)}{_remedy(error)}") from error
     if trainable is None:
         trainable = {id(p) for p in model.parameters() if p.requires_grad}
     return _Printer(program, module, names, targets, trainable, is_loss, renamed).print()
@@ -228,7 +233,7 @@ def _mark_checkpoints():
     """While it lasts, `torch.utils.checkpoint` calls its function, and nodes that are
     traced meanwhile have the number of the call in their metadata. PyTorch's own way of
     recomputing is for autograd, and would be traced without what it means."""
-    module, traceback = torch.utils.checkpoint, torch.fx.traceback
+    module, trace = torch.utils.checkpoint, torch.fx.traceback
     numbers, depth = itertools.count(), 0
 
     @contextlib.contextmanager
@@ -239,12 +244,12 @@ def _mark_checkpoints():
             if depth > 1:  # Of nested calls the outermost counts.
                 yield
                 return
-            if not hasattr(traceback, "annotate"):
+            if not hasattr(trace, "annotate"):
                 warnings.warn("torch.utils.checkpoint is exported as if it was not there: it "
                               "needs PyTorch 2.9 or newer", stacklevel=2)
                 yield
                 return
-            with traceback.annotate({_CHECKPOINT: next(numbers)}):
+            with trace.annotate({_CHECKPOINT: next(numbers)}):
                 yield
         finally:
             depth -= 1
@@ -270,11 +275,24 @@ def _mark_checkpoints():
     try:
         for name, patch in patches.items():
             setattr(module, name, patch)
-        with traceback.preserve_node_meta():
+        with trace.preserve_node_meta():
             yield
     finally:
         for name, original in originals.items():
             setattr(module, name, original)
+
+
+def _shorten(error: BaseException) -> str:
+    """PyTorch's message without its advice about logs and about other ways of exporting."""
+    return re.split(r"\n\s*\n|\n(?:Caused by:|For more information, run with)",
+                    str(error).strip(), maxsplit=1)[0] or type(error).__name__
+
+
+def _raised_at(error: BaseException) -> str:
+    """The innermost line of the model or the loss that was running."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__)
+              if not f.filename.startswith((*_OWN_FOLDERS, "<"))]
+    return "\n  at {0.filename}:{0.lineno}: {0.line}".format(frames[-1]) if frames else ""
 
 
 def _remedy(error: BaseException) -> str:
@@ -285,7 +303,7 @@ def _remedy(error: BaseException) -> str:
                 "the values of tensors (if, .item(), x[mask], nonzero), use torch.where, or "
                 "decide outside of the loss function")
     if kind == "UnsupportedOperatorException":
-        return ": PyTorch cannot trace this op; write the loss without it"
+        return "\nPyTorch cannot trace this op; write the loss without it"
     return ""
 
 
@@ -366,13 +384,52 @@ def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean
 
 @contextlib.contextmanager
 def _drop_checks_of_values():
-    functional = torch.nn.functional
-    original = functional.gaussian_nll_loss
-    functional.gaussian_nll_loss = _gaussian_nll_loss
+    def is_causal(mask, is_causal=None, size=None):
+        """Of nn.Transformer's masks, which it compares with a causal one to take a shorter
+        way. A mask that is not said to be causal is added as it is."""
+        return is_causal is True
+
+    patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
+               (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
+    patches = [patch for patch in patches if hasattr(*patch[:2])]
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
     try:
+        for owner, name, patch in patches:
+            setattr(owner, name, patch)
         yield
     finally:
-        functional.gaussian_nll_loss = original
+        for owner, name, original in originals:
+            setattr(owner, name, original)
+
+
+@contextlib.contextmanager
+def _without_logs():
+    """While it lasts, PyTorch writes neither tracebacks nor the graph of a model that it
+    refuses: the error says why. Whoever asked for logs (TORCH_LOGS) gets them."""
+    def printing(*values, file=None, **named):
+        if file is not sys.stderr:
+            print(*values, file=file, **named)
+
+    loggers = [logging.getLogger(name) for name in (
+        "torch.export._trace", "torch.fx.experimental.symbolic_shapes",
+        "torch._subclasses.fake_tensor")]
+    loggers = [(logger, logger.level) for logger in loggers
+               if logger.getEffectiveLevel() >= logging.WARNING]
+    try:
+        import torch.export._trace as trace
+    except ImportError:  # Other releases of PyTorch may have no such module.
+        trace = None
+    try:
+        for logger, _ in loggers:
+            logger.setLevel(logging.CRITICAL)
+        if trace is not None:
+            trace.print = printing  # Hides the built-in one from this module of PyTorch's.
+        yield
+    finally:
+        if trace is not None:
+            del trace.print
+        for logger, level in loggers:
+            logger.setLevel(level)
 
 
 @contextlib.contextmanager
@@ -405,8 +462,8 @@ def _line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":
     frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
     if not frames:
         return None
-    own = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
-    return next((f for f in reversed(frames) if not f[0].startswith((*own, "<"))), frames[-1])
+    return next((f for f in reversed(frames) if not f[0].startswith((*_OWN_FOLDERS, "<"))),
+                frames[-1])
 
 
 def _writes(node: torch.fx.Node, value: torch.fx.Node) -> bool:

@@ -1,14 +1,15 @@
 """Training in f16 and bf16 compared with f32, and dropout.
 
     check_training.py IMPORT_INPUTS MODEL...
-    check_training.py IMPORT_INPUTS --spread [--steps=100] [--threads=1] MODEL...
+    check_training.py IMPORT_INPUTS --spread [--autocast] [--steps=100] [--threads=1] MODEL...
 
 With --spread, the mean distance of the losses in low precision to those in f32 is compared with
 that of three runs in f32, from other initial values and batches, to each other, which counts as
 at least 1 % and at most 10 % of what the loss falls by. A skipped step is tried again. `all`
 stands for every model of NAMED. Where low precision is further away, the distance of another run
 in f32 is printed, from the same initial values rounded to bf16: a network that takes its own way
-after such a change shows nothing about arithmetic.
+after such a change shows nothing about arithmetic. --autocast prints how far PyTorch's own
+autocast and GradScaler are from PyTorch in f32, for the same model and batches.
 """
 import copy
 import itertools
@@ -35,10 +36,11 @@ IMAGES = {
     "convnext_tiny": lambda: models.vision("convnext_tiny", 32, 16, stochastic_depth_prob=0.0),
     "vgg11": lambda: models.vision("vgg11", 32, 16, dropout=0.0),
     "fcn_resnet50": lambda: models.segmentation("fcn_resnet50", 32, 4),
+    "vit_b_16": lambda: models.vision("vit_b_16", 32, 16, image_size=32),
 }
 NAMED = ["encoder", "lstm", "gru", "unet", "graph", "experts", "gpt2", "bert", "llama", "t5",
          "vit", "mobilenet_v3_small", "efficientnet_b0", "resnet18", "resnet50",
-         "convnext_tiny", "fcn_resnet50", "vgg11"]
+         "convnext_tiny", "fcn_resnet50", "vgg11", "vit_b_16"]
 
 
 def train(model, loss, batches, precision, steps=STEPS, again=False, rate=3e-3):
@@ -55,6 +57,34 @@ def train(model, loss, batches, precision, steps=STEPS, again=False, rate=3e-3):
         if result.did_step or not again or skipped > 20:
             results.append(result)
     return numpy.array([r.loss for r in results]), skipped, results[-1].loss_scale
+
+
+def train_in_pytorch(model, loss, batches, dtype, steps, rate):
+    """The losses of PyTorch's autocast, of f32 without a dtype."""
+    optimizer = torch.optim.AdamW(model.parameters(), rate)
+    scaler = torch.amp.GradScaler("cpu", enabled=dtype == torch.float16)
+    losses, attempts = [], 0
+    while len(losses) < steps:
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype, enabled=dtype is not None):
+            value = loss(model, *batches[len(losses) % len(batches)])
+        scaler.scale(value).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        before = scaler.get_scale()
+        scaler.step(optimizer)
+        scaler.update()
+        attempts += 1
+        if scaler.get_scale() >= before or attempts > steps + 20:
+            losses.append(value.item())
+    return numpy.array(losses)
+
+
+def compare_autocast(name, steps, rate):
+    whole, bf16, f16 = (train_in_pytorch(*make(name, 0), dtype, steps, rate)
+                        for dtype in (None, torch.bfloat16, torch.float16))
+    print(f"{name} PyTorch's autocast: apart in bf16 {abs(bf16 - whole).mean():.2g}, in f16 "
+          f"{abs(f16 - whole).mean():.2g}", flush=True)
 
 
 def compare(name):
@@ -80,7 +110,7 @@ def compare(name):
 
 
 def make(name, seed):
-    create = IMAGES.get(name, models.MODELS[name])
+    create = IMAGES.get(name) or models.MODELS[name]
     torch.manual_seed(seed)
     model, loss, _ = create()
     batches = []
@@ -90,8 +120,10 @@ def make(name, seed):
     return model.train(), loss, batches
 
 
-def compare_with_spread(name, steps):
+def compare_with_spread(name, steps, autocast):
     rate = 3e-4 if name in IMAGES else 3e-3
+    if autocast:
+        compare_autocast(name, steps, rate)
     runs = [train(*make(name, seed), "f32", steps, rate=rate)[0] for seed in range(3)]
     whole = runs[0]
     # Several batches are taken in turn, and some are harder than others.
@@ -152,18 +184,18 @@ def drop():
 
 def main():
     global THREADS
-    torch.set_num_threads(2)
     arguments = sys.argv[2:]
     spreads = "--spread" in arguments
     steps = next((int(a[8:]) for a in arguments if a.startswith("--steps=")), STEPS)
     THREADS = next((int(a[10:]) for a in arguments if a.startswith("--threads=")), THREADS)
+    torch.set_num_threads(THREADS or 2)
     names = [a for a in arguments if not a.startswith("--")]
     if not spreads:
         drop()
     for name in (NAMED if spreads else models.MODELS) if names == ["all"] else names:
         try:
             if spreads:
-                compare_with_spread(name, steps)
+                compare_with_spread(name, steps, "--autocast" in arguments)
             else:
                 compare(name)
         except ImportError as error:

@@ -256,6 +256,31 @@ def words(batch=2, length=16, count=100):
     return torch.randint(3, count, (batch, length))
 
 
+class Translator(nn.Module):
+    """nn.Transformer with a causal mask of floats and padding masks of booleans."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(100, 32, padding_idx=0)
+        self.layers = nn.Transformer(32, 4, 1, 1, 64, dropout=0.0, batch_first=True,
+                                     norm_first=True, activation="gelu")
+
+    def forward(self, x, y):
+        causal = nn.Transformer.generate_square_subsequent_mask(
+            y.shape[1], dtype=self.words.weight.dtype)
+        y = self.layers(self.words(x), self.words(y), tgt_mask=causal,
+                        src_key_padding_mask=x == 0, memory_key_padding_mask=x == 0)
+        return y @ self.words.weight.T
+
+
+def translator():
+    def loss(model, x, y):
+        return F.cross_entropy(model(x, y[:, :-1]).flatten(0, 1), y[:, 1:].flatten())
+    x = words()
+    x[0, 12:] = 0
+    return Translator(), loss, (x, words(length=9))
+
+
 def gpt2():
     import transformers
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
@@ -312,8 +337,9 @@ def t5():
 MODELS = {
     "mlp": mlp, "cnn": cnn, "unet": unet, "encoder": encoder,
     "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
-    "graph": graph, "experts": experts, "contrast": contrast, "odd": odd, "critic": critic,
-    "statistics": statistics, "gaussian": gaussian, "projected": projected,
+    "graph": graph, "experts": experts, "translator": translator, "contrast": contrast,
+    "odd": odd, "critic": critic, "statistics": statistics, "gaussian": gaussian,
+    "projected": projected,
     "gpt2": gpt2, "bert": bert, "llama": llama, "mixtral": mixtral, "t5": t5, "vit": vit,
     "resnet18": lambda: vision("resnet18"),
     "mobilenet_v3_small": lambda: vision("mobilenet_v3_small", dropout=0.0),

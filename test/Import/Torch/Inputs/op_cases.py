@@ -1795,6 +1795,14 @@ def _(d):
             lambda op, x, y: op(x, y, d.choice([1, 2]), 1e-6, d.bool()))
 
 
+@case("cdist")
+def _(d):
+    # Some rows are in both: their distance is 0, and has no gradient.
+    x, p = d.float(d.choice([[5, 4], [3, 5, 4], [2, 1, 5, 4]])), d.choice([0.0, 1.0, 2.0])
+    y = torch.cat([x.flatten(0, -2)[:2], d.float([4, 4])])
+    return [x, y], lambda op, x, y: op(x, y, p, None)
+
+
 @case("triplet_margin_loss")
 def _(d):
     swap, reduction = d.bool(), d.int(0, 2)
