@@ -115,6 +115,8 @@ private:
   LogicalResult parseOptions();
   LogicalResult convert(func::FuncOp function, bool &foundState);
   StateKind getKind(StringRef parameter);
+  /// That of parameters that are cut together; fails if they need several.
+  FailureOr<StateKind> getKind(const ShardLayout &layout, Location loc);
   bool isStochastic(StateKind kind) const {
     return rounding == "auto" ? kind == StateKind::BF16 : rounding == "stochastic";
   }
@@ -185,6 +187,37 @@ StateKind OptimizerStatePass::getKind(StringRef parameter) {
   return first.value_or(common);
 }
 
+FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout, Location loc) {
+  std::optional<StateKind> kind;
+  const ShardLayout::Tensor *first = nullptr;
+  for (const ShardLayout::Tensor &tensor : layout.tensors) {
+    const StateKind own =
+        tensor.getNumElements() < minElements ? StateKind::F32 : getKind(tensor.name);
+    if (!kind) {
+      kind = own;
+      first = &tensor;
+    } else if (*kind != own) {
+      return mlir::emitError(loc, "mpt-optimizer-state: '")
+             << first->name << "' and '" << tensor.name
+             << "' are cut together and need one kind; give --mpt-shard-optimizer the "
+                "expressions of groups, or min-elements=0 here";
+    }
+  }
+  if (kind == StateKind::Block8)
+    return mlir::emitError(loc,
+                           "mpt-optimizer-state: expected moments of whole parameters for "
+                           "block8, found some that are cut between ranks; use kind=bf16 "
+                           "with rounding=nearest, or --mpt-data-parallel without "
+                           "--mpt-shard-optimizer");
+  if (kind && isStochastic(*kind))
+    return mlir::emitError(loc,
+                           "mpt-optimizer-state: moments that are cut between ranks cannot "
+                           "be rounded stochastically, since random numbers are those of "
+                           "whole parameters; use rounding=nearest with a beta2 of at most "
+                           "0.99, or --mpt-data-parallel without --mpt-shard-optimizer");
+  return kind.value_or(StateKind::F32);
+}
+
 LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundState) {
   SmallVector<std::pair<Operation *, Optimizer>> optimizers;
   for (Operation &op : function.getBody().front())
@@ -203,14 +236,17 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
   for (auto &[op, optimizer] : optimizers) {
     BlockArgument parameter = getParameter(optimizer.param);
     StringAttr name = parameter ? step[parameter].name : StringAttr();
-    const StateKind wanted = getKind(name ? name.getValue() : "");
+    std::optional<ShardedState> shards;
+    if (parameter)
+      shards = getShards(function, parameter.getArgNumber());
+    const FailureOr<StateKind> found =
+        shards ? getKind(shards->layout, parameter.getLoc())
+               : FailureOr<StateKind>(getKind(name ? name.getValue() : ""));
+    if (failed(found))
+      return failure();
+    const StateKind wanted = *found;
     if (wanted == StateKind::F32)
       continue;
-    if (parameter && getShards(function, parameter.getArgNumber()))
-      return mlir::emitError(parameter.getLoc(),
-                             "mpt-optimizer-state: expected moments of whole parameters, "
-                             "found some that are cut between ranks; use kind=f32, or "
-                             "--mpt-data-parallel without --mpt-shard-optimizer");
     for (Moment &moment : optimizer.moments) {
       auto type = cast<RankedTensorType>(moment.after.getType());
       auto state = dyn_cast<BlockArgument>(moment.before->get());
@@ -221,7 +257,7 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
         return mlir::emitError(state.getLoc(), "mpt-optimizer-state: expected moments of "
                                                "static shapes, found ")
                << type << "; run --mpt-specialize first";
-      if (type.getNumElements() < minElements || type.getNumElements() == 0)
+      if (type.getNumElements() == 0 || (!shards && type.getNumElements() < minElements))
         continue;
       StringAttr stateName = step[state].name;
       std::optional<unsigned> result = step[state].updatedBy;

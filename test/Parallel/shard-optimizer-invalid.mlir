@@ -5,7 +5,11 @@
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=stage=3 2>&1 | FileCheck %s --check-prefix=STAGE
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=[ 2>&1 | FileCheck %s --check-prefix=REGEX
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step --mpt-master-weights=kind=bf16-stochastic-rounding 2>&1 | FileCheck %s --check-prefix=RANDOM
-// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state=kind=block8 2>&1 | FileCheck %s --check-prefix=STATE
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=block8 min-elements=0" 2>&1 | FileCheck %s --check-prefix=STATE
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 min-elements=0" 2>&1 | FileCheck %s --check-prefix=BITS
+// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest min-elements=0 groups=v=f32" 2>&1 | FileCheck %s --check-prefix=MIXED
+// RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=v --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest min-elements=0 groups=v=f32" | FileCheck %s --check-prefix=CUT
+// RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest" | FileCheck %s --check-prefix=SMALL
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=lr-groups=v=0.1 2>&1 | FileCheck %s --check-prefix=GROUPS
 // RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=v --mpt-train-step=lr-groups=v=0.1 | FileCheck %s --check-prefix=APART
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step --mpt-master-weights="groups=v=split16" 2>&1 | FileCheck %s --check-prefix=KINDS
@@ -19,7 +23,14 @@
 // STAGE: mpt-shard-optimizer: expected stage 1 or 2, found 3; --mpt-shard-parameters is stage 3
 // REGEX: mpt-shard-optimizer: groups: '[' is not a regular expression:
 // RANDOM: mpt-master-weights: parameters that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use another kind, or --mpt-data-parallel alone
-// STATE: mpt-optimizer-state: expected moments of whole parameters, found some that are cut between ranks; use kind=f32, or --mpt-data-parallel without --mpt-shard-optimizer
+// STATE: mpt-optimizer-state: expected moments of whole parameters for block8, found some that are cut between ranks; use kind=bf16 with rounding=nearest, or --mpt-data-parallel without --mpt-shard-optimizer
+// BITS: mpt-optimizer-state: moments that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use rounding=nearest with a beta2 of at most 0.99, or --mpt-data-parallel without --mpt-shard-optimizer
+// MIXED: mpt-optimizer-state: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the expressions of groups, or min-elements=0 here
+// CUT-DAG: tensor<{{[0-9]+}}xbf16> {mpt.name = "shards.0.m"
+// CUT-DAG: tensor<{{[0-9]+}}xf32> {mpt.name = "shards.1.m"
+// SMALL-NOT: xbf16>
+// SMALL: mpt.name = "shards.0.m"
+// SMALL-NOT: xbf16>
 // GROUPS: mpt-train-step: lr-groups: 'v' matches 'v' and not 'w', and both are cut together; give --mpt-shard-optimizer groups='v'
 // KINDS: mpt-master-weights: groups: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the same expressions as groups
 // APART: mpt.name = "shards.1"
