@@ -162,12 +162,16 @@ MLIR_CAPI_EXPORTED MptError mptStepGetData(MptStep step, intptr_t index, void **
 
 /* ---- Checkpoints ---- */
 
+/* Says what the step does to each batch as a whole, in a word of the host's: steps of
+ * another number of ranks or micro-batches that have the same state and word read each
+ * other's checkpoints. Without one, a step reads its own. Empty: none again. */
+MLIR_CAPI_EXPORTED MptError mptStepSetWholeDigest(MptStep step, MlirStringRef digest);
 /* Writes all state and `position` as a checkpoint of mpt-run (docs/Training.md), complete
  * or not at all. */
 MLIR_CAPI_EXPORTED MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
                                                   const MptTrainingPosition *position);
 /* Reads one back. Fails, with nothing changed, unless it is one of this step: the digest,
- * and all names, types and shapes agree. */
+ * or that of mptStepSetWholeDigest, and all names, types and shapes agree. */
 MLIR_CAPI_EXPORTED MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
                                                   MptTrainingPosition *position);
 

@@ -30,6 +30,8 @@ struct Step {
   /// Null if each rank holds all state.
   RankGroup *ranks;
   std::string digest;
+  /// As `Checkpoint::wholeProgram`.
+  std::string wholeDigest;
   /// State and inputs, then outputs.
   std::vector<MptTensorInfo> tensors;
   /// The number of each in the program; -1 for what ranks hold together.
@@ -154,7 +156,7 @@ static MptTensorInfo describe(const Info &info, llvm::StringRef role) {
 
 static MptStep wrapEngine(std::unique_ptr<RuntimeEngine> engine, std::string digest,
                           RankGroup *ranks) {
-  auto *step = new Step{engine.get(), nullptr, nullptr, std::move(digest), {}, {}};
+  auto *step = new Step{engine.get(), nullptr, nullptr, std::move(digest), {}, {}, {}};
   int32_t number = 0;
   for (const TensorInfo &info : engine->getArguments()) {
     if (ranks && info.shards) {
@@ -325,6 +327,13 @@ MptError mptStepGetData(MptStep step, intptr_t index, void **data) {
 // Checkpoints
 //===----------------------------------------------------------------------===//
 
+MptError mptStepSetWholeDigest(MptStep step, MlirStringRef digest) {
+  if (!step.ptr)
+    return fail("mptStepSetWholeDigest: expected a step");
+  unwrap(step)->wholeDigest = unwrapText(digest).str();
+  return success();
+}
+
 MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
                                const MptTrainingPosition *position) {
   if (!step.ptr || !position)
@@ -340,6 +349,7 @@ MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
   checkpoint.rows = position->rows;
   checkpoint.position = {position->epoch, position->index};
   checkpoint.program = unwrap(step)->digest;
+  checkpoint.wholeProgram = unwrap(step)->wholeDigest;
   auto state = captureState(*unwrap(step)->state);
   if (!state)
     return fail(state.takeError());
@@ -361,7 +371,8 @@ MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
   auto checkpoint = loadCheckpoint(file);
   if (!checkpoint)
     return fail(checkpoint.takeError());
-  if (llvm::Error error = checkStep(*checkpoint, file, unwrap(step)->digest))
+  if (llvm::Error error =
+          checkStep(*checkpoint, file, unwrap(step)->digest, unwrap(step)->wholeDigest))
     return fail(std::move(error));
   if (llvm::Error error = restoreState(*unwrap(step)->state, file, checkpoint->state))
     return fail(std::move(error));

@@ -472,6 +472,9 @@ public:
       return mptStepSaveCheckpoint(step, toRef(path), &position);
     });
   }
+  void setWholeDigest(std::string_view digest) {
+    call([&](MptStep step) { return mptStepSetWholeDigest(step, toRef(digest)); });
+  }
   nb::dict load(std::string_view path) {
     MptTrainingPosition position = {};
     call([&](MptStep step) {
@@ -803,6 +806,11 @@ NB_MODULE(_core, m) {
           "digest",
           [](const Program &self) { return toString(mptStepGetDigest(self.getStep())); },
           "What checkpoints of this step carry.")
+      .def(
+          "set_whole_digest", &Program::setWholeDigest, "digest"_a,
+          "Says in a word what the step does to each batch as a whole: programs of "
+          "another number of ranks or micro-batches with the same word read each other's "
+          "checkpoints.")
       .def_prop_ro(
           "arena_bytes",
           [](const Program &self) { return mptStepGetArenaBytes(self.getStep()); },

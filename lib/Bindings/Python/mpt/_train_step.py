@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 
 import torch
 
-from mpt import Module, Program, Ranks
+from mpt import Module, Program, Ranks, version
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._optimizers import OptimizerReader
@@ -265,6 +265,7 @@ class TrainStep:
         self._state = {t.name: t for t in first.program.tensors
                        if t.role not in ("input", "target", "output")}
         trains = {n for members in self._reader.groups for n in members}
+        first.program.set_whole_digest(self._describe_whole(first))
         # Of what trains, and of the optimizer's state for it.
         self._cut = {n for n, t in self._state.items()
                      if n in trains or (t.role == "optimizer_state"
@@ -327,6 +328,16 @@ class TrainStep:
         if self._loss_scale:
             passes.append(f"mpt-loss-scale{{{self._loss_scale}}}")
         return passes + ["mpt-validate-loss-scale"]
+
+    def _describe_whole(self, first: _Compiled) -> str:
+        """A digest of what does not depend on how batches are cut for ranks or micro-batches,
+        nor on their rows: the model's ops and their floats, the state, and the options."""
+        ops = re.findall(r'"(torch\.aten\.[\w.]+)"', first.exported.text)
+        floats = re.findall(r'"torch\.constant\.float".*value = (\S+)', first.exported.text)
+        state = sorted((t.name, t.role, t.type, tuple(t.shape)) for t in self._state.values())
+        text = repr([version, ops, floats, state, self._reader.pass_options(), self._clip_norm,
+                     self._ema, self._loss_scale, self._precision])
+        return "torch-" + hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def _export(self, batch) -> Exported:
         if not any(t.numel() for t in batch):
