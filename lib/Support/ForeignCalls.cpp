@@ -100,3 +100,10 @@ void mpt::inlineForeignCalls(Operation *root) {
     call->erase();
   }
 }
+
+void mpt::walkSymbols(Operation *op, llvm::function_ref<void(SymbolRefAttr)> visit) {
+  op->getAttrDictionary().walk(visit);
+  if (Attribute properties =
+          op->isRegistered() ? Attribute() : op->getPropertiesAsAttribute())
+    properties.walk(visit);
+}

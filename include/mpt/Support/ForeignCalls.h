@@ -17,10 +17,12 @@
 #ifndef MPT_SUPPORT_FOREIGNCALLS_H
 #define MPT_SUPPORT_FOREIGNCALLS_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace mlir {
 class Operation;
+class SymbolRefAttr;
 } // namespace mlir
 
 namespace mpt {
@@ -33,6 +35,11 @@ bool mayHaveCalls(llvm::StringRef text);
 /// callee, whose callee is defined within such an op, or that are nested more than 128
 /// deep, which are recursive.
 void inlineForeignCalls(mlir::Operation *root);
+
+/// The symbols that `op` names in its attributes and in its properties, which ops that
+/// are not registered keep apart.
+void walkSymbols(mlir::Operation *op,
+                 llvm::function_ref<void(mlir::SymbolRefAttr)> visit);
 
 } // namespace mpt
 

@@ -17,11 +17,12 @@
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Export/StableHLO/Passes.h"
+#include "mpt/Support/ForeignCalls.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_CONVERTTOSTABLEHLOPASS
@@ -188,15 +189,20 @@ struct ConvertToStableHLOPass
     func::FuncOp source = mpt::detail::findStepFunction(module, function, passName);
     if (!source || failed(checkTypes(source)))
       return failure();
-    // Composites of JAX keep what they are made of.
-    llvm::StringSet<> named;
-    source.walk([&](Operation *op) {
-      op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
-        named.insert(symbol.getLeafReference().getValue());
+    // StableHLO that stays as it is keeps what it calls, and composites what they are
+    // made of.
+    SymbolTable symbols(module);
+    llvm::SetVector<Operation *> kept;
+    kept.insert(source);
+    for (size_t i = 0; i < kept.size(); ++i)
+      kept[i]->walk([&](Operation *op) {
+        walkSymbols(op, [&](SymbolRefAttr symbol) {
+          if (auto callee = symbols.lookup<func::FuncOp>(symbol.getLeafReference()))
+            kept.insert(callee);
+        });
       });
-    });
     for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (other != source && !named.contains(other.getSymName()))
+      if (!kept.contains(other))
         other.erase();
     if (failed(decompose(module)))
       return failure();

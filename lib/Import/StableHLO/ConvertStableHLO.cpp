@@ -217,7 +217,8 @@ static void hoistInvariants(func::FuncOp function) {
 }
 
 static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
-                                     unsigned state, llvm::DenseSet<Operation *> &inlined,
+                                     unsigned state,
+                                     llvm::SetVector<Operation *> &inlined,
                                      int64_t &numOps) {
   if (!source.getBody().hasOneBlock())
     return source.emitError("mpt-convert-stablehlo: expected one block, found ")
@@ -225,7 +226,7 @@ static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
   auto terminator = dyn_cast<func::ReturnOp>(source.front().getTerminator());
   if (!terminator)
     return source.emitError("mpt-convert-stablehlo: expected a return");
-  if (failed(inlineCalls(source, inlined)))
+  if (failed(inlineCalls(source, "mpt-convert-stablehlo", /*composites=*/true, inlined)))
     return failure();
   eraseDeadOps(source.front());
   func::FuncOp function = convertSignature(source);
@@ -311,7 +312,7 @@ struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableH
                        "ops, found none; print the graph in MLIR's generic form");
       return signalPassFailure();
     }
-    llvm::DenseSet<Operation *> inlined;
+    llvm::SetVector<Operation *> inlined;
     int64_t numConverted = 0;
     for (func::FuncOp function : functions)
       if (failed(convertFunction(function, parameters, state, inlined, numConverted)))

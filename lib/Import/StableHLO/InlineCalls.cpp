@@ -26,13 +26,22 @@ static FlatSymbolRefAttr getCallee(Operation *op) {
   return {};
 }
 
-LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function,
-                                          llvm::DenseSet<Operation *> &inlined) {
+bool mpt::stablehlo::isStopGradient(Operation *op) {
+  auto name = isOp(op, "composite")
+                  ? dyn_cast_or_null<StringAttr>(getAttribute(op, "name"))
+                  : StringAttr();
+  return name && name.getValue() == "mpt.stop_gradient" &&
+         op->getOperandTypes() == op->getResultTypes();
+}
+
+LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function, StringRef passName,
+                                          bool composites,
+                                          llvm::SetVector<Operation *> &inlined) {
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   SmallVector<std::pair<Operation *, unsigned>> calls;
   auto collect = [&](Operation *root, unsigned depth) {
     root->walk([&](Operation *op) {
-      if (getCallee(op))
+      if (getCallee(op) && (composites || isa<func::CallOp>(op)))
         calls.push_back({op, depth});
     });
   };
@@ -41,21 +50,25 @@ LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function,
     auto [call, depth] = calls.pop_back_val();
     StringAttr name = getCallee(call).getAttr();
     auto callee = symbols.lookup<func::FuncOp>(name);
+    if (isStopGradient(call)) {
+      if (callee)
+        inlined.insert(callee);
+      continue;
+    }
     if (!callee || callee.isExternal() || !callee.getBody().hasOneBlock())
-      return call->emitError("mpt-convert-stablehlo: expected a function @")
-             << name.getValue() << " with one block";
+      return call->emitError(passName)
+             << ": expected a function @" << name.getValue() << " with one block";
     if (depth == maxDepth)
-      return call->emitError("mpt-convert-stablehlo: @")
-             << name.getValue() << " is called recursively; expected calls that end";
+      return call->emitError(passName)
+             << ": @" << name.getValue()
+             << " is called recursively; expected calls that end";
     inlined.insert(callee);
     Block &body = callee.front();
     Operation *terminator = body.getTerminator();
     if (call->getOperandTypes() != body.getArgumentTypes() ||
         call->getResultTypes() != terminator->getOperandTypes())
-      return call->emitError(
-                 "mpt-convert-stablehlo: expected operands and results of the "
-                 "types of @")
-             << name.getValue();
+      return call->emitError(passName)
+             << ": expected operands and results of the types of @" << name.getValue();
     IRMapping mapping;
     mapping.map(body.getArguments(), call->getOperands());
     OpBuilder builder(call);

@@ -10,14 +10,21 @@
 #define MPT_LIB_IMPORT_STABLEHLO_INLINECALLS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mpt::stablehlo {
 
-/// Replaces calls in `function`, also in its regions, by the bodies of what they call,
-/// and composites by their decompositions. Reports a callee that is not there, is
+/// A composite that says of its operands that no gradient passes: StableHLO has no other
+/// word for it.
+bool isStopGradient(mlir::Operation *op);
+
+/// Replaces calls in `function`, also in its regions, by the bodies of what they call.
+/// With `composites` also composites, but those of `isStopGradient`, by their
+/// decompositions. Reports, in the name of `passName`, a callee that is not there, is
 /// recursive, or has more than one block. Adds callees to `inlined`.
-llvm::LogicalResult inlineCalls(mlir::func::FuncOp function,
-                                llvm::DenseSet<mlir::Operation *> &inlined);
+llvm::LogicalResult inlineCalls(mlir::func::FuncOp function, llvm::StringRef passName,
+                                bool composites,
+                                llvm::SetVector<mlir::Operation *> &inlined);
 
 } // namespace mpt::stablehlo
 

@@ -13,10 +13,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "InlineCalls.h"
 #include "Lowering.h"
 #include "StepInterface.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Import/StableHLO/Passes.h"
+#include "mpt/Support/ForeignCalls.h"
 
 #include "mlir/Pass/Pass.h"
 
@@ -54,28 +56,44 @@ struct MarkStableHLOStepPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     unused.clear();
-    bool any = false;
-    for (auto function : module.getOps<func::FuncOp>()) {
-      SmallVector<Operation *> seeds = findComposites(function, "mpt.grad_seed"),
-                               marks = findComposites(function, "mpt.gradients");
-      if (seeds.empty() && marks.empty())
-        continue;
-      any = true;
-      if (failed(mark(function, seeds, marks)))
-        return signalPassFailure();
-    }
+    bool any = !findComposites(module, "mpt.grad_seed").empty() ||
+               !findComposites(module, "mpt.gradients").empty();
     if (!any)
       return warnOfNothingToDo(module, passName,
                                "no composite named mpt.grad_seed or mpt.gradients, which "
                                "mpt.jax.grad_seed and mpt.jax.gradients make");
-    // By name: MLIR does not know the uses inside ops that may be symbol tables.
-    DenseSet<StringAttr> used;
-    module.walk([&](Operation *op) {
-      op->getAttrDictionary().walk(
-          [&](SymbolRefAttr symbol) { used.insert(symbol.getLeafReference()); });
-    });
+    // A mark may lie in what the step calls.
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function.isPublic() && !function.isExternal() &&
+          failed(inlineCalls(function, passName, /*composites=*/false, unused)))
+        return signalPassFailure();
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (unused.contains(function))
+        continue;
+      SmallVector<Operation *> seeds = findComposites(function, "mpt.grad_seed"),
+                               marks = findComposites(function, "mpt.gradients");
+      if (seeds.empty() && marks.empty())
+        continue;
+      if (failed(mark(function, seeds, marks)))
+        return signalPassFailure();
+    }
+    // By name: MLIR does not know the uses inside ops that may be symbol tables. What
+    // only functions use that go themselves goes, too.
+    SetVector<Operation *> left;
+    for (Operation &op : *module.getBody())
+      if (!unused.contains(&op))
+        left.insert(&op);
+    SymbolTable symbols(module);
+    for (size_t i = 0; i < left.size(); ++i)
+      left[i]->walk([&](Operation *op) {
+        walkSymbols(op, [&](SymbolRefAttr symbol) {
+          if (Operation *callee = symbols.lookup(symbol.getLeafReference()))
+            left.insert(callee);
+        });
+      });
     for (Operation *dead : unused)
-      if (!used.contains(SymbolTable::getSymbolName(dead)))
+      if (!left.contains(dead) &&
+          SymbolTable::getSymbolVisibility(dead) == SymbolTable::Visibility::Private)
         dead->erase();
   }
 
@@ -94,8 +112,7 @@ LogicalResult MarkStableHLOStepPass::mark(func::FuncOp function,
     return function.emitError(passName)
            << ": expected one composite mpt.grad_seed and one mpt.gradients in @"
            << function.getSymName() << ", found " << seeds.size() << " and "
-           << marks.size()
-           << "; mark one loss and all gradients at once, and inline calls";
+           << marks.size() << "; mark one loss and all gradients at once";
   Operation *seed = seeds.front(), *gradients = marks.front();
   for (Operation *op : {seed, gradients}) {
     if (op->getBlock() != &function.getBody().front())

@@ -595,4 +595,9 @@ void mpt::stablehlo::populatePointwise(Table &t) {
   t.add({"stablehlo.convert"}, convert);
   t.add({"stablehlo.reduce_precision"}, reducePrecision);
   t.add({"stablehlo.map"}, mapBody);
+  t.add({"stablehlo.composite"}, [](Lowering &l) {
+    // Others are replaced by what they compute.
+    for (auto [index, x] : llvm::enumerate(l.getAll()))
+      l.set(isFloat(x) ? l.unary<StopGradientOp>(x) : x, index);
+  });
 }

@@ -227,3 +227,27 @@
   }) : (tensor<1500xi32>, tensor<1500xi32>) -> (tensor<1500xi32>, tensor<1500xi32>)
   "func.return"(%0#0, %0#1) : (tensor<1500xi32>, tensor<1500xi32>) -> ()
 }) : () -> ()
+
+// -----
+
+// Where JAX stops gradients, by a composite; others are what they compute.
+// CHECK-LABEL: func.func @stop_gradient(
+// CHECK-NEXT: %[[S:.*]] = mpt.stop_gradient %arg0
+// CHECK-NEXT: %[[E:.*]] = mpt.exp %[[S]]
+// CHECK-NEXT: return %[[E]], %arg1
+// CHECK-NOT: func.func
+"func.func"() <{function_type = (tensor<3xf32>, tensor<3xi32>) -> (tensor<3xf32>, tensor<3xi32>), sym_name = "stop_gradient"}> ({
+^bb0(%x: tensor<3xf32>, %i: tensor<3xi32>):
+  %0:2 = "stablehlo.composite"(%x, %i) <{decomposition = @same, name = "mpt.stop_gradient"}> : (tensor<3xf32>, tensor<3xi32>) -> (tensor<3xf32>, tensor<3xi32>)
+  %1 = "stablehlo.composite"(%0#0) <{decomposition = @exp, name = "acme.exp"}> : (tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%1, %0#1) : (tensor<3xf32>, tensor<3xi32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>, tensor<3xi32>) -> (tensor<3xf32>, tensor<3xi32>), sym_name = "same", sym_visibility = "private"}> ({
+^bb0(%x: tensor<3xf32>, %i: tensor<3xi32>):
+  "func.return"(%x, %i) : (tensor<3xf32>, tensor<3xi32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "exp", sym_visibility = "private"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0 = "stablehlo.exponential"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()

@@ -22,13 +22,65 @@
 // RUN: mpt-opt %t/none.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: warning: mpt-mark-stablehlo-step: found nothing to do: there is no composite named mpt.grad_seed or mpt.gradients
 // RUN: not mpt-opt %t/one.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=SINGLE
-// SINGLE: one.mlir:1:1: error: mpt-mark-stablehlo-step: expected one composite mpt.grad_seed and one mpt.gradients in @main, found 1 and 0; mark one loss and all gradients at once, and inline calls
+// SINGLE: one.mlir:1:1: error: mpt-mark-stablehlo-step: expected one composite mpt.grad_seed and one mpt.gradients in @main, found 1 and 0; mark one loss and all gradients at once{{$}}
 // RUN: not mpt-opt %t/matrix.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=MATRIX
 // MATRIX: matrix.mlir:2:8: error: mpt-mark-stablehlo-step: expected the gradient of a loss, which is one number, found 'tensor<4xf32>'
 // RUN: not mpt-opt %t/loop.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=LOOP
 // LOOP: loop.mlir:4:10: error: mpt-mark-stablehlo-step: expected it in the body of @main, found it in a region of 'stablehlo.case'; a loop of micro-batches cannot be scaled as a whole
 // RUN: not mpt-opt %t/integer.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=INTEGER
 // INTEGER: integer.mlir:3:8: error: mpt-mark-stablehlo-step: expected results that are its operands, tensors of floats of known shape
+
+// The marks of a step that calls: calls go, and what they called.
+// RUN: mpt-opt %t/calls.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step --mpt-loss-scale --mpt-convert-to-stablehlo=function=main | FileCheck %s --check-prefix=CALLS --implicit-check-not="mpt\." --implicit-check-not="func.func private @{{(seed|update|half)}}"
+// CALLS-LABEL: func.func @main(
+// CALLS-NOT: call
+// CALLS: "stablehlo.composite"({{.*}}name = "acme.kept"
+// CALLS-NOT: call
+// CALLS: "stablehlo.tanh"
+// CALLS: func.func private @kept
+// CALLS: call @inner
+// CALLS: func.func private @inner
+// RUN: not mpt-opt %t/recursive.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=RECURSIVE
+// RECURSIVE: error: mpt-mark-stablehlo-step: @again is called recursively; expected calls that end
+
+//--- calls.mlir
+func.func public @main(%w: tensor<f32> {tf.aliasing_output = 0 : i32}, %x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %loss = "stablehlo.composite"(%x) <{composite_attributes = {}, decomposition = @kept, name = "acme.kept"}> : (tensor<f32>) -> tensor<f32>
+  %n = call @update(%w, %x) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %n, %loss : tensor<f32>, tensor<f32>
+}
+func.func private @update(%w: tensor<f32>, %x: tensor<f32>) -> tensor<f32> {
+  %s = "stablehlo.composite"(%x) <{composite_attributes = {}, decomposition = @seed, name = "mpt.grad_seed"}> : (tensor<f32>) -> tensor<f32>
+  %h = call @half(%s) : (tensor<f32>) -> tensor<f32>
+  %m = "stablehlo.composite"(%h) <{composite_attributes = {}, decomposition = @seed, name = "mpt.gradients"}> : (tensor<f32>) -> tensor<f32>
+  %n = "stablehlo.subtract"(%w, %m) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %n : tensor<f32>
+}
+func.func private @half(%x: tensor<f32>) -> tensor<f32> {
+  %y = "stablehlo.tanh"(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func private @seed(%g: tensor<f32>) -> tensor<f32> {
+  return %g : tensor<f32>
+}
+func.func private @kept(%x: tensor<f32>) -> tensor<f32> {
+  %y = func.call @inner(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+//--- recursive.mlir
+func.func public @main(%x: tensor<f32>) -> tensor<f32> {
+  %s = "stablehlo.composite"(%x) <{composite_attributes = {}, decomposition = @again, name = "mpt.grad_seed"}> : (tensor<f32>) -> tensor<f32>
+  %n = call @again(%s) : (tensor<f32>) -> tensor<f32>
+  return %n : tensor<f32>
+}
+func.func private @again(%x: tensor<f32>) -> tensor<f32> {
+  %y = func.call @again(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
 
 //--- step.mlir
 func.func public @main(%w: tensor<4x4xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<4x4xf32>)

@@ -45,6 +45,49 @@ def _import_mlir():
     return ir, (chlo, sdy, stablehlo)
 
 
+def _find_calls(jaxpr, primitives):
+    """The equations of `primitives` in a jaxpr and in those within it."""
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    for equation in jaxpr.eqns:
+        if equation.primitive in primitives:
+            yield equation
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else (value,):
+                if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
+                    yield from _find_calls(inner, primitives)
+
+
+def _lower_forward(jitted, *arguments):
+    """A function that MPT will differentiate, as StableHLO, which has no word for what JAX
+    knows of gradients. `stop_gradient` becomes a composite, which --mpt-convert-stablehlo
+    knows; rules of derivatives that are not JAX's own are errors."""
+    try:
+        from jax.extend.core.primitives import (custom_jvp_call_p, custom_vjp_call_p,
+                                                stop_gradient_p)
+        from jax.interpreters.mlir import LoweringParameters, lower_fun
+    except ImportError as error:
+        raise Error(f"jax {jax.__version__}: expected its primitives and rules of lowering "
+                    f"({error}); MPT knows jax 0.10") from error
+    traced = jitted.trace(*arguments)
+    libraries = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep,
+                 os.path.join("optax", "losses", ""))
+    for call in _find_calls(traced.jaxpr, (custom_jvp_call_p, custom_vjp_call_p)):
+        place = call.params["call_jaxpr"].jaxpr.debug_info.func_src_info or ""
+        name, _, file = place.partition(" at ")
+        # Those of libraries, as relu's and logaddexp's, are the functions' derivatives.
+        if call.primitive is custom_vjp_call_p and call.params["bwd"] is not _pass_backward \
+                or call.primitive is custom_jvp_call_p and \
+                not any(library in file for library in libraries):
+            rule = "custom_vjp" if call.primitive is custom_vjp_call_p else "custom_jvp"
+            raise Error(f"the loss: {name or 'a function'} at {file or 'an unknown place'} has "
+                        f"a jax.{rule}, which MPT would ignore: it differentiates what the "
+                        "function computes. Leave the rule out, or differentiate with jax.grad: "
+                        "whole steps run by autocast, or mpt-opt --mpt-convert-stablehlo")
+    mark = jax.lax.composite(lambda x: x, name="mpt.stop_gradient")
+    rules = ((stop_gradient_p, lower_fun(mark, multiple_results=False)),)
+    return traced.lower(_private_parameters=LoweringParameters(override_lowering_rules=rules))
+
+
 def _walk(operation):
     for region in operation.regions:
         for block in region.blocks:
@@ -224,7 +267,7 @@ class TrainStep:
                             "reduce it, for instance by .mean()")
             return found, new, outputs
 
-        lowered = jax.jit(flat, keep_unused=True).lower(held, *batch)
+        lowered = _lower_forward(jax.jit(flat, keep_unused=True), held, *batch)
         shapes = lowered.out_info
         outputs = _name_leaves(shapes[2], "outputs", set())
         module = lowered.compiler_ir("stablehlo")
@@ -467,28 +510,31 @@ def _inline_calls(module, ir) -> None:
     does not know."""
     functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation
                  for op in module.body.operations if op.operation.name == "func.func"}
-    main = functions["main"]
-    while calls := [op for op in _walk(main) if op.name == "func.call"]:
-        for call in calls:
-            callee = functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
-            clone = callee.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
-            block = clone.regions[0].blocks[0]
-            for argument, operand in zip(block.arguments, call.operands):
-                argument.replace_all_uses_with(operand)
-            body = [op.operation for op in block.operations]
-            for op in body[:-1]:
-                op.move_before(call)
-            for result, value in zip(call.results, body[-1].operands):
-                result.replace_all_uses_with(value)
-            call.erase()
-            clone.erase()
     # What a composite computes stays beside it.
-    named = set()
-    for op in _walk(module.operation):
-        if op.name == "stablehlo.composite":
-            named.add(ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value)
+    kept = ["main"]
+    for kept_name in kept:
+        function = functions[kept_name]
+        while calls := [op for op in _walk(function) if op.name == "func.call"]:
+            for call in calls:
+                callee = functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+                clone = callee.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
+                block = clone.regions[0].blocks[0]
+                for argument, operand in zip(block.arguments, call.operands):
+                    argument.replace_all_uses_with(operand)
+                body = [op.operation for op in block.operations]
+                for op in body[:-1]:
+                    op.move_before(call)
+                for result, value in zip(call.results, body[-1].operands):
+                    result.replace_all_uses_with(value)
+                call.erase()
+                clone.erase()
+        for op in _walk(function):
+            if op.name == "stablehlo.composite":
+                name = ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value
+                if name not in kept:
+                    kept.append(name)
     for name, function in functions.items():
-        if name != "main" and name not in named:
+        if name not in kept:
             function.erase()
 
 

@@ -178,6 +178,61 @@ def autocast():
                                                dropout(key, ones)))
 
 
+def derivatives():
+    """Where gradients end, and marks for a loss scale and by name, as docs/JAX.md,
+    docs/LossScaling.md and docs/RuleTables.md have them."""
+    inputs = x.reshape(16, -1)
+    weights = {"w": numpy.asarray(rng.normal(size=(64, 10)) / 8, "f"),
+               "v": numpy.asarray(rng.normal(size=(64, 1)) / 8, "f")}
+
+    def actor_critic(params, x, y):
+        logits, value = x @ params["w"], (x @ params["v"])[:, 0]
+
+        def discount(total, reward):  # in a loop, too
+            return jax.lax.stop_gradient(total) * 0.9 + reward, total
+
+        reward = jax.lax.scan(discount, value.sum(), value)[1] + jnp.sin(x.sum(1))
+        advantage = jax.lax.stop_gradient(reward - value)
+        chosen = -jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], 1)[:, 0]
+        return (chosen * advantage).mean() + ((reward - value) ** 2).mean()
+
+    step = mpt.jax.train_step(actor_critic, weights, (inputs, y), "sgd", lr=0.1)
+    theirs = weights
+    for _ in range(3):
+        step(inputs, y)
+        theirs = jax.tree.map(lambda p, g: p - 0.1 * g, theirs, jax.grad(actor_critic)(theirs, inputs, y))
+    print("stopped:", verdict(distance(step.params, theirs), 1e-5))
+
+    # A norm that stays whole for others, and a step with marks.
+    norm = jax.lax.composite(lambda x: x / jnp.linalg.norm(x), name="acme.norm")
+
+    def marked(params, x, y):
+        def loss(params):
+            logits = x @ params["w"]
+            return mpt.jax.grad_seed(
+                optax.softmax_cross_entropy_with_integer_labels(logits, y).mean())
+
+        value, gradients = jax.value_and_grad(loss)(params)
+        gradients = mpt.jax.gradients(gradients)
+        params = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients)
+        return params, value, norm(x @ params["w"])
+
+    weights = {"w": weights["w"]}
+    low = mpt.jax.autocast(marked, "bf16")
+    text = jax.jit(lambda *leaves: low(*leaves)).lower(weights, inputs, y).as_text()
+    print("composites:", [f'"{name}"' in text for name in
+                          ("acme.norm", "mpt.grad_seed", "mpt.gradients")])
+    mine, theirs = low(weights, inputs, y), marked(weights, inputs, y)
+    print("marks change nothing:", verdict(abs(float(mine[1] - theirs[1])), 0.02),
+          verdict(distance(mine[0], theirs[0]), 0.02))
+    module = mpt.Module(jax.jit(marked, donate_argnums=0).lower(weights, inputs, y).compiler_ir(
+        "stablehlo").operation.get_asm(print_generic_op_form=True), "step")
+    module.run("mpt-mark-stablehlo-step,mpt-loss-scale{init-scale=1024},"
+               "mpt-autocast{type=f16 client=xla-cpu},mpt-convert-to-stablehlo{function=main}")
+    scaled = str(module)
+    print("scaled:", "= mpt." not in scaled, "xf16>" in scaled, "@norm" in scaled or "acme.norm" in scaled)
+
+
 def errors():
     def fails(what):
         try:
@@ -209,7 +264,29 @@ def errors():
     fails(lambda: named(x=x))
     fails(lambda: mpt.jax.autocast(whole, "f8"))
     fails(lambda: mpt.jax.autocast(jax.jit(lambda x, n: x * n, static_argnums=1))(x, 3))
+    @jax.custom_vjp
+    def clipped(x):
+        return x
+
+    clipped.defvjp(lambda x: (x, None), lambda _, g: (jnp.clip(g, -1, 1),))
+
+    @jax.custom_jvp
+    def straight(x):
+        return jnp.round(x)
+
+    straight.defjvp(lambda primals, tangents: (straight(*primals), tangents[0]))
+    for rule in clipped, straight:
+        fails(lambda: mpt.jax.train_step(
+            lambda p, x, y: (jax.nn.relu(rule(p["w"])) * x).sum(), {"w": numpy.ones(1, "f")}, batch))
+    fails(lambda: mpt.jax.grad_seed(jnp.ones(3)))
+    # A JAX that has other insides than MPT knows.
+    from jax.interpreters import mlir
+    parameters = mlir.LoweringParameters
+    del mlir.LoweringParameters
+    fails(lambda: mpt.jax.train_step(loss, params, batch, state=state))
+    mlir.LoweringParameters = parameters
     fails(lambda: jax.grad(mpt.jax.autocast(lambda x: (x @ x.T).sum()))(jnp.ones((4, 4))))
 
 
-{"train_step": train_step, "autocast": autocast, "errors": errors}[sys.argv[1]]()
+{"train_step": train_step, "autocast": autocast, "derivatives": derivatives,
+ "errors": errors}[sys.argv[1]]()
