@@ -26,10 +26,10 @@
 // STATE: mpt-optimizer-state: expected moments of whole parameters for block8, found some that are cut between ranks; use kind=bf16 with rounding=nearest, or --mpt-data-parallel without --mpt-shard-optimizer
 // BITS: mpt-optimizer-state: moments that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use rounding=nearest with a beta2 of at most 0.99, or --mpt-data-parallel without --mpt-shard-optimizer
 // MIXED: mpt-optimizer-state: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the expressions of groups, or min-elements=0 here
-// CUT-DAG: tensor<{{[0-9]+}}xbf16> {mpt.name = "shards.0.m"
-// CUT-DAG: tensor<{{[0-9]+}}xf32> {mpt.name = "shards.1.m"
+// CUT-DAG: tensor<{{[0-9]+}}xbf16> {mpt.name = "shards.0.exp_avg"
+// CUT-DAG: tensor<{{[0-9]+}}xf32> {mpt.name = "shards.1.exp_avg"
 // SMALL-NOT: xbf16>
-// SMALL: mpt.name = "shards.0.m"
+// SMALL: mpt.name = "shards.0.exp_avg"
 // SMALL-NOT: xbf16>
 // GROUPS: mpt-train-step: lr-groups: 'v' matches 'v' and not 'w', and both are cut together; give --mpt-shard-optimizer groups='v'
 // KINDS: mpt-master-weights: groups: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the same expressions as groups
