@@ -187,7 +187,8 @@ StateKind OptimizerStatePass::getKind(StringRef parameter) {
   return first.value_or(common);
 }
 
-FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout, Location loc) {
+FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout,
+                                                 Location loc) {
   std::optional<StateKind> kind;
   const ShardLayout::Tensor *first = nullptr;
   for (const ShardLayout::Tensor &tensor : layout.tensors) {
@@ -204,17 +205,17 @@ FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout, Loca
     }
   }
   if (kind == StateKind::Block8)
-    return mlir::emitError(loc,
-                           "mpt-optimizer-state: expected moments of whole parameters for "
-                           "block8, found some that are cut between ranks; use kind=bf16 "
-                           "with rounding=nearest, or --mpt-data-parallel without "
-                           "--mpt-shard-optimizer");
+    return mlir::emitError(
+        loc, "mpt-optimizer-state: expected moments of whole parameters for "
+             "block8, found some that are cut between ranks; use kind=bf16 "
+             "with rounding=nearest, or --mpt-data-parallel without "
+             "--mpt-shard-optimizer");
   if (kind && isStochastic(*kind))
-    return mlir::emitError(loc,
-                           "mpt-optimizer-state: moments that are cut between ranks cannot "
-                           "be rounded stochastically, since random numbers are those of "
-                           "whole parameters; use rounding=nearest with a beta2 of at most "
-                           "0.99, or --mpt-data-parallel without --mpt-shard-optimizer");
+    return mlir::emitError(
+        loc, "mpt-optimizer-state: moments that are cut between ranks cannot "
+             "be rounded stochastically, since random numbers are those of "
+             "whole parameters; use rounding=nearest with a beta2 of at most "
+             "0.99, or --mpt-data-parallel without --mpt-shard-optimizer");
   return kind.value_or(StateKind::F32);
 }
 

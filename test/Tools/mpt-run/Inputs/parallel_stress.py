@@ -76,9 +76,9 @@ def count_records():
         return 0
 
 
-def has_unfinished(name):
-    """A checkpoint is being written: a temporary file, or shards of a step to come."""
-    return any(".tmp-" in path for path in os.listdir(".") if path.startswith(name + "."))
+def find_unfinished():
+    """Temporary files of checkpoints."""
+    return {path for path in os.listdir(".") if path.startswith("killed.") and ".tmp-" in path}
 
 
 def read_state(name):
@@ -138,14 +138,15 @@ for turn in range(args.kills * 20):
     if sum(killed.values()) == args.kills:
         break
     kind = rng.choice(kinds)
-    before = count_records()
+    # What a killed run has left does not count.
+    before, old = count_records(), find_unfinished()
     job = start("killed", kind)
     aims = turn % 3 == 2
     deadline = time.time() + rng.uniform(0, 1.1 * duration)
     while time.time() < deadline and job.poll() is None:
         time.sleep(0.001)
     # The next checkpoint, if there is one.
-    while aims and job.poll() is None and not has_unfinished("killed"):
+    while aims and job.poll() is None and not find_unfinished() - old:
         time.sleep(0.0002)
     victim = rng.randrange(args.ranks)
     moment = None
@@ -153,8 +154,9 @@ for turn in range(args.kills * 20):
         pid = find_ranks(job).get(victim)
         if pid:
             # A resumed run first removes records of steps after its checkpoint.
-            trains = has_unfinished("killed") or count_records() > before
-            moment = ("in a checkpoint" if has_unfinished("killed") else
+            writes = bool(find_unfinished() - old)
+            trains = writes or count_records() > before
+            moment = ("in a checkpoint" if writes else
                       "in training" if trains else "before training")
             try:
                 os.kill(pid, signal.SIGKILL)
