@@ -37,6 +37,9 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   }
   if (!isForGPU && options.fusedAttention)
     passes.addPass(createFuseAttentionPass());
+  KeepGathersPassOptions gathers;
+  gathers.budget = options.memoryBudget;
+  passes.addPass(createKeepGathersPass(gathers));
   // Nothing may merge the clones of a step with a budget after this.
   PlanKernelsPassOptions kernels;
   // Planning is part of each start of a run.

@@ -7,6 +7,8 @@
 // RUN: mpt-opt %t.mlir --mpt-train-step --mpt-autocast=type=bf16 --mpt-decompose | FileCheck %s --check-prefix=LOW
 // RUN: mpt-opt %t.mlir --mpt-train-step --mpt-rematerialize=strategy=segments | FileCheck %s --check-prefix=REMAT
 // RUN: mpt-opt %t.mlir --mpt-train-step --mpt-plan-step | FileCheck %s --check-prefix=PLAN
+// RUN: mpt-opt %t.mlir --mpt-train-step --mpt-plan-step=order=least-peak | FileCheck %s --check-prefix=ORDER
+// RUN: mpt-opt %t.mlir --mpt-train-step --mpt-plan-step=order=early-update | FileCheck %s --check-prefix=ORDER
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not mpt-opt %s --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=FORWARD
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=2 --mpt-train-step --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=STEP
@@ -89,6 +91,14 @@
 // PLAN: mpt_program.matmul
 // PLAN: mpt_program.wait ins(%{{.*}}) outs(%[[B1]] :
 // PLAN: mpt_program.matmul
+
+// No order of ops has a unit arrive more than one ahead: two weights and the bias first.
+// ORDER-COUNT-3: mpt_program.all_gather
+// ORDER-NOT: mpt_program.all_gather
+// ORDER: mpt_program.matmul
+// ORDER: mpt_program.all_gather
+// ORDER: mpt_program.matmul
+// ORDER: mpt_program.all_gather
 
 func.func @loss(
     %w0: tensor<128x128xf32> {mpt.name = "w0", mpt.role = "parameter", mpt.init = {kind = "zeros"}},

@@ -49,6 +49,22 @@ def MemoryReportPass : Pass<"mpt-memory-report", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def KeepGathersPass : Pass<"mpt-keep-gathers", "::mlir::ModuleOp"> {
+  let summary = "Keep joined parameters for the backward pass where a budget has room";
+  let description = [{
+    `--mpt-shard-parameters` joins parameters again in the backward pass. This pass drops
+    an `mpt.all_gather` that joins what an earlier one joined, if no more than `budget`
+    bytes of temporaries are alive while that result is kept. Those that are kept for the
+    fewest ops come first. One whose repetition would begin before its last reader takes
+    no room, and is kept with any budget. What is alive is estimated before ops are fused,
+    which is mostly more than a fused step has. Without a budget, this pass does nothing.
+  }];
+  let options = [
+    Option<"budget", "budget", "std::string", "\"\"",
+           "As in mpt-plan-kernels; a function's mpt.memory_budget goes first">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 /// A pass that fits functions into memory budgets.
 class BudgetPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   list<Option> common = [

@@ -39,7 +39,7 @@ namespace {
 struct History {
   std::vector<llvm::StringMap<HostTensor>> steps;
   std::vector<TensorInfo> shards;
-  int64_t stateBytes = 0;
+  int64_t stateBytes = 0, arenaBytes = 0;
   /// Of the last step.
   int64_t sentBytes = 0;
 };
@@ -114,6 +114,14 @@ void joinShards(std::vector<History> &ranks) {
 
 History train(const char *text, const std::string &passes, int64_t rank, int64_t steps,
               mpt_rt_communicator *communicator) {
+  static bool registered = [] {
+    registerMPTDialectTransformsPasses();
+    registerMPTParallelPasses();
+    registerMPTPrecisionPasses();
+    registerMPTTrainingPasses();
+    return true;
+  }();
+  (void)registered;
   // Compiling shares LLVM's tables of targets.
   static std::mutex mutex;
   MLIRContext context;
@@ -140,6 +148,7 @@ History train(const char *text, const std::string &passes, int64_t rank, int64_t
   }
   History history;
   history.stateBytes = engine->stateBytes();
+  history.arenaBytes = engine->arenaBytes();
   for (const TensorInfo &info : engine->getArguments()) {
     if (isStateRole(info.role))
       llvm::cantFail(engine->writeState(info.name, makeState(info, rank)));
@@ -173,14 +182,6 @@ History train(const char *text, const std::string &passes, int64_t rank, int64_t
 /// many of the steps were taken.
 int compare(const std::string &after, int ranks, int64_t steps,
             const char *text = kMixture, const std::string &exchange = "") {
-  static bool registered = [] {
-    registerMPTDialectTransformsPasses();
-    registerMPTParallelPasses();
-    registerMPTPrecisionPasses();
-    registerMPTTrainingPasses();
-    return true;
-  }();
-  (void)registered;
   const std::string n = std::to_string(ranks);
   History want = train(text, "mpt-autodiff,mpt-accumulate{steps=" + n + "}," + after, 0,
                        steps, nullptr);
@@ -328,11 +329,12 @@ func.func @loss(
 })";
 
 /// What each of `ranks` keeps as state and sends in a step of AdamW.
-History measure(int ranks, const std::string &exchange, const std::string &after) {
+History measure(int ranks, const std::string &exchange, const std::string &after,
+                const char *text = kWide) {
   std::vector<History> got(ranks);
   rt::ThreadRanks threads(ranks);
   threads.run([&](int rank, mpt_rt_communicator *communicator) {
-    got[rank] = train(kWide,
+    got[rank] = train(text,
                       "mpt-autodiff,mpt-data-parallel{size=" + std::to_string(ranks) +
                           "}," + exchange + "mpt-train-step{optimizer=adamw}" + after,
                       rank, 1, communicator);
@@ -358,6 +360,64 @@ TEST(ShardedStepsTest, BytesOfARank) {
     History low = measure(n, "mpt-shard-optimizer,", ",mpt-autocast{type=bf16}");
     EXPECT_EQ(low.stateBytes, cut.stateBytes);
     EXPECT_NEAR(low.sentBytes, 0.75 * expected, 0.01 * expected);
+  }
+}
+
+/// Eight parameters of 64 blocks each; data that both ends have gradients of, so that
+/// both passes read each of them.
+std::string getDeep() {
+  std::string arguments, body;
+  for (int i = 0; i < 8; ++i) {
+    const std::string n = std::to_string(i);
+    arguments += "%w" + n + ": tensor<512x512xf32> {mpt.name = \"w" + n +
+                 "\", mpt.role = \"parameter\", mpt.init = {kind = \"zeros\"}}, ";
+    body += "%" + std::to_string(i + 1) + " = mpt.matmul %" + n + ", %w" + n +
+            " : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>\n";
+  }
+  return "func.func @loss(%b: tensor<512xf32> {mpt.name = \"b\", mpt.role = "
+         "\"parameter\", mpt.init = {kind = \"zeros\"}}, " +
+         arguments +
+         "%x: tensor<4x512xf32> {mpt.name = \"x\", mpt.role = \"input\"}) -> "
+         "(tensor<f32> {mpt.name = \"loss\"}) {\n"
+         "%0 = mpt.add %x, %b : (tensor<4x512xf32>, tensor<512xf32>) -> "
+         "tensor<4x512xf32>\n" +
+         body +
+         "%l = mpt.reduce %8 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : "
+         "(tensor<4x512xf32>) -> tensor<f32>\n"
+         "return %l : tensor<f32>\n}";
+}
+
+TEST(ShardedStepsTest, BytesOfParametersThatAreJoinedAgain) {
+  const int64_t unit = 4 * 512 * 512, gradients = 8 * unit;
+  const std::string text = getDeep();
+  for (int n : {2, 4}) {
+    auto measureDeep = [&](const std::string &exchange, const std::string &after = "") {
+      return measure(n, exchange, after, text.c_str());
+    };
+    History whole = measureDeep(""), cut = measureDeep("mpt-shard-optimizer,"),
+            parts = measureDeep("mpt-shard-parameters,");
+    const double once = double(n - 1) / n * gradients;
+    EXPECT_NEAR(whole.sentBytes, 2 * once, 0.01 * once);
+    EXPECT_NEAR(cut.sentBytes, 2 * once, 0.01 * once);
+    // Parameters there twice, gradients back.
+    EXPECT_NEAR(parts.sentBytes, 3 * once, 0.01 * once);
+    // What a rank keeps between steps: its part of 12 bytes a parameter.
+    EXPECT_NEAR(parts.stateBytes, whole.stateBytes / n, 0.01 * whole.stateBytes);
+    // A step has two units of joined parameters, two units of gradients (one that is
+    // computed and one that is under way), its part of all gradients, and what an
+    // exchange works with, of which one piece is the size of a unit on each rank.
+    EXPECT_LT(parts.arenaBytes, (2 + 2 + 8.0 / n + 2) * unit) << parts.arenaBytes;
+    EXPECT_LT(parts.arenaBytes, whole.arenaBytes);
+    // All parameters are there at the same time.
+    EXPECT_GT(cut.arenaBytes, 8 * unit);
+    if (n > 2)
+      continue;
+    History kept = measureDeep("mpt-shard-parameters{keep-bytes=-1},");
+    EXPECT_NEAR(kept.sentBytes, 2 * once, 0.01 * once);
+    EXPECT_GT(kept.arenaBytes, 8 * unit);
+    // In half precision: parameters twice, gradients in f32.
+    History low = measureDeep("mpt-shard-parameters,", ",mpt-autocast{type=bf16}");
+    EXPECT_NEAR(low.sentBytes, 2 * once, 0.01 * once);
   }
 }
 

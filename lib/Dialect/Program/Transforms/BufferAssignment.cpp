@@ -10,6 +10,7 @@
 #include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -130,6 +131,11 @@ void Planner::buildGraph() {
         if (last)
           graph.ops.back().after.push_back(*last);
         last = number;
+        // What is joined ahead of its reader lies there from then on, so no order has it
+        // join sooner.
+        if (isa<AllGatherOp>(instruction.op) && !instruction.isWait() &&
+            rt::isAsync(*instruction.call) && number > 0)
+          graph.ops[number].after.push_back(number - 1);
         if (instruction.isWait())
           graph.ops[begins.lookup(instruction.op)].until = number;
         else
