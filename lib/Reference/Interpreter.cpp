@@ -32,6 +32,12 @@ double mpt::reference::roundToType(double value, FloatType type) {
   // C++ rounds to nearest even here too; outside the range it says nothing.
   if (type.isF32() && std::abs(value) <= std::numeric_limits<float>::max())
     return static_cast<float>(value);
+  // It has neither infinity nor NaN.
+  if (isa<Float4E2M1FNType>(type) && !(std::abs(value) < 6))
+    return std::isnan(value) ? 6 : std::copysign(6, value);
+  // Of this type APFloat converts NaN to a number that reads as infinity.
+  if (isa<Float8E8M0FNUType>(type) && std::isnan(value))
+    return value;
   llvm::APFloat number(value);
   bool losesInfo;
   number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,

@@ -21,7 +21,7 @@ PYTORCH = ("torch.", "Tensor.", "F.", "nn.", "optim.", "amp.")
 # How constraints are spelled in MLIR.
 TYPES = {
     "bfloat16 type": "bf16", "f8E4M3FN type": "f8E4M3FN", "f8E5M2 type": "f8E5M2",
-    "f8E8M0FNU type": "f8E8M0FNU",
+    "f8E8M0FNU type": "f8E8M0FNU", "f4E2M1FN type": "f4E2M1FN",
     **{f"{n}-bit float": f"f{n}" for n in (16, 32, 64)},
     **{f"{n}-bit signless integer": f"i{n}" for n in (1, 8, 16, 32, 64)},
 }
@@ -119,8 +119,10 @@ class Op:
             return "any type" + suffix
         if set(types) == set(FLOATS):
             return "float" + suffix
-        if set(types) == set(FLOATS + INTEGERS + ["f8E8M0FNU"]):
-            return "any, f8E8M0FNU" + suffix
+        if set(types) == set(FLOATS + INTEGERS + ["f8E8M0FNU", "f4E2M1FN"]):
+            return "any, f8E8M0FNU, f4E2M1FN" + suffix
+        if set(types) == set(FLOATS + INTEGERS + ["f4E2M1FN"]):
+            return "any, f4E2M1FN" + suffix
         return ("any" if set(types) == set(FLOATS + INTEGERS) else join(types)) + suffix
 
     def spell_attribute(self, record):

@@ -51,19 +51,25 @@ struct Shaped {
   }
 };
 
-/// What the two formats differ in.
+/// What the formats differ in.
 struct Format {
   int mantissaBits;
   int bias;
+  /// The place of the sign's bit.
+  int sign = 7;
   /// Bits of the largest finite number without sign.
   uint32_t largest;
-  /// Bits of infinity, or of NaN if there is none, and of NaN.
+  /// Bits of infinity, or of what stands for it if there is none, and of NaN.
   uint32_t overflow, nan;
   /// Bits of the smallest f32 that rounds beyond the largest number.
   uint32_t tooLarge;
 
   explicit Format(Type type) {
-    if (isa<Float8E5M2Type>(type)) {
+    if (isa<Float4E2M1FNType>(type)) {
+      // 6 is the largest; there is neither infinity nor NaN. NaN becomes 6, as in PTX.
+      mantissaBits = 1, bias = 1, sign = 3, largest = overflow = nan = 0x7;
+      tooLarge = 0x40e00000;
+    } else if (isa<Float8E5M2Type>(type)) {
       // 57344 is the largest; 61440 lies halfway to 65536 and rounds to even,
       // which is infinity.
       mantissaBits = 2, bias = 15, largest = 0x7b, overflow = 0x7c, nan = 0x7e;
@@ -106,7 +112,7 @@ Value truncateToExponent(OpBuilder &b, Location loc, Value value) {
 } // namespace
 
 bool mpt::detail::isEightBitFloat(Type type) {
-  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType>(type);
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType, Float4E2M1FNType>(type);
 }
 
 Value mpt::detail::extendEightBitFloat(OpBuilder &b, Location loc, Value value,
@@ -116,9 +122,11 @@ Value mpt::detail::extendEightBitFloat(OpBuilder &b, Location loc, Value value,
   Format format(type);
   Shaped s{b, loc, value.getType()};
   Value bits = arith::ExtUIOp::create(b, loc, s.typeOf(b.getI32Type()), value);
-  Value magnitude = arith::AndIOp::create(b, loc, bits, s.bits(0x7f));
-  Value sign = arith::ShLIOp::create(
-      b, loc, arith::AndIOp::create(b, loc, bits, s.bits(0x80)), s.bits(24));
+  const uint32_t signBit = 1u << format.sign;
+  Value magnitude = arith::AndIOp::create(b, loc, bits, s.bits(signBit - 1));
+  Value sign =
+      arith::ShLIOp::create(b, loc, arith::AndIOp::create(b, loc, bits, s.bits(signBit)),
+                            s.bits(31 - format.sign));
   // The fields in f32's places are the number times 2^(bias - 127), subnormals
   // too.
   Value small = s.asFloat(
@@ -144,7 +152,8 @@ Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value val
   Value all = s.asBits(value);
   Value magnitude = arith::AndIOp::create(b, loc, all, s.bits(0x7fffffff));
   Value sign = arith::AndIOp::create(
-      b, loc, arith::ShRUIOp::create(b, loc, all, s.bits(24)), s.bits(0x80));
+      b, loc, arith::ShRUIOp::create(b, loc, all, s.bits(31 - format.sign)),
+      s.bits(1u << format.sign));
 
   // Normal numbers: add just under half of what is dropped, and the last kept
   // bit; drop; change the bias.
@@ -170,6 +179,9 @@ Value mpt::detail::truncateToEightBitFloat(OpBuilder &b, Location loc, Value val
                     s.bits(format.overflow), result);
   result = s.select(s.compare(arith::CmpIPredicate::ugt, magnitude, 0x7f800000),
                     s.bits(format.nan), result);
+  if (isa<Float4E2M1FNType>(type))
+    sign = s.select(s.compare(arith::CmpIPredicate::ugt, magnitude, 0x7f800000),
+                    s.bits(0), sign);
   result = arith::OrIOp::create(b, loc, result, sign);
   return arith::TruncIOp::create(b, loc, s.typeOf(b.getI8Type()), result);
 }

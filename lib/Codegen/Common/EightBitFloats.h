@@ -19,7 +19,7 @@
 
 namespace mpt::detail {
 
-/// f8E4M3FN, f8E5M2 or f8E8M0FNU.
+/// f8E4M3FN, f8E5M2, f8E8M0FNU, or f4E2M1FN, whose four bits lie in a byte of their own.
 bool isEightBitFloat(mlir::Type type);
 
 /// The f32 that `bits` (i8 or a vector of it) stand for in `format`. Exact.
@@ -28,7 +28,8 @@ mlir::Value extendEightBitFloat(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// The bits of `value` (f32 or a vector of it) in `format`, rounded to nearest
 /// even. Too large values become infinity, or NaN where there is none; NaN is quiet.
-/// f8E8M0FNU has no sign and no zero: it takes the magnitude, and 2^-127 for zero.
+/// f4E2M1FN has neither: what is too large becomes 6 or -6, and NaN 6, as in NVIDIA's
+/// PTX. f8E8M0FNU has no sign and no zero: it takes the magnitude, and 2^-127 for zero.
 mlir::Value truncateToEightBitFloat(mlir::OpBuilder &builder, mlir::Location loc,
                                     mlir::Value value, mlir::Type format);
 

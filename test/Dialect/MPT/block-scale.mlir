@@ -81,15 +81,17 @@ func.func @large(%x: tensor<4x8xf32>) -> (tensor<4x8xf8E4M3FN>, tensor<1x1xf32>)
   return %q, %s : tensor<4x8xf8E4M3FN>, tensor<1x1xf32>
 }
 
-// A stored scale of f8E4M3FN, a rounded number, is what elements are divided by.
-// CHECK-LABEL: func.func @rounded_scales
-//       CHECK:   %[[S:.*]] = mpt.block_scale {{.*}} {format = f8E4M3FN} : (tensor<32x1xf32>) -> tensor<32x1xf8E4M3FN>
+// 4-bit floats are converted in the tensor's own shape, and the scale that is stored, a rounded
+// one, is what elements are divided by.
+// CHECK-LABEL: func.func @four_bits
+//       CHECK:   %[[S:.*]] = mpt.block_scale {{.*}} {format = f4E2M1FN} : (tensor<32x1xf32>) -> tensor<32x1xf8E4M3FN>
 //       CHECK:   %[[W:.*]] = mpt.cast %[[S]] : (tensor<32x1xf8E4M3FN>) -> tensor<32x1xf32>
 //       CHECK:   mpt.div %{{.*}}, %[[W]]
+//       CHECK:   mpt.cast {{.*}} : (tensor<8x64xf32>) -> tensor<8x64xf4E2M1FN>
 //       CHECK:   mpt.reshape %[[S]] : (tensor<32x1xf8E4M3FN>) -> tensor<8x4xf8E4M3FN>
-func.func @rounded_scales(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-  %q, %s = mpt.quantize %x {block = array<i64: 1, 16>} : (tensor<8x64xf32>) -> (tensor<8x64xf8E4M3FN>, tensor<8x4xf8E4M3FN>)
-  %y = mpt.dequantize %q, %s {block = array<i64: 1, 16>} : (tensor<8x64xf8E4M3FN>, tensor<8x4xf8E4M3FN>) -> tensor<8x64xf32>
+func.func @four_bits(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %q, %s = mpt.quantize %x {block = array<i64: 1, 16>} : (tensor<8x64xf32>) -> (tensor<8x64xf4E2M1FN>, tensor<8x4xf8E4M3FN>)
+  %y = mpt.dequantize %q, %s {block = array<i64: 1, 16>} : (tensor<8x64xf4E2M1FN>, tensor<8x4xf8E4M3FN>) -> tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
 

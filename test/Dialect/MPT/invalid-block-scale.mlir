@@ -1,7 +1,7 @@
 // RUN: mpt-opt %s -split-input-file -verify-diagnostics
 
 func.func @format(%a: tensor<4xf32>) {
-  // expected-error @+1 {{'mpt.block_scale' op expected the format f8E4M3FN or f8E5M2, found 'f16'}}
+  // expected-error @+1 {{'mpt.block_scale' op expected the format f8E4M3FN, f8E5M2 or f4E2M1FN, found 'f16'}}
   %s = mpt.block_scale %a {format = f16} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @quantize_shape(%x: tensor<4x9xf32>) {
 // -----
 
 func.func @quantize_type(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'mpt.quantize' op result #0 must be ranked tensor of f8E4M3FN type or f8E5M2 type values, but got 'tensor<4x8xf16>'}}
+  // expected-error @+1 {{'mpt.quantize' op result #0 must be ranked tensor of f8E4M3FN type or f8E5M2 type or f4E2M1FN type values, but got 'tensor<4x8xf16>'}}
   %q, %s = mpt.quantize %x {block = array<i64: 1, 4>} : (tensor<4x8xf32>) -> (tensor<4x8xf16>, tensor<4x2xf32>)
   return
 }
@@ -151,7 +151,15 @@ func.func @cast_to_scale(%x: tensor<4xf32>) {
 
 func.func @scales_rule(%x: tensor<4x16xf32>) {
   // expected-error @+1 {{'mpt.quantize' op expected the rule 'largest' with scales of 'f8E4M3FN', found 'power_of_two'; use scales of f8E8M0FNU or f32}}
-  %q, %s = mpt.quantize %x {block = array<i64: 1, 16>, rule = #mpt.scale_rule<power_of_two>} : (tensor<4x16xf32>) -> (tensor<4x16xf8E4M3FN>, tensor<4x1xf8E4M3FN>)
+  %q, %s = mpt.quantize %x {block = array<i64: 1, 16>, rule = #mpt.scale_rule<power_of_two>} : (tensor<4x16xf32>) -> (tensor<4x16xf4E2M1FN>, tensor<4x1xf8E4M3FN>)
+  return
+}
+
+// -----
+
+func.func @four_bit_matmul(%a: tensor<4x16xf4E2M1FN>, %s: tensor<4x1xf32>) {
+  // expected-error @+1 {{'mpt.scaled_matmul' op operand #0 must be ranked tensor of f8E4M3FN type or f8E5M2 type values, but got 'tensor<4x16xf4E2M1FN>'}}
+  %y = mpt.scaled_matmul %a, %s, %a, %s {lhs_block = array<i64: 1, 16>, rhs_block = array<i64: 1, 16>, transpose_rhs, promotion = 16 : i64} : (tensor<4x16xf4E2M1FN>, tensor<4x1xf32>, tensor<4x16xf4E2M1FN>, tensor<4x1xf32>) -> tensor<4x4xf32>
   return
 }
 

@@ -83,8 +83,9 @@ static LogicalResult checkRule(Operation *op, ScaleRule rule, Type type) {
 }
 
 LogicalResult BlockScaleOp::verify() {
-  if (!isa<Float8E4M3FNType, Float8E5M2Type>(getFormat()))
-    return emitOpError("expected the format f8E4M3FN or f8E5M2, found ") << getFormat();
+  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType>(getFormat()))
+    return emitOpError("expected the format f8E4M3FN, f8E5M2 or f4E2M1FN, found ")
+           << getFormat();
   return checkRule(*this, getRule(), getTensor(getScale()).getElementType());
 }
 

@@ -125,13 +125,17 @@ LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
   const double largest = getLargest(format);
   q = MinimumOp::create(rewriter, op.getLoc(), type, q, b.scalar(largest));
   q = MaximumOp::create(rewriter, op.getLoc(), type, q, b.scalar(-largest));
-  q = CastOp::create(rewriter, op.getLoc(), type.clone(format), q);
-  // Scales of f8E8M0FNU, which is not moved, are computed for themselves.
+  // f4E2M1FN and f8E8M0FNU are not moved: what becomes f4E2M1FN is moved before, and
+  // scales of f8E8M0FNU are computed for themselves.
+  if (isa<Float4E2M1FNType>(format))
+    q = CastOp::create(rewriter, op.getLoc(), op.getQ().getType(), view.join(q));
+  else
+    q = view.join(CastOp::create(rewriter, op.getLoc(), type.clone(format), q));
   Value scales =
       DecomposeBuilder::typeOf(stored).getElementType() == scalesType.getElementType()
           ? b.reshape(stored, scalesType.getShape())
           : scale(b.reshape(amax, scalesType.getShape()), scalesType.getElementType());
-  rewriter.replaceOp(op, {view.join(q), scales});
+  rewriter.replaceOp(op, {q, scales});
   return success();
 }
 

@@ -30,8 +30,8 @@ std::optional<rt::DataType> mpt::encodeElementType(Type type) {
     return rt::DataType::F8E4M3FN;
   if (isa<Float8E5M2Type>(type))
     return rt::DataType::F8E5M2;
-  // No call computes in it: the runtime keeps its bits.
-  if (isa<Float8E8M0FNUType>(type))
+  // No call computes in them: the runtime keeps its bits.
+  if (isa<Float8E8M0FNUType, Float4E2M1FNType>(type))
     return rt::DataType::I8;
   if (!type.isSignlessInteger())
     return std::nullopt;

@@ -219,7 +219,7 @@ def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator,
   }];
   let arguments = (ins
     Arg<Variadic<AnyTypeOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2,
-                             F8E8M0FNU, I1, I8, I16, I32, I64]>>,
+                             F8E8M0FNU, F4E2M1FN, I1, I8, I16, I32, I64]>>,
         "scalars">:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }

@@ -82,9 +82,13 @@ def MPT_Tensor
 /// Scales of blocks. f8E8M0FNU holds powers of two and NaN, and neither sign nor zero,
 /// so no op but these computes in it.
 def MPT_ScaleTensor : RankedTensorOf<[F32, F8E4M3FN, F8E8M0FNU]>;
-/// What may be converted or held back: everything that is stored.
+/// What may be converted to.
+def MPT_CastTensor
+    : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F4E2M1FN,
+                      I1, I8, I16, I32, I64]>;
+/// What may be converted or held back: everything that is stored. f4E2M1FN takes a byte.
 def MPT_StoredTensor
-    : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU,
+    : RankedTensorOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN,
                       I1, I8, I16, I32, I64]>;
 
 //===----------------------------------------------------------------------===//

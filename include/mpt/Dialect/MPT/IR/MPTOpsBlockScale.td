@@ -12,6 +12,8 @@
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
 def MPT_QuantizedTensor : RankedTensorOf<[F8E4M3FN, F8E5M2]>;
+/// f4E2M1FN is converted from and to, and not multiplied.
+def MPT_BlockTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, F4E2M1FN]>;
 def MPT_QuantizableTensor : RankedTensorOf<[F32, F16, BF16]>;
 
 let opDocGroup = MPT_BlockScaleDocs in {
@@ -22,7 +24,8 @@ def MPT_BlockScaleOp : MPT_InferredOp<"block_scale", "Deny", "Deny", [MPT_Elemen
   let description = [{
     The factor by which `mpt.dequantize` multiplies the elements of a block whose largest
     magnitude is `amax`. M is the largest number of `format` (448 for f8E4M3FN, 57344 for
-    f8E5M2), and 2^E the largest power of two in it (E is 8 and 15). With `rule`
+    f8E5M2, 6 for f4E2M1FN), and 2^E the largest power of two in it (E is 8, 15 and 2).
+    With `rule`
 
     - `largest`: amax / M, at least 2^-126, the smallest normal f32;
     - `power_of_two`: the smallest power of two that is not smaller than the f32 number
@@ -34,7 +37,7 @@ def MPT_BlockScaleOp : MPT_InferredOp<"block_scale", "Deny", "Deny", [MPT_Elemen
     reads as NaN (the specification leaves such blocks open). A scale of f8E8M0FNU is a
     power of two between 2^-127 and 2^127, or NaN (0xFF). A scale of f8E4M3FN is that of
     `largest`, rounded to nearest even, but at least 2^-9 and at most 448, the numbers that
-    the type has.
+    the type has: NVFP4 scales the tensor first, so that its scales lie in between.
 
     Example:
 
@@ -45,7 +48,7 @@ def MPT_BlockScaleOp : MPT_InferredOp<"block_scale", "Deny", "Deny", [MPT_Elemen
   }];
   let arguments = (ins
     Arg<RankedTensorOf<[F32]>, "any shape; not negative">:$amax,
-    Arg<TypeAttr, "f8E4M3FN or f8E5M2: the elements' type">:$format,
+    Arg<TypeAttr, "f8E4M3FN, f8E5M2 or f4E2M1FN: the elements' type">:$format,
     Arg<DefaultValuedAttr<MPT_ScaleRule, "::mpt::ScaleRule::Largest">,
         "how the scale follows from amax">:$rule);
   let results = (outs
@@ -72,10 +75,12 @@ def MPT_QuantizeOp : MPT_InferredOp<"quantize", "Stable", "Stable"> {
         q = round(min(max(x / scale, -M), M))
 
     where M is the largest number of q's type. The division is rounded to f32, the rest
-    to nearest even. A block with a NaN or an infinity is NaN as a whole. Common blocks
-    are [1, 128] for activations and gradients and [128, 128] for weights (DeepSeek-V3,
-    arXiv 2412.19437, section 3.3), and [1, 32] and [32, 1] with scales of f8E8M0FNU
-    (MXFP8).
+    to nearest even. A block with a NaN or an infinity is NaN as a whole; f4E2M1FN has no
+    NaN, so there its scale alone is. Common blocks are [1, 128] for activations and
+    gradients and [128, 128] for weights (DeepSeek-V3, arXiv 2412.19437, section 3.3),
+    [1, 32] and [32, 1] with scales of f8E8M0FNU (MXFP8, and with f4E2M1FN MXFP4), and
+    [1, 16] of f4E2M1FN with scales of f8E4M3FN (NVFP4, whose factor of the whole tensor
+    is a multiplication before).
 
     Example:
 
@@ -84,6 +89,8 @@ def MPT_QuantizeOp : MPT_InferredOp<"quantize", "Stable", "Stable"> {
         : (tensor<16x300xf32>) -> (tensor<16x300xf8E4M3FN>, tensor<16x3xf32>)
     %p, %t = mpt.quantize %x {block = array<i64: 1, 32>, rule = #mpt.scale_rule<ocp_mx>}
         : (tensor<16x300xf32>) -> (tensor<16x300xf8E4M3FN>, tensor<16x10xf8E8M0FNU>)
+    %n, %u = mpt.quantize %x {block = array<i64: 1, 16>}
+        : (tensor<16x300xf32>) -> (tensor<16x300xf4E2M1FN>, tensor<16x19xf8E4M3FN>)
     ```
   }];
   let arguments = (ins
@@ -92,7 +99,7 @@ def MPT_QuantizeOp : MPT_InferredOp<"quantize", "Stable", "Stable"> {
     Arg<DefaultValuedAttr<MPT_ScaleRule, "::mpt::ScaleRule::Largest">,
         "as in `mpt.block_scale`">:$rule);
   let results = (outs
-    Res<MPT_QuantizedTensor, "x's shape; f8E4M3FN by default, or f8E5M2">:$q,
+    Res<MPT_BlockTensor, "x's shape; f8E4M3FN by default, or f8E5M2 or f4E2M1FN">:$q,
     Res<MPT_ScaleTensor,
         "[.., R / rows, C / columns], rounded up; f32, for powers of two f8E8M0FNU, or "
         "for `largest` f8E4M3FN">:$scales);
@@ -115,7 +122,7 @@ def MPT_DequantizeOp : MPT_InferredOp<"dequantize", "Deny", "Deny"> {
     ```
   }];
   let arguments = (ins
-    Arg<MPT_QuantizedTensor, "[.., R, C]">:$q,
+    Arg<MPT_BlockTensor, "[.., R, C]">:$q,
     Arg<MPT_ScaleTensor, "[.., R / rows, C / columns], rounded up">:$scales,
     Arg<DenseI64ArrayAttr, "rows and columns of a block">:$block);
   let results = (outs

@@ -74,7 +74,8 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
     OtherName<"to_dtype">];
   let description = [{
     Float to float rounds to nearest, ties to even; overflow gives an infinity
-    (for f8E4M3FN, which has none, NaN). Integer to float rounds to nearest
+    (for f8E4M3FN, which has none, NaN; for f4E2M1FN, which has neither, 6 or -6, and NaN
+    gives 6). Integer to float rounds to nearest
     even. Float to integer truncates; numbers out of range become the nearest
     integer, and NaN becomes 0. i1 counts as 0 or 1; to i1, everything but zero becomes
     1.
@@ -89,7 +90,7 @@ def MPT_CastOp : MPT_TensorOp<"cast", "Clear", "Clear",
     Arg<MPT_StoredTensor, "any shape">:$x,
     Arg<UnitAttr, "marks a cast that MPT made, which alone MPT may fold away">:$autocast);
   let results = (outs
-    Res<MPT_Tensor, "x's shape, any element type">:$y);
+    Res<MPT_CastTensor, "x's shape, any element type">:$y);
   let fixedOperands = "true";
   let fixedResults = "true";
   let elementCast = "true";

@@ -29,7 +29,8 @@ def Program_Dialect : Dialect {
 }
 
 /// A packed buffer: a memref of static shape.
-def Program_Buffer : MemRefOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, I1,
+def Program_Buffer : MemRefOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU,
+                             F4E2M1FN, I1,
                                I8, I16, I32, I64]>;
 
 //===----------------------------------------------------------------------===//
