@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "ParameterGroups.h"
 #include "RandomState.h"
 #include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
@@ -24,7 +25,6 @@
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Regex.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_MASTERWEIGHTSPASS
@@ -203,7 +203,8 @@ struct MasterWeightsPass : mpt::impl::MasterWeightsPassBase<MasterWeightsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (failed(parseOptions()))
+    if (failed(kinds.parse(getOperation(), getArgument(), kind, groups, parseKind,
+                           "f32, bf16-stochastic-rounding, bf16-kahan, split16 or none")))
       return signalPassFailure();
     foundParameters = false;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -213,67 +214,24 @@ struct MasterWeightsPass : mpt::impl::MasterWeightsPassBase<MasterWeightsPass> {
     if (!foundParameters)
       warnOfNothingToDo(getOperation(), getArgument(),
                         "no argument with mpt.role = \"parameter\"");
-    for (const Rule &rule : rules)
-      if (!rule.matched)
-        mlir::emitWarning(getOperation().getLoc(), "mpt-master-weights: groups: '")
-            << rule.regex << "' matches the name of no parameter";
+    kinds.warnOfUnmatched(getOperation(), getArgument(), "parameter");
   }
 
 private:
-  struct Rule {
-    std::string regex;
-    MasterKind kind;
-    bool matched = false;
-  };
-  LogicalResult parseOptions();
   LogicalResult addMasters(func::FuncOp function);
   /// What the attribute, the groups or the option say of a parameter called `name`.
   MasterKind getKind(const StepView::Argument &parameter, StringRef name);
 
-  MasterKind common = MasterKind::F32;
-  SmallVector<Rule> rules;
+  ParameterGroups<MasterKind> kinds;
   bool foundParameters = false;
 };
 
-LogicalResult MasterWeightsPass::parseOptions() {
-  auto parse = [&](StringRef text, MasterKind &into) -> LogicalResult {
-    std::optional<MasterKind> parsed = parseKind(text);
-    if (!parsed)
-      return getOperation().emitError("mpt-master-weights: unknown kind '")
-             << text << "'; expected f32, bf16-stochastic-rounding, bf16-kahan, split16 "
-             << "or none";
-    into = *parsed;
-    return success();
-  };
-  if (failed(parse(kind, common)))
-    return failure();
-  rules.clear();
-  for (StringRef group : groups) {
-    auto [regex, name] = group.rsplit('=');
-    std::string why;
-    if (regex.empty() || name.empty() || !llvm::Regex(regex).isValid(why))
-      return getOperation().emitError("mpt-master-weights: expected REGEX=KIND in "
-                                      "groups, found '")
-             << group << "'" << (why.empty() ? "" : ": ") << why;
-    rules.push_back({regex.str(), MasterKind::F32});
-    if (failed(parse(name, rules.back().kind)))
-      return failure();
-  }
-  return success();
-}
-
 MasterKind MasterWeightsPass::getKind(const StepView::Argument &parameter,
                                       StringRef name) {
-  std::optional<MasterKind> first;
-  for (Rule &rule : rules)
-    if (llvm::Regex(rule.regex).match(name)) {
-      rule.matched = true;
-      if (!first)
-        first = rule.kind;
-    }
-  if (parameter.master)
-    return parseKind(parameter.master.getValue()).value_or(common);
-  return first.value_or(common);
+  const MasterKind byName = kinds.getKind(name);
+  if (!parameter.master)
+    return byName;
+  return parseKind(parameter.master.getValue()).value_or(byName);
 }
 
 /// True if a run of this pass has changed `parameter` already.

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "ParameterGroups.h"
 #include "RandomState.h"
 #include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
@@ -22,7 +23,6 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Regex.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_OPTIMIZERSTATEPASS
@@ -100,53 +100,27 @@ struct OptimizerStatePass : mpt::impl::OptimizerStatePassBase<OptimizerStatePass
     if (!foundState)
       warnOfNothingToDo(getOperation(), getArgument(),
                         "no optimizer that keeps moments; run --mpt-train-step first");
-    for (const Rule &rule : rules)
-      if (!rule.matched && foundState)
-        mlir::emitWarning(getOperation().getLoc(), "mpt-optimizer-state: groups: '")
-            << rule.regex << "' matches the name of no parameter with moments";
+    else
+      kinds.warnOfUnmatched(getOperation(), getArgument(), "parameter with moments");
   }
 
 private:
-  struct Rule {
-    std::string regex;
-    StateKind kind;
-    bool matched = false;
-  };
   LogicalResult parseOptions();
   LogicalResult convert(func::FuncOp function, bool &foundState);
-  StateKind getKind(StringRef parameter);
-  /// That of parameters that are cut together; fails if they need several.
+  /// The kind of parameters that are cut together; fails if they need several.
   FailureOr<StateKind> getKind(const ShardLayout &layout, Location loc);
   bool isStochastic(StateKind kind) const {
     return rounding == "auto" ? kind == StateKind::BF16 : rounding == "stochastic";
   }
 
-  StateKind common = StateKind::F32;
-  SmallVector<Rule> rules;
+  ParameterGroups<StateKind> kinds;
 };
 
 LogicalResult OptimizerStatePass::parseOptions() {
   auto emitError = [&] { return getOperation().emitError("mpt-optimizer-state: "); };
-  auto parse = [&](StringRef text, StateKind &into) -> LogicalResult {
-    std::optional<StateKind> parsed = parseKind(text);
-    if (!parsed)
-      return emitError() << "unknown kind '" << text << "'; expected f32, bf16 or block8";
-    into = *parsed;
-    return success();
-  };
-  if (failed(parse(kind, common)))
+  if (failed(kinds.parse(getOperation(), getArgument(), kind, groups, parseKind,
+                         "f32, bf16 or block8")))
     return failure();
-  rules.clear();
-  for (StringRef group : groups) {
-    auto [regex, name] = group.rsplit('=');
-    std::string why;
-    if (regex.empty() || name.empty() || !llvm::Regex(regex).isValid(why))
-      return emitError() << "expected REGEX=KIND in groups, found '" << group << "'"
-                         << (why.empty() ? "" : ": ") << why;
-    rules.push_back({regex.str(), StateKind::F32});
-    if (failed(parse(name, rules.back().kind)))
-      return failure();
-  }
   if (!llvm::is_contained({"auto", "nearest", "stochastic"}, StringRef(rounding)))
     return emitError() << "unknown rounding '" << rounding
                        << "'; expected auto, nearest or stochastic";
@@ -158,17 +132,13 @@ LogicalResult OptimizerStatePass::parseOptions() {
                        << int64_t(minElements);
   // Options that no kind reads. By the value, not by whether it was given: a printed
   // pipeline gives all options.
-  auto isUsed = [&](StateKind kind) {
-    return common == kind ||
-           llvm::any_of(rules, [&](const Rule &rule) { return rule.kind == kind; });
-  };
-  const bool hasBlocks = isUsed(StateKind::Block8);
+  const bool hasBlocks = kinds.isUsed(StateKind::Block8);
   if (blockSize != 256 && !hasBlocks)
     return emitError() << "block-size has no effect without block8; give kind=block8, "
                           "or remove block-size";
   for (auto [name, isGiven] : {std::pair<StringRef, bool>{"rounding", rounding != "auto"},
                                {"min-elements", minElements != 4096}})
-    if (isGiven && !hasBlocks && !isUsed(StateKind::BF16))
+    if (isGiven && !hasBlocks && !kinds.isUsed(StateKind::BF16))
       return emitError() << name
                          << " has no effect with f32; give kind=bf16 or "
                             "kind=block8, or remove "
@@ -176,24 +146,14 @@ LogicalResult OptimizerStatePass::parseOptions() {
   return success();
 }
 
-StateKind OptimizerStatePass::getKind(StringRef parameter) {
-  std::optional<StateKind> first;
-  for (Rule &rule : rules)
-    if (llvm::Regex(rule.regex).match(parameter)) {
-      rule.matched = true;
-      if (!first)
-        first = rule.kind;
-    }
-  return first.value_or(common);
-}
-
 FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout,
                                                  Location loc) {
   std::optional<StateKind> kind;
   const ShardLayout::Tensor *first = nullptr;
   for (const ShardLayout::Tensor &tensor : layout.tensors) {
-    const StateKind own =
-        tensor.getNumElements() < minElements ? StateKind::F32 : getKind(tensor.name);
+    const StateKind own = tensor.getNumElements() < minElements
+                              ? StateKind::F32
+                              : kinds.getKind(tensor.name);
     if (!kind) {
       kind = own;
       first = &tensor;
@@ -242,7 +202,7 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
       shards = getShards(function, parameter.getArgNumber());
     const FailureOr<StateKind> found =
         shards ? getKind(shards->layout, parameter.getLoc())
-               : FailureOr<StateKind>(getKind(name ? name.getValue() : ""));
+               : FailureOr<StateKind>(kinds.getKind(name ? name.getValue() : ""));
     if (failed(found))
       return failure();
     const StateKind wanted = *found;
