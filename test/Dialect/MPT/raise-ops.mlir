@@ -317,6 +317,25 @@ func.func @not_cross_entropy(%x: tensor<4x5xf32>, %y: tensor<4xi64>, %w: tensor<
   return %8, %11, %15 : tensor<f32>, tensor<f32>, tensor<f32>
 }
 
+// One-hot labels may be smoothed, or have rows of zeros: the loss stays as it is written.
+// CHECK-LABEL: func.func @one_hot_loss
+//   CHECK-NOT:   mpt.cross_entropy
+//       CHECK:   return
+func.func @one_hot_loss(%x: tensor<4x5xf32>, %y: tensor<4x1xi64>, %smooth: tensor<4x5xf32>) -> (tensor<f32>, tensor<f32>) {
+  %classes = mpt.iota {axis = 1 : i64} : () -> tensor<4x5xi64>
+  %0 = mpt.compare %y, %classes {predicate = #mpt.predicate<eq>} : (tensor<4x1xi64>, tensor<4x5xi64>) -> tensor<4x5xi1>
+  %1 = mpt.cast %0 : (tensor<4x5xi1>) -> tensor<4x5xf32>
+  %2 = mpt.log_softmax %x : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %3 = mpt.mul %2, %1 : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+  %4 = mpt.reduce %3 {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x5xf32>) -> tensor<4xf32>
+  %5 = mpt.neg %4 : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = mpt.reduce %5 {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4xf32>) -> tensor<f32>
+  %7 = mpt.mul %2, %smooth : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+  %8 = mpt.reduce %7 {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x5xf32>) -> tensor<4xf32>
+  %9 = mpt.reduce %8 {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4xf32>) -> tensor<f32>
+  return %6, %9 : tensor<f32>, tensor<f32>
+}
+
 // CHECK-LABEL: func.func @lstm_cell
 //  CHECK-NEXT:   %[[H:.*]], %[[C:.*]], %{{.*}} = mpt.lstm_cell %arg0, %arg1, %arg2, %arg3, %arg4, %arg5
 //  CHECK-NEXT:   return %[[H]], %[[C]]
