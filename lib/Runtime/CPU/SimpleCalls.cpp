@@ -361,21 +361,52 @@ void runCall(const RandomMaskCall &random, const Instruction &call, void **buffe
   });
 }
 
+/// Where 16 random bits for each element come from.
+struct RandomBits {
+  uint64_t seed, attempt;
+  uint32_t stream;
+};
+
+/// Draws those of the elements from `begin` on, of which the first starts a block. With
+/// fewer lanes compilers unroll loops over them instead of using vectors.
+MPT_INLINE void drawBitsTo(const RandomBits &random, int64_t begin, int64_t end,
+                           uint16_t *bits) {
+  constexpr int lanes = 32;
+  constexpr int64_t atOnce = 8 * lanes;
+  for (int64_t i = begin; i < end; i += atOnce) {
+    uint16_t halves[atOnce];
+    mpt::philoxHalves<lanes>(random.seed, random.stream, random.attempt, i / 8, halves);
+    std::memcpy(bits + i, halves, 2 * std::min(atOnce, end - i));
+  }
+}
+void drawBitsPlain(const RandomBits &random, int64_t begin, int64_t end, uint16_t *bits) {
+  drawBitsTo(random, begin, end, bits);
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void drawBitsAVX2(const RandomBits &random, int64_t begin,
+                                                  int64_t end, uint16_t *bits) {
+  drawBitsTo(random, begin, end, bits);
+}
+#endif
+
+void drawBits(const RandomBits &random, int64_t begin, int64_t end, uint16_t *bits) {
+#if defined(__x86_64__)
+  if (getVectorSet() != VectorSet::Plain)
+    return drawBitsAVX2(random, begin, end, bits);
+#endif
+  drawBitsPlain(random, begin, end, bits);
+}
+
 void runCall(const RandomBitsCall &random, const Instruction &call, void **buffers,
              ThreadTeam &team) {
-  uint64_t seed, attempt;
-  std::memcpy(&seed, buffers[0], 8);
-  std::memcpy(&attempt, buffers[1], 8);
-  auto stream = static_cast<uint32_t>(random.stream);
+  RandomBits from;
+  std::memcpy(&from.seed, buffers[0], 8);
+  std::memcpy(&from.attempt, buffers[1], 8);
+  from.stream = static_cast<uint32_t>(random.stream);
   auto *bits = static_cast<uint16_t *>(buffers[2]);
-  int64_t count = call.refs[2].count(), perTask = 16384;
+  const int64_t count = call.refs[2].count(), perTask = 16384;
   parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
-    int64_t i = task * perTask, end = std::min(count, i + perTask);
-    for (; i < end; i += mpt::kPhiloxHalves) {
-      uint16_t halves[mpt::kPhiloxHalves];
-      mpt::philoxHalves(seed, stream, attempt, i / 8, halves);
-      std::memcpy(bits + i, halves, 2 * std::min<int64_t>(mpt::kPhiloxHalves, end - i));
-    }
+    drawBits(from, task * perTask, std::min(count, (task + 1) * perTask), bits);
   });
 }
 
