@@ -74,11 +74,34 @@ llvm::Error MpiRanks::gatherNumber(uint64_t number, uint64_t *all) {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectMpiRanks(double deadline) {
+static llvm::Expected<std::unique_ptr<RankGroup>>
+connectBy(int (*connect)(mpt_rt_communicator *), double deadline) {
   auto ranks = std::make_unique<MpiRanks>(mpt_rt_create_communicator(deadline));
   if (!ranks->getCommunicator())
     return llvm::createStringError("no memory for a communicator");
-  if (mpt_rt_connect_mpi(ranks->getCommunicator(), /*library=*/nullptr))
+  if (connect(ranks->getCommunicator()))
     return ranks->lastError();
   return std::move(ranks);
+}
+
+llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectMpiRanks(double deadline) {
+  return connectBy(
+      [](mpt_rt_communicator *communicator) {
+        return mpt_rt_connect_mpi(communicator, /*library=*/nullptr);
+      },
+      deadline);
+}
+
+/// Whether torchrun started this process, and no MPI that it could join.
+static bool isOfTorchrun() {
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
+    if (std::getenv(name))
+      return false;
+  return std::getenv("RANK") && std::getenv("WORLD_SIZE");
+}
+
+llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectCudaRanks(double deadline) {
+  if (!isOfTorchrun())
+    return connectMpiRanks(deadline);
+  return connectBy(mpt_rt_connect_torchrun, deadline);
 }

@@ -9,6 +9,7 @@
 #include "mpt/Host/RankGroup.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <cstdlib>
 
 using namespace mpt;
 
@@ -23,6 +24,17 @@ int64_t RankGroup::countNeighbors() const {
   for (int64_t rank = 0; rank < getNumRanks(); ++rank)
     count += getHost(rank) == getHost(getRank());
   return count;
+}
+
+int64_t RankGroup::findOwnGpu() const {
+  int64_t number = 0;
+  const char *local = std::getenv("LOCAL_RANK");
+  if (local && !llvm::StringRef(local).getAsInteger(10, number) && number >= 0)
+    return number;
+  number = 0;
+  for (int64_t rank = 0; rank < getRank(); ++rank)
+    number += getHost(rank) == getHost(getRank());
+  return number;
 }
 
 llvm::Error RankGroup::agree(llvm::Error own) {

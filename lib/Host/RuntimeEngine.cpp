@@ -49,6 +49,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
   if (mpt_rt_set_cuda_libraries(context, orNull(options.cudart),
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
+      mpt_rt_set_nccl_library(context, orNull(options.nccl)) ||
       mpt_rt_set_cuda_device(context, options.device) ||
       mpt_rt_set_communicator(context, options.communicator) ||
       (options.sharedState && mpt_rt_share_state(context, options.sharedState->context)))

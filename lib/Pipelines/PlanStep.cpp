@@ -19,6 +19,8 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   SmallVector<StringRef> words;
   StringRef(options.target).split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   const bool isForGPU = !words.empty() && words.front() == "cuda";
+  if (isForGPU)
+    passes.addPass(createReductionsToGathersPass());
   // Without chips it is not known what they can do.
   if (isForGPU && words.size() > 1) {
     ArrayRef<StringRef> chips = ArrayRef(words).drop_front();

@@ -338,6 +338,32 @@ static bool checkConv(const Instruction &call, int sm, std::string &error) {
   return true;
 }
 
+template <typename Reduction>
+static const char *findWhyNotNccl(const Reduction &call, const Instruction &instruction) {
+  const DataType type = instruction.refs[0].type;
+  if (type == DataType::I16 || type == DataType::I1 || isF8(type))
+    return "NCCL adds no such elements";
+  // It rounds sums of narrow types at each hop, and does not pass on NaN in a maximum.
+  const bool isFloat = type <= DataType::F8E5M2;
+  if (isFloat && (call.order != SumOrder::Library || call.kind != ReduceKind::Sum ||
+                  (type != DataType::F32 && type != DataType::F64) ||
+                  call.rounding != Rounding::None ||
+                  instruction.refs[call.numInputs()].type != type))
+    return "NCCL reduces floats by sums of f32 or f64 in an order of its own; "
+           "--mpt-reductions-to-gathers makes gathers of other reductions";
+  return nullptr;
+}
+
+/// Whether an exchange between ranks, whose buffers fit, is one that NCCL does.
+static bool checkNcclCall(const Instruction &call, std::string &error) {
+  const char *why = nullptr;
+  if (const auto *reduce = call.getCall<AllReduceCall>())
+    why = findWhyNotNccl(*reduce, call);
+  else if (const auto *scatter = call.getCall<ReduceScatterCall>())
+    why = findWhyNotNccl(*scatter, call);
+  return !why || fail(error, why);
+}
+
 bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error) {
   if (call.call && getRounding(*call.call) != Rounding::None)
     return fail(error, "GPUs do not round an operand while they read it; cast it first");
@@ -358,6 +384,10 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
   }
   if (conv)
     return checkConv(call, sm, error);
+  if (call.getCall<WaitCall>() || call.getCall<RankCall>())
+    return true;
+  if (getRanks(*call.call) > 0)
+    return checkNcclCall(call, error);
   if (const auto *copy = call.getCall<CopyCall>())
     return isPlainCopy(call, *copy) ||
            fail(error, "copies that rearrange elements are not done on GPUs yet");

@@ -24,6 +24,7 @@ static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   jit.cudart = options.cudart;
   jit.cublasLt = options.cublasLt;
   jit.cudnn = options.cudnn;
+  jit.nccl = options.nccl;
   jit.memoryLimit = options.memoryLimit;
   jit.isCuda = options.isCuda;
   jit.toolkit = options.toolkit;
@@ -69,7 +70,9 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses(); // for --pipeline
   const mpt::EngineFactory engines[] = {
       {"compiled", createCompiled, /*hasExactState=*/true, openCompiled, "cpu",
-       mpt::connectMpiRanks},
+       [](double deadline, bool isCuda) {
+         return isCuda ? mpt::connectCudaRanks(deadline) : mpt::connectMpiRanks(deadline);
+       }},
       {"reference", createInterpreter<mpt::reference::Mode::Storage>},
       {"reference-f64", createInterpreter<mpt::reference::Mode::Float64>,
        /*hasExactState=*/false}};

@@ -18,6 +18,10 @@ namespace mpt {
 /// start one, if it was started alone or MPI cannot be loaded (mpt_rt_connect_mpi).
 llvm::Expected<std::unique_ptr<RankGroup>> connectMpiRanks(double deadline);
 
+/// The same for ranks that train on GPUs: those that torchrun started, or what sets its
+/// environment, meet by TCP (mpt_rt_connect_torchrun), those of mpirun by MPI.
+llvm::Expected<std::unique_ptr<RankGroup>> connectCudaRanks(double deadline);
+
 } // namespace mpt
 
 #endif // MPT_HOST_MPIRANKS_H

@@ -34,7 +34,7 @@ struct RuntimeOptions {
   /// CUDA's number of the GPU, and libraries by path or name; "": those that the loader
   /// finds. Programs for CPUs use none of these.
   int device = 0;
-  std::string cudart, cublasLt, cudnn;
+  std::string cudart, cublasLt, cudnn, nccl;
   /// State of this engine's name, type and shape is shared with it; it must be alive
   /// while the new one is opened, and neither runs while the other does. On the CPU.
   const class RuntimeEngine *sharedState = nullptr;

@@ -78,6 +78,10 @@ MPT_RT_EXPORT int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char 
  * NULL: libcudnn.so.9. Without one such a program runs, too. Before it is opened. */
 MPT_RT_EXPORT int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn);
 
+/* The NCCL library with which a program for GPUs exchanges data with other ranks, by path
+ * or name; NULL: libnccl.so.2. Before it is opened. */
+MPT_RT_EXPORT int mpt_rt_set_nccl_library(mpt_rt_context *context, const char *nccl);
+
 /* The GPU that a program for GPUs runs on, by CUDA's number; 0 unless this is called.
  * Before a program is opened. Whether there is such a GPU shows when it is first used. */
 MPT_RT_EXPORT int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device);
@@ -280,6 +284,14 @@ mpt_rt_communicator_error(const mpt_rt_communicator *communicator);
  * is no such library, it is of another MPI, or this process was not started so. */
 MPT_RT_EXPORT int mpt_rt_connect_mpi(mpt_rt_communicator *communicator,
                                      const char *library);
+/* Makes this process a rank of the job that torchrun, or what sets the same environment
+ * (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), started it in. The ranks meet at that
+ * port of rank 0's machine, or at the next one where torchrun itself keeps it
+ * (TORCHELASTIC_USE_AGENT_STORE), within the deadline, and have a TCP connection for each
+ * pair. That is fast enough for what hosts tell each other, and for the unique id of
+ * NCCL, which carries the data of programs for GPUs. MPT_RT_UNSUPPORTED if the
+ * environment is not set, or makes no sense. */
+MPT_RT_EXPORT int mpt_rt_connect_torchrun(mpt_rt_communicator *communicator);
 /* The same over a transport of the host's, which is copied and closed with the
  * communicator, or at once if this fails. */
 MPT_RT_EXPORT int mpt_rt_connect(mpt_rt_communicator *communicator,
@@ -315,7 +327,9 @@ MPT_RT_EXPORT int32_t mpt_rt_take_report(mpt_rt_communicator *communicator);
 MPT_RT_EXPORT void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status);
 
 /* The ranks that the program of `context` exchanges data with. Before its first run;
- * NULL: none. A program that was compiled for one process needs none. */
+ * NULL: none. A program that was compiled for one process needs none. A program for GPUs
+ * exchanges data by NCCL, and meets the other ranks in its first run: each rank then has
+ * a GPU of its own. */
 MPT_RT_EXPORT int mpt_rt_set_communicator(mpt_rt_context *context,
                                           mpt_rt_communicator *communicator);
 /* The number of ranks that the open program was compiled for; 1 for most. */

@@ -31,7 +31,7 @@ struct EngineOptions {
   bool isCuda = false;
   int device = 0;
   /// CUDA's libraries; "": those that the loader finds.
-  std::string cudart, cublasLt, cudnn;
+  std::string cudart, cublasLt, cudnn, nccl;
   /// To compile for a GPU, as mpt-compile's options of these names.
   std::string toolkit;
   bool emulatedKernels = false;
@@ -69,10 +69,10 @@ struct EngineFactory {
       open = nullptr;
   /// Another name.
   std::string alias = {};
-  /// Makes this process one of several that train together; unset if the engine runs in
-  /// one alone. `deadline` is in seconds.
-  std::function<llvm::Expected<std::unique_ptr<RankGroup>>(double deadline)> connect =
-      nullptr;
+  /// Makes this process one of several that train together, on GPUs if `isCuda`; unset if
+  /// the engine runs in one alone. `deadline` is in seconds.
+  std::function<llvm::Expected<std::unique_ptr<RankGroup>>(double deadline, bool isCuda)>
+      connect = nullptr;
 };
 
 /// Runs mpt-run with the arguments after the program's name; dialects of the

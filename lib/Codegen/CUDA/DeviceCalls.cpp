@@ -361,9 +361,9 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
   if (call->getCall<rt::AttentionCall>() || call->getCall<rt::AttentionGradCall>())
     return op->emitError("GPUs have no such call; expected the launches that "
                          "--mpt-convert-calls-to-gpu makes of it");
-  if (rt::getRanks(*call->call) > 0)
-    return op->emitError("programs for GPUs run in one process; compile a step that "
-                         "exchanges data between ranks for the CPU");
+  // What ranks exchange, NCCL carries.
+  if (rt::getRanks(*call->call) > 0 || call->getCall<rt::WaitCall>())
+    return library;
   auto [place, isNew] = emitted.try_emplace(keyOf(*call));
   if (!isNew)
     return place->second;

@@ -39,7 +39,7 @@ inline constexpr Error kSuccess = 0, kOutOfMemory = 2, kCudartUnloading = 4,
                        kInsufficientDriver = 35, kNoDevice = 100,
                        kInvalidKernelImage = 200, kNoKernelImageForDevice = 209,
                        kInvalidPtx = 218, kJitCompilerNotFound = 221,
-                       kUnsupportedPtxVersion = 222;
+                       kUnsupportedPtxVersion = 222, kNotReady = 600;
 enum MemcpyKind { HostToDevice = 1, DeviceToHost = 2, DeviceToDevice = 3 };
 inline constexpr int kAttributeMajor = 75, kAttributeMinor = 76,
                      kAttributeMultiprocessors = 16;
@@ -88,6 +88,8 @@ struct CublasLtHeuristic {
   X(cudaStreamCreateWithFlags, (Stream *, unsigned))                                     \
   X(cudaStreamDestroy, (Stream))                                                         \
   X(cudaStreamSynchronize, (Stream))                                                     \
+  X(cudaStreamQuery, (Stream))                                                           \
+  X(cudaStreamWaitEvent, (Stream, Event, unsigned))                                      \
   X(cudaStreamBeginCapture, (Stream, int))                                               \
   X(cudaStreamEndCapture, (Stream, Graph *))                                             \
   X(cudaGraphInstantiate, (GraphExec *, Graph, unsigned long long))                      \
@@ -98,6 +100,7 @@ struct CublasLtHeuristic {
   X(cudaEventDestroy, (Event))                                                           \
   X(cudaEventRecord, (Event, Stream))                                                    \
   X(cudaEventSynchronize, (Event))                                                       \
+  X(cudaEventQuery, (Event))                                                             \
   X(cudaEventElapsedTime, (float *, Event, Event))                                       \
   X(cudaLibraryLoadData,                                                                 \
     (Library *, const void *, int *, void **, unsigned, int *, void **, unsigned))       \

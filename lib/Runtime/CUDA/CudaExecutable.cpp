@@ -64,6 +64,9 @@ void CudaExecutable::abandon() {
   for (auto &[description, convolution] : convolutions)
     (void)convolution.release();
   (void)dnn.release();
+  if (others)
+    others->abandon();
+  (void)others.release();
 }
 
 CudaExecutable::~CudaExecutable() {
@@ -78,9 +81,15 @@ CudaExecutable::~CudaExecutable() {
   DeviceGuard guard(api);
   (void)guard.select(state->device);
   // What has failed may fail again; nothing can be done about that here.
-  api.cudaStreamSynchronize(state->stream);
+  std::string ignored;
+  if (synchronize("ending", ignored))
+    api.cudaStreamSynchronize(state->stream);
   if (graph)
     api.cudaGraphExecDestroy(graph);
+  others.reset();
+  for (const BoundInstruction &step : steps)
+    if (step.done)
+      api.cudaEventDestroy(step.done);
   gemms.clear();
   lt.reset();
   packs.clear();
@@ -161,7 +170,7 @@ int CudaExecutable::write(const BufferRef &ref, const void *data, std::string &e
       api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, state->stream),
       "writing state", error));
   // The caller may change `data` when this returns.
-  return check(api.cudaStreamSynchronize(state->stream), "writing state", error);
+  return synchronize("writing state", error);
 }
 
 int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
@@ -174,10 +183,14 @@ int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
   }
   DeviceGuard guard(api);
   MPT_TRY(state->select(guard, error));
-  MPT_TRY(check(
-      api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost, state->stream),
-      "reading", error));
-  int status = check(api.cudaStreamSynchronize(state->stream), "the step failed", error);
+  // A copy to memory that is not pinned waits by itself, and without end.
+  int status = others ? synchronize("the step failed", error) : int(MPT_RT_OK);
+  if (!status)
+    status = check(api.cudaMemcpyAsync(data, addressOf(ref), ref.bytes(), DeviceToHost,
+                                       state->stream),
+                   "reading", error);
+  if (!status)
+    status = synchronize("the step failed", error);
   if (!status)
     status = checkIndices(error);
   if (status) {
@@ -206,12 +219,33 @@ int CudaExecutable::checkIndices(std::string &error) {
 }
 
 int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
-  MPT_TRY(state->start(guard, error));
-  // From here on there may be something to destroy.
-  started = true;
-  MPT_TRY(loadKernels(error));
-  MPT_TRY(allocate(error));
-  return prepare(error);
+  int status = state->start(guard, error);
+  if (status == MPT_RT_OK) {
+    // From here on there may be something to destroy.
+    started = true;
+    status = loadKernels(error);
+  }
+  if (status == MPT_RT_OK)
+    status = allocate(error);
+  if (status == MPT_RT_OK)
+    status = prepare(error);
+  return communicator && communicator->ranks > 1 ? connectRanks(status, error) : status;
+}
+
+int CudaExecutable::connectRanks(int status, std::string &error) {
+  // The others hear of a rank that cannot take part.
+  auto made = std::make_unique<NcclRanks>(api, *communicator);
+  int met = made->connect(nccl, state->device, status ? error : "", error);
+  if (status || met)
+    return status ? status : met;
+  others = std::move(made);
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::synchronize(const std::string &what, std::string &error) {
+  if (others)
+    MPT_TRY(others->waitForStream(state->stream, error));
+  return check(api.cudaStreamSynchronize(state->stream), what, error);
 }
 
 int CudaExecutable::loadKernels(std::string &error) {
@@ -299,6 +333,8 @@ int CudaExecutable::allocate(std::string &error) {
   };
   workspaceAt = take(hasGemms ? kGemmWorkspaceBytes : 0);
   outputAt = take(program.outputBytes);
+  rank = communicator ? communicator->rank : 0;
+  rankAt = take(sizeof(rank));
   const std::vector<int64_t> constantBytes = getConstantBytes(program);
   for (int64_t bytes : constantBytes)
     constantAt.push_back(take(bytes));
@@ -375,6 +411,7 @@ int CudaExecutable::allocate(std::string &error) {
                               "copying state", error);
   };
   MPT_TRY(state->upload(error));
+  MPT_TRY(upload(rankAt, &rank, sizeof(rank)));
   for (size_t i = 0; i < program.constants.size(); ++i) {
     // What has one value is filled a MiB at a time; elements have at most 8 bytes.
     const std::string &value = program.constants[i];
@@ -443,11 +480,12 @@ int CudaExecutable::prepare(std::string &error) {
       const Instruction *next =
           i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
       MPT_TRY(prepareGemm(instruction, next, step, hasEpilogue, error));
-    } else {
+    } else if (!instruction.getCall<WaitCall>() && !isExchange(instruction)) {
       step.copyBytes = instruction.refs[0].bytes();
     }
     steps.push_back(std::move(step));
   }
+  MPT_TRY(prepareExchanges(error));
   // Where the buffers' addresses lie is known now that the list is whole.
   for (BoundInstruction &step : steps)
     for (void *&buffer : step.buffers)
@@ -638,6 +676,12 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
   }
   if (step.convolution)
     return launchConvolution(step, instruction, error);
+  if (instruction.getCall<WaitCall>() || isExchange(instruction))
+    return launchExchange(index, error);
+  if (instruction.getCall<RankCall>())
+    return check(api.cudaMemcpyAsync(step.buffers[0], memory + rankAt, step.copyBytes,
+                                     DeviceToDevice, state->stream),
+                 instruction.location + ": copying", error);
   if (step.gemm < 0)
     return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
                                      DeviceToDevice, state->stream),
@@ -645,7 +689,80 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
   return launchGemm(index, error);
 }
 
+//===----------------------------------------------------------------------===//
+// Exchanges between ranks
+//===----------------------------------------------------------------------===//
+
+int CudaExecutable::prepareExchanges(std::string &error) {
+  /// Of a buffer, which NCCL reads or writes.
+  struct Place {
+    const char *begin, *end;
+    bool meets(const Place &other) const {
+      return begin < other.end && other.begin < end;
+    }
+  };
+  std::vector<Place> read, written;
+  size_t first = 0;
+  bool isOpen = false;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &call = program.instructions[i];
+    if (!isExchange(call)) {
+      isOpen = false;
+      continue;
+    }
+    sentBytes += countIterations(program, i) * getSentBytes(call, rank);
+    std::vector<Place> ins, outs;
+    for (uint32_t j = 0; j < call.numInputs + call.numOutputs; ++j) {
+      const char *begin = static_cast<char *>(steps[i].buffers[j]);
+      (j < call.numInputs ? ins : outs).push_back({begin, begin + call.refs[j].bytes()});
+    }
+    auto meet = [](const std::vector<Place> &some, const std::vector<Place> &others) {
+      return std::any_of(some.begin(), some.end(), [&](const Place &one) {
+        return std::any_of(others.begin(), others.end(),
+                           [&](const Place &other) { return one.meets(other); });
+      });
+    };
+    if (isOpen && program.loops.empty() &&
+        isAsync(*call.call) == isAsync(*program.instructions[first].call) &&
+        !meet(ins, written) && !meet(outs, written) && !meet(outs, read)) {
+      ++steps[first].exchanges;
+    } else {
+      first = i;
+      isOpen = true;
+      steps[i].exchanges = 1;
+      read.clear();
+      written.clear();
+      MPT_TRY(check(api.cudaEventCreateWithFlags(&steps[i].done, kEventNoTiming),
+                    "an event", error));
+    }
+    read.insert(read.end(), ins.begin(), ins.end());
+    written.insert(written.end(), outs.begin(), outs.end());
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::launchExchange(size_t index, std::string &error) {
+  const Instruction &call = program.instructions[index];
+  if (call.getCall<WaitCall>()) {
+    Event done = pending.front();
+    pending.pop_front();
+    return others->join(state->stream, done, error);
+  }
+  const BoundInstruction &step = steps[index];
+  if (step.exchanges == 0)
+    return MPT_RT_OK;
+  std::vector<NcclRanks::Exchange> group;
+  for (size_t i = index; i < index + step.exchanges; ++i)
+    group.push_back({&program.instructions[i], steps[i].buffers.data()});
+  MPT_TRY(others->begin(group, state->stream, step.done, error));
+  if (!isAsync(*call.call))
+    return others->join(state->stream, step.done, error);
+  pending.insert(pending.end(), step.exchanges, step.done);
+  return MPT_RT_OK;
+}
+
 int CudaExecutable::enqueue(std::string &error) {
+  pending.clear();
   MPT_TRY(
       forEachIteration(program, [&](size_t i, const std::vector<int64_t> &iterations) {
         return launch(i, iterations, error);
@@ -663,6 +780,7 @@ int CudaExecutable::copyChecks(std::string &error) {
 }
 
 int CudaExecutable::profile(std::string &error) {
+  pending.clear();
   marks.resize(std::min<size_t>(numLaunches, kMarks) + 1, nullptr);
   for (Event &mark : marks)
     if (!mark)
@@ -671,6 +789,8 @@ int CudaExecutable::profile(std::string &error) {
   // The instructions between the marks so far.
   std::vector<size_t> measured;
   auto read = [&]() -> int {
+    if (others)
+      MPT_TRY(others->waitForEvent(marks[measured.size()], error));
     MPT_TRY(check(api.cudaEventSynchronize(marks[measured.size()]), "the step failed",
                   error));
     for (size_t i = 0; i < measured.size(); ++i) {
@@ -689,7 +809,9 @@ int CudaExecutable::profile(std::string &error) {
         Range range((step.launch      ? std::string(step.launch->name)
                      : step.gemm >= 0 ? std::string("matmul")
                      : isCudnnCall(program.instructions[i]) ? std::string("convolution")
-                                                            : std::string("copy")) +
+                     : isExchange(program.instructions[i])
+                         ? std::string(getName(*program.instructions[i].call))
+                         : std::string("copy")) +
                     " " + program.instructions[i].location);
         if (measured.size() + 1 == marks.size()) {
           MPT_TRY(read());
@@ -742,7 +864,10 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
   if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
     int64_t half = copies % 2;
     char *place = staging + half * stagingBytes;
-    if (copies >= 2)
+    // Before that copy was an exchange.
+    if (copies >= 2 && others)
+      status = others->waitForEvent(copied[half], error);
+    if (status == MPT_RT_OK && copies >= 2)
       status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
     isOnDevice.resize(inputs.size());
     const bool hasDeviceInputs =
@@ -768,6 +893,8 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
                      error);
     copies += status == MPT_RT_OK;
     // The caller may write them when this returns.
+    if (status == MPT_RT_OK && hasDeviceInputs && others)
+      status = others->waitForEvent(copied[half], error);
     if (status == MPT_RT_OK && hasDeviceInputs)
       status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
   }
@@ -785,6 +912,8 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     state->failure = error;
   }
   runs += status == MPT_RT_OK;
+  if (status == MPT_RT_OK && others)
+    communicator->sentBytes += sentBytes;
   return status;
 }
 

@@ -22,8 +22,10 @@
 #include "CublasLtMatmul.h"
 #include "CudnnConvolution.h"
 #include "DeviceState.h"
+#include "NcclRanks.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,9 +37,9 @@ class CudaExecutable {
 public:
   /// `program` and `desc` outlive the step; its state is all of `state`.
   CudaExecutable(const Program &program, const mpt_cuda_desc &desc,
-                 std::shared_ptr<DeviceState> state, std::string cudnn)
+                 std::shared_ptr<DeviceState> state, std::string cudnn, std::string nccl)
       : program(program), desc(desc), state(std::move(state)), api(this->state->api),
-        cudnn(std::move(cudnn)) {}
+        cudnn(std::move(cudnn)), nccl(std::move(nccl)) {}
   ~CudaExecutable();
   CudaExecutable(const CudaExecutable &) = delete;
   CudaExecutable &operator=(const CudaExecutable &) = delete;
@@ -56,6 +58,8 @@ public:
   double getMilliseconds(size_t instruction) const {
     return instruction < milliseconds.size() ? milliseconds[instruction] : 0;
   }
+  /// What the program of several ranks exchanges data with; set before the first run.
+  mpt_rt_communicator *communicator = nullptr;
   /// Inputs on the device stay as they are.
   bool keepInputs = false;
   /// By the number of an input: whether it is bound to memory of the GPU.
@@ -81,6 +85,10 @@ private:
     bool isSkipped = false;
     /// The buffers that move in loops: which, and where they are in the first iteration.
     std::vector<std::pair<size_t, char *>> moving;
+    /// Of the first of exchanges that are one group: how many they are, and when they
+    /// are done. The others have 0.
+    size_t exchanges = 0;
+    Event done = nullptr;
     /// Which buffers the epilogue of a matmul uses, or -1.
     int bias = -1, aux = -1;
   };
@@ -122,6 +130,13 @@ private:
                   CudnnVariantPack &pack, const char *&what);
   int launchConvolution(const BoundInstruction &step, const Instruction &call,
                         std::string &error);
+  /// Meets the other ranks, if there are any. `status` and `error`: how the start went.
+  int connectRanks(int status, std::string &error);
+  /// Finds the exchanges that are one group each.
+  int prepareExchanges(std::string &error);
+  int launchExchange(size_t index, std::string &error);
+  /// The host waits for all that is on the device, but not for ranks that do not come.
+  int synchronize(const std::string &what, std::string &error);
   int enqueue(std::string &error);
   int copyChecks(std::string &error);
   /// In the given iterations of the loops around the instruction.
@@ -138,7 +153,7 @@ private:
   const mpt_cuda_desc &desc;
   const std::shared_ptr<DeviceState> state;
   const Api &api;
-  std::string cudnn;
+  std::string cudnn, nccl;
   /// Of outputs, while there is no device.
   std::vector<char> hostOutput;
   bool started = false;
@@ -148,7 +163,7 @@ private:
   int failed = 0;
   std::string failure;
   char *memory = nullptr;
-  int64_t workspaceAt = 0, outputAt = 0, totalBytes = 0;
+  int64_t workspaceAt = 0, outputAt = 0, rankAt = 0, totalBytes = 0;
   std::vector<int64_t> constantAt;
   std::vector<Input> inputs;
   /// Pinned, twice the inputs' bytes.
@@ -165,6 +180,13 @@ private:
     std::vector<CublasLtHeuristic> found;
   };
   std::map<std::string, Proposals> proposals;
+  /// If the program is for several ranks; and the exchanges that were begun, by when they
+  /// are done, in order.
+  std::unique_ptr<NcclRanks> others;
+  std::deque<Event> pending;
+  /// This rank's number, for the device, and what a step sends.
+  int64_t rank = 0;
+  uint64_t sentBytes = 0;
   /// If the program calls cuDNN and there is one; plans by what they do.
   std::unique_ptr<CudnnContext> dnn;
   std::map<std::string, std::unique_ptr<CudnnConvolution>> convolutions;

@@ -26,6 +26,9 @@ bool Api::load(const std::string &, const std::string &, std::string &error) {
   refuse(error);
   return false;
 }
+int mpt::rt::createSocketTransport(mpt_rt_transport &, double, std::string &error) {
+  return refuse(error);
+}
 int mpt::rt::cuda::selectDevice(const Api &, DeviceGuard &, int, int &,
                                 std::string &error) {
   return refuse(error);
@@ -37,6 +40,7 @@ CudnnContext::~CudnnContext() = default;
 CudnnConvolution::~CudnnConvolution() = default;
 CudnnDescriptors::~CudnnDescriptors() = default;
 DeviceState::~DeviceState() = default;
+NcclRanks::~NcclRanks() = default;
 CudaExecutable::~CudaExecutable() = default;
 int CudaExecutable::open(uint64_t, std::string &error) { return refuse(error); }
 int CudaExecutable::write(const BufferRef &, const void *, std::string &error) {

@@ -308,6 +308,16 @@ int mpt_rt_connect_mpi(mpt_rt_communicator *communicator, const char *library) {
   return communicator->connect(transport);
 }
 
+int mpt_rt_connect_torchrun(mpt_rt_communicator *communicator) {
+  if (int status = checkFree(communicator))
+    return status;
+  mpt_rt_transport transport = {};
+  if (int status =
+          createSocketTransport(transport, communicator->deadline, communicator->error))
+    return status;
+  return communicator->connect(transport);
+}
+
 int mpt_rt_connect(mpt_rt_communicator *communicator, const mpt_rt_transport *transport) {
   if (int status = checkFree(communicator))
     return status;

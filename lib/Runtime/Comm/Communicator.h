@@ -57,6 +57,14 @@ struct mpt_rt_communicator {
   /// Room for an exchange of the caller's.
   std::vector<mpt_rt_message> sends, receives;
 
+  /// For waits that are not for a message: false, with `error` set, if another rank has
+  /// ended or is stopped for long. `seconds` since the wait began.
+  bool checkAll(double seconds) {
+    if (seconds == 0)
+      stoppedSince = -1;
+    return checkNeighbors(-1, seconds);
+  }
+
   std::string error;
   int32_t rank = 0, ranks = 1;
   /// Of all ranks.
@@ -119,6 +127,11 @@ namespace mpt::rt {
 /// ranks for longer than `deadline`, or 20 s if that is more, the process ends.
 int createMpiTransport(const std::string &library, mpt_rt_transport &transport,
                        double deadline, std::string &error);
+
+/// TCP connections between the processes that torchrun started: see
+/// mpt_rt_connect_torchrun. Returns a status, and with it what is wrong in `error`.
+int createSocketTransport(mpt_rt_transport &transport, double deadline,
+                          std::string &error);
 
 } // namespace mpt::rt
 

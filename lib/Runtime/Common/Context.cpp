@@ -141,7 +141,7 @@ struct mpt_rt_context {
   /// Instead of blocks and steps, for a program for GPUs.
   std::unique_ptr<cuda::CudaExecutable> cuda;
   std::shared_ptr<cuda::DeviceState> deviceState;
-  std::string cudart, cublasLt, cudnn;
+  std::string cudart, cublasLt, cudnn, nccl;
   int device = 0;
   /// The other ranks, and the number of ranks that the program is for.
   mpt_rt_communicator *communicator = nullptr;
@@ -520,16 +520,10 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
                     "; compile it for a smaller batch or with a memory budget");
   state = std::make_shared<StateBlock>();
   if (desc->cuda) {
-    for (const Instruction &instruction : program.instructions)
-      if (instruction.call && getRanks(*instruction.call) != 0)
-        return fail(MPT_RT_UNSUPPORTED, instruction.location +
-                                            ": programs for several ranks run on the CPU "
-                                            "only, this one is for '" +
-                                            program.target + "'");
     if (int status = findDeviceState())
       return status;
-    cuda =
-        std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, deviceState, cudnn);
+    cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, deviceState,
+                                                  cudnn, nccl);
     findInputs();
     placeState();
     return cuda->open(desc->num_kernels, error);
@@ -648,6 +642,15 @@ int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *cudnn) {
   if (context->isOpen)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   context->cudnn = cudnn ? cudnn : "";
+  return MPT_RT_OK;
+}
+
+int mpt_rt_set_nccl_library(mpt_rt_context *context, const char *nccl) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  context->nccl = nccl ? nccl : "";
   return MPT_RT_OK;
 }
 
@@ -882,6 +885,7 @@ int mpt_rt_run(mpt_rt_context *context) {
                                context->program.tensors[context->inputTensors[i]].name +
                                "' is not bound");
   if (context->cuda) {
+    context->cuda->communicator = context->ranks > 1 ? context->communicator : nullptr;
     int status = context->cuda->run(context->inputs, context->error);
     context->hasRun |= status == MPT_RT_OK;
     return status;

@@ -175,6 +175,7 @@ EngineOptions Run::getEngineOptions() const {
   result.cudart = options.cudart;
   result.cublasLt = options.cublasLt;
   result.cudnn = options.cudnn;
+  result.nccl = options.nccl;
   result.toolkit = options.toolkit;
   result.emulatedKernels = options.emulatedKernels;
   result.communicator = ranks ? ranks->getCommunicator() : nullptr;
@@ -223,13 +224,15 @@ llvm::Error Run::connect() {
                                    " runs in one process; leave --parallel out");
   // Of a rank that ends before all have met, the launcher tells.
   explainInterrupts(nullptr);
-  auto connected = engine->connect(options.parallelTimeout);
+  auto connected =
+      engine->connect(options.parallelTimeout, /*isCuda=*/options.device == "cuda");
   if (!connected)
     return llvm::createStringError("--parallel: " +
                                    llvm::toString(connected.takeError()));
   ranks = std::move(*connected);
   options.numRanks = ranks->getNumRanks();
   LostRankReport::install(*ranks);
+  options.deviceNumber = static_cast<int>(ranks->findOwnGpu());
   // Rank 0 alone writes. What the others read, they read as it does.
   if (ranks->getRank() != 0) {
     options.isQuiet = true;
@@ -396,8 +399,8 @@ static llvm::Error checkProgramOptions(const RunOptions &options) {
 static llvm::Error checkNoCudaLibraries(const RunOptions &options, llvm::StringRef path,
                                         llvm::StringRef remedy) {
   if (options.namesCudaLibraries())
-    return createFileMessage(path, "runs on the CPU, where --cudart, --cublaslt and "
-                                   "--cudnn have no meaning; leave them out, or " +
+    return createFileMessage(path, "runs on the CPU, where --cudart, --cublaslt, --cudnn "
+                                   "and --nccl have no meaning; leave them out, or " +
                                        remedy);
   return llvm::Error::success();
 }

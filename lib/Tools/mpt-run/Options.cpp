@@ -154,6 +154,7 @@ static llvm::Error parseDevice(const ArgList &args, RunOptions &options) {
     return createOptionError(*arg, "expected cpu, cuda or cuda:N, found '" +
                                        llvm::Twine(arg->getValue()) + "'");
   options.device = kind.str();
+  options.hasDeviceNumber = hasNumber;
   return llvm::Error::success();
 }
 
@@ -206,9 +207,13 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (options.device != "cuda" && (!options.toolkit.empty() || options.emulatedKernels))
     return fail("--cuda-toolkit and --emulated-kernels need --device=cuda");
   if (options.device == "cpu" && options.namesCudaLibraries())
-    return fail("--cudart, --cublaslt and --cudnn have no meaning with --device=cpu");
-  if (!options.parallel.empty() && options.device == "cuda")
-    return fail("--parallel is for --device=cpu; leave one of the two out");
+    return fail("--cudart, --cublaslt, --cudnn and --nccl have no meaning with "
+                "--device=cpu");
+  if (!options.parallel.empty() && options.hasDeviceNumber)
+    return fail("--parallel gives each rank a GPU of its own; write --device=cuda, and "
+                "choose GPUs with CUDA_VISIBLE_DEVICES");
+  if (!options.nccl.empty() && options.parallel.empty())
+    return fail("--nccl needs --parallel");
   if (!options.parallel.empty() && options.recordsRanges())
     return fail("--parallel: --ranges, --ranges-html and --instrument record the values "
                 "of one process; leave them or --parallel out");
@@ -251,7 +256,7 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
         std::pair(OPT_eval_program, &options.evalProgram),
         std::pair(OPT_cudart, &options.cudart),
         std::pair(OPT_cublaslt, &options.cublasLt), std::pair(OPT_cudnn, &options.cudnn),
-        std::pair(OPT_cuda_toolkit, &options.toolkit),
+        std::pair(OPT_nccl, &options.nccl), std::pair(OPT_cuda_toolkit, &options.toolkit),
         std::pair(OPT_profile_json, &options.profileJson),
         std::pair(OPT_profile_html, &options.profileHtml),
         std::pair(OPT_ranges, &options.ranges),

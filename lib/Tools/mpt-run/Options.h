@@ -37,9 +37,11 @@ struct RunOptions {
   /// cpu or cuda; empty: what there is to run says it.
   std::string device;
   int deviceNumber = 0;
-  std::string cudart, cublasLt, cudnn, toolkit;
+  /// The user chose it; else each of several ranks has one of its own.
+  bool hasDeviceNumber = false;
+  std::string cudart, cublasLt, cudnn, nccl, toolkit;
   bool namesCudaLibraries() const {
-    return !cudart.empty() || !cublasLt.empty() || !cudnn.empty();
+    return !cudart.empty() || !cublasLt.empty() || !cudnn.empty() || !nccl.empty();
   }
   bool emulatedKernels = false;
 

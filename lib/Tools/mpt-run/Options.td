@@ -78,6 +78,8 @@ defm cublaslt : Eq<"cublaslt", g_device, "FILE",
   "The cuBLASLt library (default: the one that the loader finds)">;
 defm cudnn : Eq<"cudnn", g_device, "FILE",
   "The cuDNN library, for programs that call it (default: the one that the loader finds)">;
+defm nccl : Eq<"nccl", g_device, "FILE",
+  "With --parallel, the NCCL library (default: the one that the loader finds)">;
 defm cuda_toolkit : Eq<"cuda-toolkit", g_device, "DIR",
   "To compile for a GPU: the CUDA toolkit's folder, as mpt-compile has it">;
 def emulated_kernels : F<"emulated-kernels", g_device,
@@ -123,10 +125,11 @@ defm warmup : Eq<"warmup", g_training, "N",
   "Steps over which the learning rate rises to --lr">;
 defm parallel : Eq<"parallel", g_training, "KIND",
   "data: each process of 'mpirun -n N mpt-run ..' trains on its part of each batch, and "
-  "gradients are averaged; zero1, zero2, zero3: and each holds and updates a part of the "
-  "parameters, from zero2 on also of the gradients; with zero3 parameters are whole only "
-  "while a step needs them. Options of --mpt-data-parallel may follow, as in 'data "
-  "batch-norm=synchronized', with zero3 also those of --mpt-shard-parameters">;
+  "gradients are averaged (on GPUs by NCCL, which torchrun --no-python starts, too); "
+  "zero1, zero2, zero3: and each holds and updates a part of the parameters, from zero2 on "
+  "also of the gradients; with zero3 parameters are whole only while a step needs them. "
+  "Options of --mpt-data-parallel may follow, as in 'data batch-norm=synchronized', with "
+  "zero3 also those of --mpt-shard-parameters">;
 defm parallel_timeout : Eq<"parallel-timeout", g_training, "SECONDS",
   "With --parallel: end when a process has not answered for so long (default: 60)">;
 defm seed : Eq<"seed", g_training, "N",

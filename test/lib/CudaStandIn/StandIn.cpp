@@ -205,6 +205,11 @@ Error cudaStreamCreateWithFlags(Stream *stream, unsigned) {
 }
 Error cudaStreamDestroy(Stream stream) {
   MPT_BEGIN_OUTSIDE("cudaStreamDestroy");
+  // Events may outlive it.
+  for (auto &[object, what] : state.objects)
+    if (what == "event")
+      if (auto *event = static_cast<EventState *>(object); event->stream == stream)
+        event->stream = nullptr;
   return destroy<StreamState>(call, stream, "stream");
 }
 Error cudaStreamSynchronize(Stream stream) {
@@ -212,14 +217,65 @@ Error cudaStreamSynchronize(Stream stream) {
   // The default stream, on which nothing waits here.
   if (!stream)
     return kSuccess;
-  return getStream(call, stream) ? kSuccess : kInvalidValue;
+  auto *target = getStream(call, stream);
+  if (!target)
+    return kInvalidValue;
+  if (Error error = flush(*target, target->queued))
+    return error;
+  return state.hangs
+             ? call.breach("the host waits without end for ranks that do not come",
+                           kLaunchFailure)
+             : kSuccess;
+}
+Error cudaStreamQuery(Stream stream) {
+  MPT_BEGIN_OUTSIDE("cudaStreamQuery");
+  auto *target = getStream(call, stream);
+  if (!target)
+    return kInvalidValue;
+  if (Error error = flush(*target, target->queued))
+    return error;
+  return state.hangs ? kNotReady : kSuccess;
+}
+Error cudaStreamWaitEvent(Stream stream, Event event, unsigned flags) {
+  MPT_BEGIN("cudaStreamWaitEvent");
+  auto *target = getStream(call, stream);
+  auto *found = get<EventState>(call, event, "event");
+  if (!target || !found || !found->recorded || !found->stream || flags != 0)
+    return call.breach("expected a stream of this GPU and an event that was recorded",
+                       kInvalidValue);
+  StreamState &from = *found->stream;
+  StreamState *into = target->origin      ? target->origin
+                      : target->capturing ? target
+                                          : nullptr;
+  if (!found->capture) {
+    if (into)
+      return call.breach("a captured stream waits for what is outside of the capture",
+                         kIsolation);
+    if (from.isSide)
+      return flush(from, found->queued);
+    target->isSide |= target != &from;
+    return kSuccess;
+  }
+  if (!found->capture->capturing || (into && into != found->capture))
+    return call.breach("a stream waits for an event of another capture", kIsolation);
+  if (!into) {
+    if (Error error = flush(*target, target->queued))
+      return error;
+    target->origin = found->capture;
+    target->isSide = true;
+    found->capture->joined.push_back(target);
+  }
+  return from.isSide ? flush(from, found->queued) : kSuccess;
 }
 Error cudaStreamBeginCapture(Stream stream, int) {
   MPT_BEGIN_OUTSIDE("cudaStreamBeginCapture");
   auto *target = getStream(call, stream);
   if (!target)
     return kInvalidValue;
+  if (target->isSide)
+    return call.breach("a side stream begins a capture", kInvalidValue);
   target->recorded.clear();
+  target->joined.clear();
   target->broken = false;
   target->capturing = true;
   capturing = target;
@@ -233,8 +289,18 @@ Error cudaStreamEndCapture(Stream stream, Graph *graph) {
   target->capturing = false;
   capturing = nullptr;
   *graph = nullptr;
+  bool isJoined = true;
+  for (StreamState *side : target->joined) {
+    isJoined &= side->queue.empty();
+    side->queue.clear();
+    side->taken = side->queued;
+    side->origin = nullptr;
+  }
   if (target->broken)
     return kInvalidated;
+  if (!isJoined)
+    return call.breach("a stream that was forked from the captured one has not joined it",
+                       kUnjoined);
   *graph = make("graph", new GraphState{std::move(target->recorded)});
   return kSuccess;
 }
@@ -252,7 +318,7 @@ Error cudaGraphLaunch(GraphExec exec, Stream stream) {
   if (!graph || !getStream(call, stream))
     return kInvalidValue;
   for (const std::function<Error()> &work : graph->calls)
-    if (Error error = work())
+    if (Error error = state.hangs ? kSuccess : work())
       return error;
   return kSuccess;
 }
@@ -278,7 +344,11 @@ Error cudaEventRecord(Event event, Stream stream) {
   auto *found = get<EventState>(call, event, "event");
   if (!found || !getStream(call, stream))
     return kInvalidValue;
-  *found = {true, state.now};
+  auto *source = static_cast<StreamState *>(stream);
+  *found = {true, state.now, source, source->queued,
+            source->origin      ? source->origin
+            : source->capturing ? source
+                                : nullptr};
   return kSuccess;
 }
 Error cudaEventElapsedTime(float *milliseconds, Event from, Event to) {
@@ -293,9 +363,23 @@ Error cudaEventElapsedTime(float *milliseconds, Event from, Event to) {
 Error cudaEventSynchronize(Event event) {
   MPT_BEGIN_OUTSIDE("cudaEventSynchronize");
   auto *found = get<EventState>(call, event, "event");
-  return found && found->recorded
-             ? kSuccess
-             : call.breach("the event was not recorded", kInvalidValue);
+  if (!found || !found->recorded)
+    return call.breach("the event was not recorded", kInvalidValue);
+  if (Error error = found->stream ? flush(*found->stream, found->queued) : kSuccess)
+    return error;
+  return state.hangs
+             ? call.breach("the host waits without end for ranks that do not come",
+                           kLaunchFailure)
+             : kSuccess;
+}
+Error cudaEventQuery(Event event) {
+  MPT_BEGIN_OUTSIDE("cudaEventQuery");
+  auto *found = get<EventState>(call, event, "event");
+  if (!found || !found->recorded || found->capture)
+    return call.breach("the event was not recorded", kInvalidValue);
+  if (Error error = found->stream ? flush(*found->stream, found->queued) : kSuccess)
+    return error;
+  return state.hangs ? kNotReady : kSuccess;
 }
 Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, unsigned,
                           int *, void **, unsigned) {

@@ -14,6 +14,10 @@
 /// libraries can do, and while a stream is being captured nothing may allocate or wait. A
 /// breach makes the call fail and is kept for the test to read.
 ///
+/// NCCL's functions exchange values between processes for real, by sockets of this
+/// machine, and hold all ranks to one sequence of calls (StandInNccl.cpp). In programs of
+/// several processes MPT_STANDIN_DEVICES says how many GPUs there are.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_TEST_LIB_CUDASTANDIN_H

@@ -13,7 +13,9 @@
 #include "StandIn.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -24,7 +26,8 @@ namespace mpt::standin {
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
-inline constexpr Error kInvalidValue = 1, kNotPermitted = 800, kInvalidated = 901;
+inline constexpr Error kInvalidValue = 1, kLaunchFailure = 719, kNotPermitted = 800,
+                       kInvalidated = 901, kUnjoined = 904, kIsolation = 905;
 inline constexpr Status kNotSupported = 15, kCublasLtInvalid = 7;
 
 struct Block {
@@ -36,6 +39,16 @@ struct StreamState {
   int device = 0;
   bool capturing = false, broken = false;
   std::vector<std::function<Error()>> recorded;
+  /// A stream that waited for an event of another is a side stream: its work is put off
+  /// until something waits for it, so that a wait that is missing shows in the values.
+  /// While it is captured, `origin` is the stream whose capture it has joined.
+  bool isSide = false;
+  StreamState *origin = nullptr;
+  std::deque<std::function<Error()>> queue;
+  /// How many were ever put there, and taken.
+  uint64_t queued = 0, taken = 0;
+  /// Of the stream that a capture began with: those that have joined it.
+  std::vector<StreamState *> joined;
 };
 struct GraphState {
   std::vector<std::function<Error()>> calls;
@@ -60,6 +73,10 @@ struct DescState {
 struct EventState {
   bool recorded = false;
   double at = 0;
+  StreamState *stream = nullptr;
+  /// What was queued in the stream before; the capture in which it was recorded.
+  uint64_t queued = 0;
+  StreamState *capture = nullptr;
 };
 struct LayoutState {
   int type = 0;
@@ -74,8 +91,14 @@ struct PreferenceState {
   uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
+/// Programs of several processes have a GPU for each.
+inline int getDeviceCount() {
+  const char *text = std::getenv("MPT_STANDIN_DEVICES");
+  return text ? std::atoi(text) : 1;
+}
+
 struct State {
-  int devices = 1, major = 9, minor = 0;
+  int devices = getDeviceCount(), major = 9, minor = 0;
   int64_t bytes = int64_t(1) << 30, used = 0;
   const mpt_simt_module *module = nullptr;
   const void *image = nullptr;
@@ -95,6 +118,8 @@ struct State {
   /// Operations that cuDNN is to refuse, and what it says it is.
   std::vector<int> refusedConvolutions;
   int64_t dnnVersion = 91900;
+  /// An exchange between ranks does not end: neither does what comes after it.
+  bool hangs = false;
 };
 
 inline std::recursive_mutex mutex;
@@ -180,13 +205,31 @@ inline StreamState *getStream(Call &call, Stream stream) {
   return nullptr;
 }
 
+/// Does what is queued in `stream`, or records it into the capture, up to `queued`.
+inline Error flush(StreamState &stream, uint64_t queued) {
+  for (; !stream.queue.empty() && stream.taken < queued; ++stream.taken) {
+    std::function<Error()> work = std::move(stream.queue.front());
+    stream.queue.pop_front();
+    if (stream.origin)
+      stream.origin->recorded.push_back(std::move(work));
+    else if (Error error = state.hangs ? kSuccess : work())
+      return error;
+  }
+  return kSuccess;
+}
+
 /// Runs `work` now, or when the graph runs that `stream` is captured into.
 inline Error submit(Call &call, Stream stream, std::function<Error()> work) {
   auto *target = getStream(call, stream);
   if (!target)
     return kInvalidValue;
+  if (target->isSide) {
+    target->queue.push_back(std::move(work));
+    ++target->queued;
+    return kSuccess;
+  }
   if (!target->capturing)
-    return work();
+    return state.hangs ? kSuccess : work();
   target->recorded.push_back(std::move(work));
   return kSuccess;
 }

@@ -162,6 +162,22 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def ReductionsToGathersPass
+    : Pass<"mpt-reductions-to-gathers", "::mlir::ModuleOp"> {
+  let summary = "Join what NCCL does not reduce in the order of the ranks, and reduce it here";
+  let description = [{
+    NCCL adds in an order of its own, in the type that travels, and does not pass on NaN in
+    a maximum. So `mpt.all_reduce` and `mpt.reduce_scatter` become `mpt.all_gather` and
+    additions in the order of the ranks, in f32, which are fused with what follows; the
+    bits are those of the op's definition. Sums and means of f32 and f64 with `order`
+    `library` that travel as they are stay sums that NCCL makes; a mean is divided after.
+
+    What is joined takes n times the memory of what is reduced on n ranks, and n - 1 times
+    its bytes travel, where NCCL's own sum sends 2 (n - 1) / n.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def ReportGemmsPass : Pass<"mpt-report-gemms", "::mlir::ModuleOp"> {
   let summary = "Report matmuls of a program that do not run on tensor cores";
   let description = [{

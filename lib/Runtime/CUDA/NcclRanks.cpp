@@ -1,0 +1,338 @@
+//===- NcclRanks.cpp - Exchanges between GPUs -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NcclRanks.h"
+#include "DeviceState.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/Runtime/Runtime.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <sched.h>
+#include <time.h>
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+/// Seconds between looks at other ranks' processes, and that ranks have to answer when an
+/// exchange has failed and the missing one is sought.
+static constexpr double kBetweenChecks = 1, kRollCall = 5;
+
+/// Returns from the calling function if `expression` fails.
+#define MPT_TRY(expression)                                                              \
+  if (int status = (expression))                                                         \
+  return status
+
+namespace {
+
+/// Paces a wait: spins at first, then sleeps for moments.
+class Pace {
+public:
+  using Clock = std::chrono::steady_clock;
+  double getSeconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  /// Whether it is time to look at the other processes.
+  bool isCheckDue() {
+    if (getSeconds() < nextCheck)
+      return false;
+    nextCheck += kBetweenChecks;
+    return true;
+  }
+  void rest() const {
+    if (getSeconds() < 2e-4) {
+      sched_yield();
+      return;
+    }
+    timespec pause = {0, 50'000};
+    nanosleep(&pause, nullptr);
+  }
+
+private:
+  const Clock::time_point begin = Clock::now();
+  double nextCheck = kBetweenChecks;
+};
+
+/// What travels: elements of a type that NCCL has, or their bytes.
+struct Elements {
+  NcclType type;
+  int64_t factor;
+};
+Elements getElements(DataType type) {
+  switch (type) {
+  case DataType::F64:
+    return {NcclType::F64, 1};
+  case DataType::F32:
+    return {NcclType::F32, 1};
+  case DataType::F16:
+    return {NcclType::F16, 1};
+  case DataType::BF16:
+    return {NcclType::BF16, 1};
+  case DataType::I64:
+    return {NcclType::I64, 1};
+  case DataType::I32:
+    return {NcclType::I32, 1};
+  case DataType::I8:
+    return {NcclType::I8, 1};
+  default:
+    return {NcclType::U8, getSize(type)};
+  }
+}
+
+NcclOp getOp(ReduceKind kind) {
+  return kind == ReduceKind::Max   ? NcclOp::Max
+         : kind == ReduceKind::Min ? NcclOp::Min
+                                   : NcclOp::Sum;
+}
+
+} // namespace
+
+bool mpt::rt::cuda::isExchange(const Instruction &instruction) {
+  return instruction.isCall() && getRanks(*instruction.call) > 0 &&
+         !instruction.getCall<RankCall>();
+}
+
+uint64_t mpt::rt::cuda::getSentBytes(const Instruction &call, int32_t rank) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < call.numInputs; ++i)
+    bytes += call.refs[i].bytes();
+  const auto count = static_cast<uint64_t>(getRanks(*call.call));
+  if (const auto *broadcast = call.getCall<BroadcastCall>())
+    return rank == broadcast->root ? bytes * (count - 1) : 0;
+  if (call.getCall<AllGatherCall>())
+    return bytes * (count - 1);
+  // As many as a reduction needs that sends no byte in vain.
+  return (call.getCall<AllReduceCall>() ? 2 : 1) * bytes * (count - 1) / count;
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
+
+int NcclRanks::connect(const std::string &library, int device, std::string problem,
+                       std::string &error) {
+  struct Introduction {
+    NcclUniqueId id;
+    int32_t version, device;
+    char problem[512];
+  };
+  Introduction mine = {};
+  mine.device = device;
+  if (problem.empty() && api.load(library, problem)) {
+    mine.version = api.version;
+    if (ranks.rank == 0)
+      if (NcclResult result = api.ncclGetUniqueId(&mine.id))
+        problem = std::string("NCCL makes no unique id: ") +
+                  api.ncclGetErrorString(result) + " (" + api.ncclGetLastError(nullptr) +
+                  ")";
+  }
+  std::strncpy(mine.problem, problem.c_str(), sizeof(mine.problem) - 1);
+  std::vector<Introduction> all(ranks.ranks);
+  if (!ranks.gather(&mine, sizeof(mine), all.data())) {
+    error = ranks.error;
+    return MPT_RT_COMMUNICATION_FAILED;
+  }
+  auto describe = [&](int32_t rank) {
+    return "rank " + std::to_string(rank) + " (on " + ranks.hosts[rank] + ")";
+  };
+  if (!problem.empty()) {
+    error = problem;
+    return MPT_RT_UNSUPPORTED;
+  }
+  for (int32_t i = 0; i < ranks.ranks; ++i) {
+    all[i].problem[sizeof(mine.problem) - 1] = 0;
+    if (all[i].problem[0]) {
+      error = describe(i) + ": " + all[i].problem;
+      return MPT_RT_UNSUPPORTED;
+    }
+  }
+  for (int32_t i = 1; i < ranks.ranks; ++i) {
+    if (all[i].version != all[0].version) {
+      error = "all ranks need the same NCCL: expected version " +
+              std::to_string(all[0].version) + " as on " + describe(0) + ", found " +
+              std::to_string(all[i].version) + " on " + describe(i);
+      return MPT_RT_UNSUPPORTED;
+    }
+    for (int32_t j = 0; j < i; ++j)
+      if (all[i].device == all[j].device && ranks.hosts[i] == ranks.hosts[j]) {
+        error = "expected a GPU of its own for each rank, found GPU " +
+                std::to_string(all[i].device) + " for both " + describe(j) + " and " +
+                describe(i) + "; start at most one rank for each GPU";
+        return MPT_RT_UNSUPPORTED;
+      }
+  }
+  NcclConfig config;
+  MPT_TRY(check(
+      api.ncclCommInitRankConfig(&comm, ranks.ranks, all[0].id, ranks.rank, &config),
+      "meeting the other ranks", error));
+  MPT_TRY(settle("meeting the other ranks", error));
+  MPT_TRY(checkCode(cuda, cuda.cudaStreamCreateWithFlags(&own, kNonBlocking), "a stream",
+                    error));
+  return checkCode(cuda, cuda.cudaEventCreateWithFlags(&fork, kEventNoTiming), "an event",
+                   error);
+}
+
+NcclRanks::~NcclRanks() {
+  std::string ignored;
+  if (comm) {
+    // Other ranks end as well, or not at all.
+    const bool isOver = !ranks.hasFailed && !waitForStream(own, ignored) &&
+                        !check(api.ncclCommFinalize(comm), "ending", ignored) &&
+                        !settle("ending", ignored);
+    if (comm)
+      isOver ? api.ncclCommDestroy(comm) : api.ncclCommAbort(comm);
+  }
+  if (fork)
+    cuda.cudaEventDestroy(fork);
+  if (own)
+    cuda.cudaStreamDestroy(own);
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+int NcclRanks::abort(const std::string &what, std::string &error) {
+  if (comm)
+    api.ncclCommAbort(comm);
+  comm = nullptr;
+  if (ranks.hasFailed) {
+    error = ranks.error;
+    return MPT_RT_COMMUNICATION_FAILED;
+  }
+  // Who is well answers, since it has failed, too.
+  const double deadline = ranks.deadline;
+  ranks.deadline = std::min(deadline, kRollCall);
+  const char mine = 0;
+  std::string answers(ranks.ranks, '\0');
+  const bool isComplete =
+      ranks.checkAll(0) && ranks.gather(&mine, sizeof(mine), answers.data());
+  ranks.deadline = deadline;
+  error = isComplete ? what + "; start all ranks again" : ranks.error;
+  ranks.hasFailed = true;
+  ranks.error = error;
+  return MPT_RT_COMMUNICATION_FAILED;
+}
+
+int NcclRanks::check(NcclResult result, const std::string &what, std::string &error) {
+  if (result == kNcclSuccess || result == kNcclInProgress)
+    return MPT_RT_OK;
+  const char *last = comm ? api.ncclGetLastError(comm) : nullptr;
+  std::string why = what + ": NCCL: " + api.ncclGetErrorString(result);
+  if (last && *last)
+    why += std::string(" (") + last + ")";
+  return abort(why, error);
+}
+
+int NcclRanks::settle(const std::string &what, std::string &error) {
+  Pace pace;
+  for (;;) {
+    NcclResult state = kNcclSuccess;
+    MPT_TRY(check(api.ncclCommGetAsyncError(comm, &state), what, error));
+    MPT_TRY(check(state, what, error));
+    if (state == kNcclSuccess)
+      return MPT_RT_OK;
+    const double seconds = pace.getSeconds();
+    if (seconds > ranks.deadline)
+      return abort(what + ": NCCL has not done this within " +
+                       std::to_string(static_cast<int64_t>(ranks.deadline)) + " s",
+                   error);
+    if (pace.isCheckDue() && !ranks.checkAll(seconds))
+      return abort(what, error);
+    pace.rest();
+  }
+}
+
+int NcclRanks::waitForStream(Stream stream, std::string &error) {
+  return waitUntil(cuda.cudaStreamQuery, stream, error);
+}
+
+int NcclRanks::waitForEvent(Event event, std::string &error) {
+  return waitUntil(cuda.cudaEventQuery, event, error);
+}
+
+int NcclRanks::waitUntil(Error (*query)(void *), void *object, std::string &error) {
+  if (!comm)
+    return abort("exchanges between ranks have failed", error);
+  Pace pace;
+  for (;;) {
+    const Error code = query(object);
+    if (code != kNotReady)
+      return checkCode(cuda, code, "the step failed", error);
+    NcclResult state = kNcclSuccess;
+    MPT_TRY(check(api.ncclCommGetAsyncError(comm, &state), "an exchange", error));
+    MPT_TRY(check(state, "an exchange", error));
+    const double seconds = pace.getSeconds();
+    if (seconds > ranks.deadline)
+      return abort("a step with exchanges has not ended within " +
+                       std::to_string(static_cast<int64_t>(ranks.deadline)) +
+                       " s, though all ranks answer; with a longer deadline, if steps "
+                       "take so long",
+                   error);
+    if (pace.isCheckDue() && !ranks.checkAll(seconds))
+      return abort("an exchange", error);
+    pace.rest();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+int NcclRanks::call(const Exchange &exchange, std::string &error) {
+  const Instruction &call = *exchange.call;
+  const std::string &what = call.location;
+  const Elements elements = getElements(call.refs[0].type);
+  auto getCount = [&](uint32_t buffer) {
+    return static_cast<size_t>(call.refs[buffer].count() * elements.factor);
+  };
+  void *const *buffers = exchange.buffers;
+  if (const auto *reduce = call.getCall<AllReduceCall>()) {
+    for (uint32_t i = 0; i < call.numInputs; ++i)
+      if (getCount(i) > 0)
+        MPT_TRY(
+            check(api.ncclAllReduce(buffers[i], buffers[call.numInputs + i], getCount(i),
+                                    elements.type, getOp(reduce->kind), comm, own),
+                  what, error));
+    return MPT_RT_OK;
+  }
+  if (getCount(0) == 0)
+    return MPT_RT_OK;
+  if (const auto *scatter = call.getCall<ReduceScatterCall>())
+    return check(api.ncclReduceScatter(buffers[0], buffers[1], getCount(1), elements.type,
+                                       getOp(scatter->kind), comm, own),
+                 what, error);
+  if (const auto *broadcast = call.getCall<BroadcastCall>())
+    return check(api.ncclBroadcast(buffers[0], buffers[1], getCount(0), elements.type,
+                                   static_cast<int>(broadcast->root), comm, own),
+                 what, error);
+  return check(
+      api.ncclAllGather(buffers[0], buffers[1], getCount(0), elements.type, comm, own),
+      what, error);
+}
+
+int NcclRanks::begin(const std::vector<Exchange> &exchanges, Stream stream, Event done,
+                     std::string &error) {
+  const std::string &what = exchanges.front().call->location;
+  if (!comm)
+    return abort("exchanges between ranks have failed", error);
+  MPT_TRY(checkCode(cuda, cuda.cudaEventRecord(fork, stream), what, error));
+  MPT_TRY(checkCode(cuda, cuda.cudaStreamWaitEvent(own, fork, 0), what, error));
+  MPT_TRY(check(api.ncclGroupStart(), what, error));
+  for (const Exchange &exchange : exchanges)
+    MPT_TRY(call(exchange, error));
+  MPT_TRY(check(api.ncclGroupEnd(), what, error));
+  MPT_TRY(settle(what, error));
+  return checkCode(cuda, cuda.cudaEventRecord(done, own), what, error);
+}
+
+int NcclRanks::join(Stream stream, Event done, std::string &error) {
+  return checkCode(cuda, cuda.cudaStreamWaitEvent(stream, done, 0),
+                   "waiting for an exchange", error);
+}
