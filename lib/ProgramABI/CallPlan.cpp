@@ -46,6 +46,8 @@ static constexpr int64_t columnFloats = 131072, rowFloats = 32768;
 /// If both sides are packed for each task: floats of the rows, and numbers of a result
 /// from which on such panels are small beside it.
 static constexpr int64_t packedFloats = 131072, largeResult = int64_t(1) << 21;
+/// Terms of sums of at least `deepSum` that are added at a time if both sides are packed.
+static constexpr int64_t deepSum = 2048, depthOfTask = 512;
 /// Columns that a matmul wants at least and at most at a time.
 static constexpr int64_t fewestColumns = 64, mostColumns = 256;
 /// Numbers of a row of both sides from which on those that fit the cache are few.
@@ -64,6 +66,7 @@ static int64_t getSquareTask(int64_t m, int64_t n) {
 
 MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   MatmulPlan plan;
+  plan.depth = s.k;
   bool widenLhs = s.lhs != DataType::F32, widenRhs = s.rhs != DataType::F32;
   bool narrowOut = s.out != DataType::F32;
   // oneDNN reads a single column in place.
@@ -97,7 +100,7 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     return plan;
   }
   auto chooseRows = [&](int64_t floats, int64_t columns, int64_t least, int64_t most) {
-    int64_t rows = floats / std::max<int64_t>(s.k + columns, 1);
+    int64_t rows = floats / std::max<int64_t>(plan.depth + columns, 1);
     plan.rowChunk = std::min(std::clamp<int64_t>(rows / 16 * 16, least, most),
                              std::max<int64_t>(s.m, 1));
     plan.chunks = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowChunk);
@@ -106,11 +109,15 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   // would be read again for each chunk of rows, of which few are in the cache at a time
   // if they are wide.
   const bool isLarge = !s.transposeLhs && 4 * s.k * s.n > s.m * (s.k + s.n),
-             isWide = s.k + s.n > wideRow;
+             isWide = s.k + s.n > wideRow,
+             isDeep = s.transposeLhs && !s.transposeRhs && !narrowOut && s.k >= deepSum &&
+                      s.n >= fewestColumns;
   if (s.batch == 1 && (widenRhs || (s.m >= fewestColumns && (isLarge || isWide)))) {
     const int64_t n = std::max<int64_t>(s.n, 1);
-    int64_t columns = columnFloats / std::max<int64_t>(s.k, 1) / 16 * 16;
-    const bool packsBoth = s.transposeLhs && s.m * n >= largeResult;
+    if (isDeep)
+      plan.depth = depthOfTask;
+    int64_t columns = columnFloats / std::max<int64_t>(plan.depth, 1) / 16 * 16;
+    const bool packsBoth = s.transposeLhs && (isDeep || s.m * n >= largeResult);
     if (isF8(s.lhs) || packsBoth) {
       // Both sides are widened or packed for each task, least often if it is square.
       columns = std::min(packsBoth ? 2 * columns : columns, getSquareTask(s.m, n));
@@ -135,10 +142,11 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     plan.rowGroups = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowGroup);
     plan.blocksRhs = !s.transposeLhs && s.n > 1;
     plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
-    plan.columnBytes = alignUp(roundToBlocks(s.k) * roundToBlocks(plan.columnChunk) * 4);
+    plan.columnBytes =
+        alignUp(roundToBlocks(plan.depth) * roundToBlocks(plan.columnChunk) * 4);
     plan.threadBytes =
         plan.columnBytes +
-        alignUp(widenLhs || plan.gathersLhs ? plan.rowChunk * s.k * 4 : 0) +
+        alignUp(widenLhs || plan.gathersLhs ? plan.rowChunk * plan.depth * 4 : 0) +
         alignUp(plan.rowChunk * plan.columnChunk * 4);
     return plan;
   }

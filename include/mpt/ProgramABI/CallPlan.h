@@ -53,6 +53,9 @@ struct MatmulPlan {
   /// Where not 0, columns are cut, too: a task brings this many columns of the right side
   /// into its thread's panel and multiplies `rowGroup` rows by it, chunk by chunk.
   int64_t columnChunk = 0, columnChunks = 1, rowGroup = 0, rowGroups = 1;
+  /// Terms of each sum that such a task adds at a time, so that panels are wide though
+  /// sums are long; the result, which is f32, holds what is added so far. All by default.
+  int64_t depth = 0;
   /// Bytes of the columns in a thread's panels.
   int64_t columnBytes = 0;
   /// Row chunks (per matrix of the batch) or sum chunks.

@@ -28,6 +28,7 @@
 #include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -232,7 +233,7 @@ private:
     const int64_t room = plan.threadBytes - plan.columnBytes - 128;
     auto countRows = [&] {
       const int64_t rowBytes =
-          (copiesLhs() ? getSize(operands) * s.k : 0) + 4 * plan.columnChunk;
+          (copiesLhs() ? getSize(operands) * plan.depth : 0) + 4 * plan.columnChunk;
       return std::clamp(std::min(room / rowBytes / 16 * 16, mostRows), plan.rowChunk,
                         plan.rowGroup);
     };
@@ -243,37 +244,42 @@ private:
       gathersLhs = true;
       rowStep = countRows();
     }
-    for (int64_t columns : {plan.columnChunk, getColumns(plan.columnChunks - 1)}) {
-      const dnnl_memory_desc_t *layout = nullptr;
-      dnnl_memory_desc_t packed;
-      if (packs) {
-        dnnl_memory_desc_t any, plain, dense;
-        const int64_t lead = s.transposeRhs ? s.k : convertsRhs() ? columns : s.n;
-        if (!makeDesc(any, {s.k, columns}, {}, operands) ||
-            !makeDesc(plain, {s.k, columns},
-                      {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands) ||
-            !makeColumns(dense, columns) ||
-            !preparePrimitive(rowStep, s.k, &any, columns))
+    for (int64_t columns : {plan.columnChunk, getColumns(plan.columnChunks - 1)})
+      for (int64_t k : {plan.depth, s.k % plan.depth})
+        if (k > 0 && !prepareColumnPanel(columns, k))
           return false;
-        packed = primitives.at({rowStep, columns}).getRhs();
-        layout = &packed;
-        pairs[columns] = getPairs(packed);
-        if (dnnl_memory_desc_equal(&packed, &dense) ||
-            !fits(packed, plan.columnBytes, s.k * columns, pairs[columns]))
+    return true;
+  }
+  /// The matmuls by so many columns, with sums of length `k`.
+  bool prepareColumnPanel(int64_t columns, int64_t k) {
+    const dnnl_memory_desc_t *layout = nullptr;
+    dnnl_memory_desc_t packed;
+    if (packs) {
+      dnnl_memory_desc_t any, plain, dense;
+      const int64_t lead = s.transposeRhs ? s.k : convertsRhs() ? columns : s.n;
+      if (!makeDesc(any, {k, columns}, {}, operands) ||
+          !makeDesc(plain, {k, columns},
+                    {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands) ||
+          !makeColumns(dense, k, columns) || !preparePrimitive(rowStep, k, &any, columns))
+        return false;
+      packed = primitives.at({rowStep, columns, k}).getRhs();
+      layout = &packed;
+      const int64_t block = pairs[{columns, k}] = getPairs(packed);
+      if (dnnl_memory_desc_equal(&packed, &dense) ||
+          !fits(packed, plan.columnBytes, k * columns, block))
+        return false;
+      Primitive &pack = columnPacks[{columns, k}];
+      if (block == 0 && !pack.isReady() &&
+          (!pack.initReorder(plain, packed) ||
+           !pack.setArguments({{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads)))
+        return false;
+    }
+    // All groups of rows but the last have the same steps.
+    for (int64_t group : {int64_t(0), plan.rowGroups - 1}) {
+      const int64_t rows = std::min(plan.rowGroup, s.m - group * plan.rowGroup);
+      for (int64_t step : {std::min(rowStep, rows), rows % rowStep})
+        if (step > 0 && !preparePrimitive(step, k, layout, columns))
           return false;
-        if (pairs[columns] == 0 && !columnPacks[columns].isReady() &&
-            (!columnPacks[columns].initReorder(plain, packed) ||
-             !columnPacks[columns].setArguments(
-                 {{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}, threads)))
-          return false;
-      }
-      // All groups of rows but the last have the same steps.
-      for (int64_t group : {int64_t(0), plan.rowGroups - 1}) {
-        const int64_t rows = std::min(plan.rowGroup, s.m - group * plan.rowGroup);
-        for (int64_t step : {std::min(rowStep, rows), rows % rowStep})
-          if (step > 0 && !preparePrimitive(step, s.k, layout, columns))
-            return false;
-      }
     }
     return true;
   }
@@ -281,10 +287,10 @@ private:
     return std::min(plan.columnChunk, s.n - chunk * plan.columnChunk);
   }
   /// A panel of columns that is not packed.
-  bool makeColumns(dnnl_memory_desc_t &desc, int64_t columns) const {
+  bool makeColumns(dnnl_memory_desc_t &desc, int64_t k, int64_t columns) const {
     const bool isTransposed = s.transposeRhs && !transposesRhs();
-    return makeDesc(desc, {s.k, columns},
-                    {isTransposed ? 1 : columns, isTransposed ? s.k : 1}, operands);
+    return makeDesc(desc, {k, columns},
+                    {isTransposed ? 1 : columns, isTransposed ? k : 1}, operands);
   }
   /// Whether columns of a transposed right side are brought into rows: oneDNN would do
   /// that for every chunk of rows again.
@@ -336,7 +342,7 @@ private:
   /// columns.
   bool preparePrimitive(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs,
                         int64_t columns = 0) {
-    MatmulPrimitive &primitive = primitives[{m, columns ? columns : k}];
+    MatmulPrimitive &primitive = primitives[{m, columns, k}];
     if (primitive.isReady())
       return true;
     const int64_t n = columns ? columns : s.n;
@@ -356,7 +362,7 @@ private:
     dnnl_memory_desc_t lhs, rhs, out;
     return makeDesc(lhs, {m, k}, {isTransposed ? 1 : lhsLead, isTransposed ? lhsLead : 1},
                     operands) &&
-           (columns ? makeColumns(rhs, columns) : makeRhs(rhs, k)) &&
+           (columns ? makeColumns(rhs, k, columns) : makeRhs(rhs, k)) &&
            makeDesc(out, {m, n}, {n, 1}) &&
            primitive.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
   }
@@ -489,7 +495,7 @@ private:
         lhs = elements(buffers[0], s.lhs, base + (s.transposeLhs ? first : first * s.k));
       } else {
         const void *source = elements(buffers[0], s.lhs, base);
-        copyLhsRows(source, first, rows, panel);
+        copyLhsRows(source, first, rows, 0, s.k, panel);
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       }
@@ -505,7 +511,7 @@ private:
       float *out = s.out == DataType::F32
                        ? static_cast<float *>(buffers[outIndex]) + outFirst
                        : panel;
-      if (!primitives.at({rows, s.k}).run(lhs, rhs, out, thread)) {
+      if (!primitives.at({rows, 0, s.k}).run(lhs, rhs, out, thread)) {
         failed = true;
         return;
       }
@@ -517,32 +523,37 @@ private:
     });
   }
 
-  void copyLhsRows(const void *source, int64_t first, int64_t rows, float *panel) const {
+  /// Rows of the left side, of a transposed one terms `firstTerm` to before
+  /// `firstTerm + terms`.
+  void copyLhsRows(const void *source, int64_t first, int64_t rows, int64_t firstTerm,
+                   int64_t terms, float *panel) const {
     if (transposesLhs)
-      transposeRows({s.lhs, source, first, s.m, s.k, rows}, operands, panel);
+      transposeRows({s.lhs, source, firstTerm * s.m + first, s.m, terms, rows}, operands,
+                    panel);
     else if (s.transposeLhs)
-      copyBlock(getStoredLhs(), source, s.m, 0, s.k, first, rows, panel);
+      copyBlock(getStoredLhs(), source, s.m, firstTerm, terms, first, rows, panel);
     else
       copyBlock(getStoredLhs(), source, s.k, first, rows, 0, s.k, panel);
   }
 
-  /// Columns [first, first + columns) of the right side as they are multiplied.
-  const void *getColumnPanel(void *source, int64_t first, int64_t columns, char *panel,
-                             int thread) {
-    const int64_t begin = s.transposeRhs ? first * s.k : first;
+  /// Columns [first, first + columns) of the right side as they are multiplied; rows
+  /// [firstTerm, firstTerm + terms) of them, which are all if it is transposed.
+  const void *getColumnPanel(void *source, int64_t first, int64_t columns,
+                             int64_t firstTerm, int64_t terms, char *panel, int thread) {
+    const int64_t begin = s.transposeRhs ? first * s.k : firstTerm * s.n + first;
     const StoredRows rhs{storedRhs,
                          source,
                          begin,
                          s.transposeRhs ? s.k : s.n,
-                         s.transposeRhs ? columns : s.k,
-                         s.transposeRhs ? s.k : columns,
+                         s.transposeRhs ? columns : terms,
+                         s.transposeRhs ? terms : columns,
                          s.rounding};
     if (blocks) {
       packBlocks(rhs, s.transposeRhs, 0, rhs.rows, reinterpret_cast<float *>(panel),
                  wideRows[thread].data());
       return panel;
     }
-    if (const int64_t block = packs ? pairs.at(columns) : 0) {
+    if (const int64_t block = packs ? pairs.at({columns, terms}) : 0) {
       packPairs(rhs, s.transposeRhs, block, reinterpret_cast<uint16_t *>(panel));
       return panel;
     }
@@ -554,16 +565,16 @@ private:
     if (convertsRhs() || (!packs && !s.transposeRhs)) {
       char *copy = panel;
       if (packs)
-        copy += getRoundedOffset(plan.columnBytes, s.k * columns);
+        copy += getRoundedOffset(plan.columnBytes, terms * columns);
       if (s.transposeRhs)
-        copyElements(getStoredRhs(), source, begin, copy, 0, columns * s.k);
+        copyElements(getStoredRhs(), source, begin, copy, 0, columns * terms);
       else
-        copyBlock(getStoredRhs(), source, s.n, 0, s.k, first, columns, copy);
+        copyBlock(getStoredRhs(), source, s.n, firstTerm, terms, first, columns, copy);
       from = copy;
     }
     if (!packs)
       return from;
-    if (!columnPacks.at(columns).run({from, panel}, thread))
+    if (!columnPacks.at({columns, terms}).run({from, panel}, thread))
       failed = true;
     return panel;
   }
@@ -582,40 +593,54 @@ private:
                     columns = getColumns(task / plan.rowGroups),
                     begin = task % plan.rowGroups * plan.rowGroup,
                     end = std::min(begin + plan.rowGroup, s.m);
-      char *panel = scratch + plan.threadBytes * thread;
-      const void *rhs = getColumnPanel(buffers[1], firstColumn, columns, panel, thread);
-      auto *result = reinterpret_cast<float *>(panel + plan.columnBytes);
-      float *rowPanel = result + alignUp(rowStep * plan.columnChunk * 4) / 4;
-      for (int64_t first = begin; first < end; first += rowStep) {
-        const int64_t rows = std::min(rowStep, end - first);
-        const void *lhs =
-            elements(buffers[0], s.lhs, s.transposeLhs ? first : first * s.k);
-        if (copiesLhs()) {
-          copyLhsRows(buffers[0], first, rows, rowPanel);
-          lhs = rowPanel;
-        }
-        const bool isWhole = columns == s.n;
-        float *out = isWhole && s.out == DataType::F32
-                         ? static_cast<float *>(buffers[outIndex]) + first * s.n
-                         : result;
-        if (!primitives.at({rows, columns}).run(lhs, rhs, out, thread)) {
-          failed = true;
-          return;
-        }
-        for (int64_t row = 0; row < rows; ++row) {
-          if (biasData || epilogue != Epilogue::None)
-            finishRow(out + row * columns, biasData ? biasData + firstColumn : nullptr,
-                      columns, epilogue);
-          if (out != result)
-            continue;
-          const int64_t at = (first + row) * s.n + firstColumn;
-          if (row + rowsAhead < rows)
-            prefetch(elements(buffers[outIndex], s.out, at + rowsAhead * s.n),
-                     columns * getSize(s.out));
-          narrow(s.out, out + row * columns, buffers[outIndex], at, columns);
-        }
-      }
+      for (int64_t term = 0; term < s.k; term += plan.depth)
+        runColumnTask(buffers, biasData, firstColumn, columns, begin, end, term,
+                      scratch + plan.threadBytes * thread, thread);
     });
+  }
+  /// Some rows by some columns, with the next terms of each sum.
+  void runColumnTask(void **buffers, const float *biasData, int64_t firstColumn,
+                     int64_t columns, int64_t begin, int64_t end, int64_t firstTerm,
+                     char *panel, int thread) {
+    const int64_t terms = std::min(plan.depth, s.k - firstTerm);
+    const bool isFirst = firstTerm == 0, isLast = firstTerm + terms == s.k;
+    const void *rhs =
+        getColumnPanel(buffers[1], firstColumn, columns, firstTerm, terms, panel, thread);
+    auto *result = reinterpret_cast<float *>(panel + plan.columnBytes);
+    float *rowPanel = result + alignUp(rowStep * plan.columnChunk * 4) / 4;
+    for (int64_t first = begin; first < end; first += rowStep) {
+      const int64_t rows = std::min(rowStep, end - first);
+      const void *lhs = elements(buffers[0], s.lhs,
+                                 s.transposeLhs ? firstTerm * s.m + first : first * s.k);
+      if (copiesLhs()) {
+        copyLhsRows(buffers[0], first, rows, firstTerm, terms, rowPanel);
+        lhs = rowPanel;
+      }
+      const bool isDirect = isFirst && columns == s.n && s.out == DataType::F32;
+      float *out =
+          isDirect ? static_cast<float *>(buffers[outIndex]) + first * s.n : result;
+      if (!primitives.at({rows, columns, terms}).run(lhs, rhs, out, thread)) {
+        failed = true;
+        return;
+      }
+      for (int64_t row = 0; row < rows; ++row) {
+        float *sums = out + row * columns;
+        const int64_t at = (first + row) * s.n + firstColumn;
+        if (!isFirst) {
+          const float *before = static_cast<const float *>(buffers[outIndex]) + at;
+          for (int64_t i = 0; i < columns; ++i)
+            sums[i] += before[i];
+        }
+        if (isLast && (biasData || epilogue != Epilogue::None))
+          finishRow(sums, biasData ? biasData + firstColumn : nullptr, columns, epilogue);
+        if (isDirect)
+          continue;
+        if (row + rowsAhead < rows)
+          prefetch(elements(buffers[outIndex], s.out, at + rowsAhead * s.n),
+                   columns * getSize(s.out));
+        narrow(s.out, sums, buffers[outIndex], at, columns);
+      }
+    }
   }
 
   void runSums(void **buffers, char *scratch, const float *biasData, ThreadTeam &team) {
@@ -657,7 +682,7 @@ private:
       } else {
         rhs = side(getStoredRhs(), buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
       }
-      if (!primitives.at({s.m, length})
+      if (!primitives.at({s.m, 0, length})
                .run(lhs, rhs, sums + chunk * partialFloats, thread))
         failed = true;
     });
@@ -706,13 +731,13 @@ private:
   std::vector<float> biasRow, emptyRow;
   /// Of each thread, for eight widened rows on their way into another layout.
   std::vector<std::vector<float>> wideRows;
-  /// By (rows, summed length), or by (rows, columns) where columns are cut.
-  std::map<std::pair<int64_t, int64_t>, MatmulPrimitive> primitives;
+  /// By (rows, columns, summed length), with 0 columns where they are not cut.
+  std::map<std::array<int64_t, 3>, MatmulPrimitive> primitives;
   Primitive pack;
-  /// By columns.
-  std::map<int64_t, Primitive> columnPacks;
-  /// By columns: those of a block of pairs of rows, or 0 if oneDNN packs them.
-  std::map<int64_t, int64_t> pairs;
+  /// By (columns, summed length).
+  std::map<std::pair<int64_t, int64_t>, Primitive> columnPacks;
+  /// By the same: columns of a block of pairs of rows, or 0 if oneDNN packs them.
+  std::map<std::pair<int64_t, int64_t>, int64_t> pairs;
   std::atomic<bool> failed{false};
 };
 

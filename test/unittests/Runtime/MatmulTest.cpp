@@ -304,6 +304,18 @@ TEST(MatmulTest, LargeRightSides) {
     }
 }
 
+/// Long sums of transposed left sides are added part by part where the result is f32.
+TEST(MatmulTest, DeepSums) {
+  MatmulShape shape;
+  shape.m = 64, shape.n = 822, shape.k = 3280, shape.transposeLhs = true;
+  EXPECT_LT(planMatmul(shape).depth, shape.k);
+  shape.out = F16;
+  EXPECT_EQ(planMatmul(shape).depth, shape.k);
+  check({1, 64, 822, 3280, F32, F32, F32, true, false, false, 2, true});
+  for (DataType type : {F16, BF16})
+    check({1, 513, 64, 2048, type, type, F32, true, false});
+}
+
 /// Element (row, column) of a right side is where oneDNN's layout has it, on any CPU.
 TEST(MatmulTest, PairsOfRows) {
   for (auto [tag, block] : {std::pair{dnnl_BA16a16b2a, 16}, {dnnl_BA16a64b2a, 64}})
