@@ -232,11 +232,12 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
         return failure();
 
       Location loc = op->getLoc();
-      auto guard = [&](Value updated, Value old) -> Value {
-        if (!optimizer.predicate)
+      auto guard = [&, predicate = optimizer.predicate](Value updated,
+                                                        Value old) -> Value {
+        if (!predicate)
           return updated;
-        return SelectStateOp::create(builder, loc, old.getType(), optimizer.predicate,
-                                     updated, old);
+        return SelectStateOp::create(builder, loc, old.getType(), predicate, updated,
+                                     old);
       };
       builder.setInsertionPointAfter(op);
       Value bits = drawsBits ? random.draw(builder, loc, type.getShape()) : Value();

@@ -212,9 +212,9 @@ struct ReductionsToGathersPass
         return signalPassFailure();
       }
       if (auto reduce = dyn_cast<AllReduceOp>(op))
-        Rewriter(reduce, *ranks).run();
+        Rewriter<AllReduceOp>(reduce, *ranks).run();
       else
-        Rewriter(cast<ReduceScatterOp>(op), *ranks).run();
+        Rewriter<ReduceScatterOp>(cast<ReduceScatterOp>(op), *ranks).run();
     }
   }
 };

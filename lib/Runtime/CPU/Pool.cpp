@@ -448,10 +448,12 @@ void runTasks(const Task &task, const PoolPlan &plan, VectorSet set, ThreadTeam 
   void (*run)(const Task &, int64_t, int64_t, int64_t, int);
   using Stored = typename Task::Stored;
 #if defined(__x86_64__)
-  // Elements that are converted one by one gain nothing.
-  if constexpr (std::is_same_v<Stored, AnyElements<typename Task::Number>>)
+  // Elements that are converted one by one gain nothing, and f64 is for checks.
+  if constexpr (std::is_same_v<typename Task::Number, double> ||
+                std::is_same_v<Stored, AnyElements<float>>)
     run = runPlain<Task>;
-  else if constexpr (std::is_same_v<Stored, F16Elements>)
+  else if constexpr (std::is_same_v<Stored, F16Elements> ||
+                     std::is_same_v<Stored, BF16Elements>)
     run = set == VectorSet::AVX512 ? runAVX512<Task> : runAVX2<Task>;
   else
     run = set == VectorSet::AVX512 ? runAVX512<Task>
@@ -485,11 +487,15 @@ void withElements(const Instruction &call, VectorSet set, Body &&body) {
     return body(PlainElements<float>(type, nullptr));
   if (isOne && type == DataType::F64)
     return body(PlainElements<double>(type, nullptr));
-  if (isOne && type == DataType::BF16)
-    return body(BF16Elements(type, nullptr));
 #if defined(__x86_64__)
+  // Processors before AVX2 convert elements of 16 bits one by one.
+  if (isOne && type == DataType::BF16 && set != VectorSet::Plain)
+    return body(BF16Elements(type, nullptr));
   if (isOne && type == DataType::F16 && set != VectorSet::Plain)
     return body(F16Elements(type, nullptr));
+#else
+  if (isOne && type == DataType::BF16)
+    return body(BF16Elements(type, nullptr));
 #endif
   if (hasDoubles)
     return body(AnyElements<double>(type, nullptr));

@@ -56,7 +56,7 @@ struct StepInstruction {
   /// keeps (loops).
   int64_t scratchBytes = 0;
   /// Of a loop: one iteration. Not changed once it is made.
-  std::shared_ptr<const LoopBody> loop;
+  std::shared_ptr<const LoopBody> loop = nullptr;
 
   /// Whether it waits for the exchange that another instruction of its op has begun.
   bool isWait() const { return call && std::holds_alternative<rt::WaitCall>(*call); }
