@@ -259,7 +259,7 @@ class TrainStep:
         self._seed = seed
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         self._first: Optional[_Compiled] = None
-        first = self._compile(exported, self._batch.example)
+        first = self._compile_first(exported)
         self._first = first
         self._programs[tuple(t.shape for t in self._batch.example)] = first
         self._state = {t.name: t for t in first.program.tensors
@@ -356,6 +356,20 @@ class TrainStep:
             exported = export(self.model, self._batch.loss, part, names=self._batch.keys,
                               trainable=self._trainable)
         return exported
+
+    def _compile_first(self, exported) -> "_Compiled":
+        """The program for batches of the example's shape."""
+        try:
+            return self._compile(exported, self._batch.example)
+        except Error as error:
+            # numpy's numbers are doubles unless one says otherwise.
+            doubles = [index for index, tensor in enumerate(self._batch.example)
+                       if tensor.dtype == torch.float64]
+            if not doubles or "element type" not in str(error):
+                raise
+            raise Error(f"{error}; example[{doubles[0]}] is float64: pass "
+                        ".astype(numpy.float32) of an array, .float() of a tensor",
+                        error.diagnostics) from None
 
     def _compile(self, exported: Exported, batch) -> _Compiled:
         self._batch.names = exported.names

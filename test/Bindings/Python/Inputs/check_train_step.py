@@ -325,6 +325,7 @@ def main():
     refused(build, device="tpu")
     refused(build, example=("text", y))
     refused(build, example=())
+    refused(build, net=plain, function=square, example=(a.double(), b))
     refused(build, function=lambda m, x, y: {"cost": m(x).sum()})
     refused(build, function=lambda m, x, y: m(x))
     refused(build, function=lambda m, x, y: m(x).sum() if m(x).sum() > 0 else m(x).mean())
