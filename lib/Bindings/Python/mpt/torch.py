@@ -229,6 +229,20 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
 
 
 @contextlib.contextmanager
+def _patched(patches):
+    """While it lasts, `patches`, of an owner, a name and a value each, are in the place of
+    the owners' attributes."""
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    try:
+        for owner, name, patch in patches:
+            setattr(owner, name, patch)
+        yield
+    finally:
+        for owner, name, original in originals:
+            setattr(owner, name, original)
+
+
+@contextlib.contextmanager
 def _mark_checkpoints():
     """While it lasts, `torch.utils.checkpoint` calls its function, and nodes that are
     traced meanwhile have the number of the call in their metadata. PyTorch's own way of
@@ -266,20 +280,13 @@ def _mark_checkpoints():
             yield
 
     # What checkpoint() looks up when it is called, however it was imported.
-    patches = {name: patch for name, patch in
+    patches = [(module, name, patch) for name, patch in
                (("CheckpointFunction", Reentrant),
                 ("_checkpoint_without_reentrant_generator_impl", without_reentrant),
                 ("_checkpoint_without_reentrant_generator", without_reentrant))
-               if hasattr(module, name)}
-    originals = {name: getattr(module, name) for name in patches}
-    try:
-        for name, patch in patches.items():
-            setattr(module, name, patch)
-        with trace.preserve_node_meta():
-            yield
-    finally:
-        for name, original in originals.items():
-            setattr(module, name, original)
+               if hasattr(module, name)]
+    with _patched(patches), trace.preserve_node_meta():
+        yield
 
 
 def _shorten(error: BaseException) -> str:
@@ -317,21 +324,14 @@ def _keep_recurrent_layers():
             # Packed sequences have other arguments.
             is_packed = not isinstance(arguments[3], bool)
             return original(*arguments) if is_packed else op(*arguments)
-        return name, original, call
+        return torch._VF, name, call
 
-    calls = [keep(name) for name in _RECURRENT]
-    try:
-        for name, _, call in calls:
-            setattr(torch._VF, name, call)
-        with warnings.catch_warnings():
-            # PyTorch's own modules put their parameters there.
-            warnings.filterwarnings(
-                "ignore", r"The tensor attributes? (self\.[\w.]+\._flat_weights\[\d+\](, )?)+ "
-                "(was|were) assigned during export")
-            yield
-    finally:
-        for name, original, _ in calls:
-            setattr(torch._VF, name, original)
+    with _patched([keep(name) for name in _RECURRENT]), warnings.catch_warnings():
+        # PyTorch's own modules put their parameters there.
+        warnings.filterwarnings(
+            "ignore", r"The tensor attributes? (self\.[\w.]+\._flat_weights\[\d+\](, )?)+ "
+            "(was|were) assigned during export")
+        yield
 
 
 @contextlib.contextmanager
@@ -354,11 +354,8 @@ def _trace_cumulative_averages():
         return torch.nn.functional.batch_norm(input, None, None, self.weight, self.bias, True,
                                               0.0, self.eps)
 
-    norm.forward = forward
-    try:
+    with _patched([(norm, "forward", forward)]):
         yield
-    finally:
-        norm.forward = original
 
 
 def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
@@ -391,15 +388,8 @@ def _drop_checks_of_values():
 
     patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
                (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
-    patches = [patch for patch in patches if hasattr(*patch[:2])]
-    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
-    try:
-        for owner, name, patch in patches:
-            setattr(owner, name, patch)
+    with _patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield
-    finally:
-        for owner, name, original in originals:
-            setattr(owner, name, original)
 
 
 @contextlib.contextmanager
@@ -427,7 +417,7 @@ def _without_logs():
         yield
     finally:
         if trace is not None:
-            del trace.print
+            vars(trace).pop("print", None)
         for logger, level in loggers:
             logger.setLevel(level)
 
@@ -447,14 +437,8 @@ def _refuse_what_tracing_loses():
                (torch._VF, "_pack_padded_sequence",
                 refuse("pack_padded_sequence", "run the layer over the padded tensor, and mask "
                        "what comes after each sequence's end"))]
-    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
-    try:
-        for owner, name, patch in patches:
-            setattr(owner, name, patch)
+    with _patched(patches):
         yield
-    finally:
-        for owner, name, original in originals:
-            setattr(owner, name, original)
 
 
 def _line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":
