@@ -13,6 +13,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
 
+#include <optional>
+
 using namespace mpt;
 using namespace mpt::detail;
 
@@ -24,13 +26,16 @@ static constexpr llvm::StringLiteral kShards("mpt.shards"), kShard("mpt.shard.")
 //===----------------------------------------------------------------------===//
 
 /// The files that the checkpoint at `path` names, without its directory; none if there is
-/// no checkpoint.
-static std::vector<std::string> findShardNames(llvm::StringRef path) {
+/// no file, nothing if there is one that cannot be read.
+static std::optional<std::vector<std::string>> findShardNames(llvm::StringRef path) {
   std::vector<std::string> names;
+  if (llvm::sys::fs::access(path, llvm::sys::fs::AccessMode::Exist) ==
+      std::errc::no_such_file_or_directory)
+    return names;
   auto file = SafetensorsFile::open(path);
   if (!file) {
     llvm::consumeError(file.takeError());
-    return names;
+    return std::nullopt;
   }
   for (const auto &[key, value] : file->getMetadata())
     if (llvm::StringRef(key).starts_with(kShard) &&
@@ -46,14 +51,16 @@ static std::string getBeside(llvm::StringRef path, llvm::StringRef name) {
   return result.str().str();
 }
 
-void mpt::removeStaleShards(llvm::StringRef path) {
+void mpt::removeStaleShards(llvm::StringRef path, llvm::StringRef resumed) {
   auto target = resolveLinks(path);
   if (!target) {
     llvm::consumeError(target.takeError());
     return;
   }
   const llvm::StringRef own = llvm::sys::path::filename(*target);
-  const std::vector<std::string> kept = findShardNames(*target);
+  auto named = findShardNames(*target), needed = findShardNames(resumed);
+  if (!named || !needed)
+    return;
   llvm::Regex isShard("^" + llvm::Regex::escape(own) +
                       "\\.step[0-9]+b?\\.rank[0-9]+-of-[0-9]+(\\.tmp-[0-9a-f]{8})?$");
   llvm::StringRef directory = llvm::sys::path::parent_path(*target);
@@ -63,7 +70,8 @@ void mpt::removeStaleShards(llvm::StringRef path) {
        end;
        at != end && !code; at.increment(code))
     if (llvm::StringRef name = llvm::sys::path::filename(at->path());
-        isShard.match(name) && !llvm::is_contained(kept, name))
+        isShard.match(name) && !llvm::is_contained(*named, name) &&
+        !llvm::is_contained(*needed, name))
       stale.push_back(at->path());
   for (const std::string &file : stale)
     (void)llvm::sys::fs::remove(file);
@@ -84,7 +92,9 @@ llvm::Expected<Metadata> mpt::detail::writeShards(llvm::StringRef path, int64_t 
     error = llvm::joinErrors(std::move(error), target.takeError());
   } else if (ranks.getRank() == 0) {
     stem = (llvm::sys::path::filename(*target) + ".step" + std::to_string(step)).str();
-    for (llvm::StringRef name : findShardNames(*target))
+    // What a file names that cannot be read is lost already.
+    for (llvm::StringRef name :
+         findShardNames(*target).value_or(std::vector<std::string>()))
       if (name.starts_with(stem + ".rank")) {
         stem += 'b';
         break;

@@ -69,9 +69,10 @@ llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint);
 llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint,
                            RankGroup &ranks);
 /// Removes files that were shards of the checkpoint `path`, or would have become some, as
-/// ranks leave them that are killed, and that it does not name. While nothing writes it.
-/// What cannot be removed stays.
-void removeStaleShards(llvm::StringRef path);
+/// ranks leave them that are killed, and that neither it nor the checkpoint `resumed`
+/// names. Nothing else may write it meanwhile. What cannot be removed stays. So does all
+/// if there is a file at `path` that cannot be read: nobody knows what it names.
+void removeStaleShards(llvm::StringRef path, llvm::StringRef resumed = {});
 
 /// Errors start with the path and say what was expected and found, also if a checksum
 /// shows that the file has changed since it was written.

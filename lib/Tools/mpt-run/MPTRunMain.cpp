@@ -116,6 +116,8 @@ private:
   std::unique_ptr<RankGroup> ranks;
   /// All ranks know how it went so far; and nothing trains, so that they can agree.
   bool hasAgreed = false, isSettingUp = true;
+  /// Whether no other run can write the checkpoint.
+  bool ownsCheckpoint = false;
   /// A compiled step, and the compiled function that evaluates it, or a module with both.
   OpenedProgram program, evalProgram;
   OwningOpRef<ModuleOp> module;
@@ -222,7 +224,7 @@ llvm::Error Run::connect() {
   if (!engine->connect)
     return llvm::createStringError("--engine=" + engine->name +
                                    " runs in one process; leave --parallel out");
-  // Of a rank that ends before all have met, the launcher tells.
+  // Until all ranks have met, the launcher reports a lost rank.
   explainInterrupts(nullptr);
   auto connected =
       engine->connect(options.parallelTimeout, /*isCuda=*/options.device == "cuda");
@@ -688,10 +690,10 @@ llvm::Error Run::claimOutputs() {
     if (!lock->getWhyNot().empty())
       llvm::errs() << "mpt-run: warning: " << path << ": its file system has no locks ("
                    << lock->getWhyNot() << "); nothing keeps another run from it\n";
+    else if (path == options.checkpoint)
+      ownsCheckpoint = true;
     locks.push_back(std::move(*lock));
   }
-  if (!options.checkpoint.empty())
-    removeStaleShards(options.checkpoint);
   return llvm::Error::success();
 }
 
@@ -975,6 +977,9 @@ llvm::Error Run::prepare() {
     return error;
   if (llvm::Error error = readCheckpoint())
     return error;
+  // What could be read is whole, and no other run writes there.
+  if (ownsCheckpoint)
+    removeStaleShards(options.checkpoint, resumePath);
   return llvm::Error::success();
 }
 

@@ -10,6 +10,7 @@
 #include "TestHelpers.h"
 #include "mpt/Host/Checkpoint.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 #include <condition_variable>
 #include <mutex>
@@ -236,6 +237,37 @@ TEST_F(ShardedEngineTest, AnyNumberOfRanksLoadsACheckpoint) {
   llvm::cantFail(saveCheckpoint(path, loaded));
   EXPECT_EQ(countFiles(), 1u);
   EXPECT_EQ(llvm::cantFail(loadCheckpoint(path)).state, loaded.state);
+}
+
+TEST_F(ShardedEngineTest, StaleShardsAreThoseThatNothingNames) {
+  auto write = [](const std::string &file, llvm::StringRef text) {
+    std::error_code code;
+    llvm::raw_fd_ostream(file, code) << text;
+    ASSERT_FALSE(code);
+  };
+  forEachRank(2, [&](StepEngine &engine, RankGroup &group) {
+    fill(engine);
+    EXPECT_EQ(message(save(engine, group, path, 4)), "success");
+  });
+  write(path + ".step5.rank0-of-2", "left by a killed rank");
+  EXPECT_EQ(countFiles(), 4u);
+  removeStaleShards(path);
+  EXPECT_EQ(countFiles(), 3u);
+
+  // Another name of the checkpoint, which a run goes on from.
+  const std::string other = directory.path("kept.safetensors");
+  ASSERT_FALSE(llvm::sys::fs::rename(path, other));
+  removeStaleShards(path, other);
+  EXPECT_EQ(countFiles(), 3u);
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(other)).attempt, 4);
+
+  // A damaged file may name any of them.
+  write(path, "damaged");
+  removeStaleShards(path);
+  EXPECT_EQ(countFiles(), 4u);
+  ASSERT_FALSE(llvm::sys::fs::remove(path));
+  removeStaleShards(path);
+  EXPECT_EQ(countFiles(), 1u);
 }
 
 TEST_F(ShardedEngineTest, AFailureOfOneRankChangesNothing) {
