@@ -92,8 +92,11 @@ llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectMpiRanks(double deadline)
       deadline);
 }
 
-/// Whether torchrun started this process, and no MPI that it could join.
+/// Whether torchrun started this process, and it is not part of an MPI job.
 static bool isOfTorchrun() {
+  // Slurm's step around torchrun has variables of PMIx, too.
+  if (std::getenv("TORCHELASTIC_RUN_ID"))
+    return true;
   for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
     if (std::getenv(name))
       return false;

@@ -207,6 +207,7 @@ int NcclRanks::abort(const std::string &what, std::string &error) {
     return MPT_RT_COMMUNICATION_FAILED;
   }
   // Who is well answers, since it has failed, too.
+  ranks.beginWait();
   const double deadline = ranks.deadline;
   ranks.deadline = std::min(deadline, kRollCall);
   const char mine = 0;
@@ -232,6 +233,7 @@ int NcclRanks::check(NcclResult result, const std::string &what, std::string &er
 
 int NcclRanks::settle(const std::string &what, std::string &error) {
   Pace pace;
+  ranks.beginWait();
   for (;;) {
     NcclResult state = kNcclSuccess;
     MPT_TRY(check(api.ncclCommGetAsyncError(comm, &state), what, error));
@@ -261,6 +263,7 @@ int NcclRanks::waitUntil(Error (*query)(void *), void *object, std::string &erro
   if (!comm)
     return abort("exchanges between ranks have failed", error);
   Pace pace;
+  ranks.beginWait();
   for (;;) {
     const Error code = query(object);
     if (code != kNotReady)
@@ -285,9 +288,8 @@ int NcclRanks::waitUntil(Error (*query)(void *), void *object, std::string &erro
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-int NcclRanks::call(const Exchange &exchange, std::string &error) {
+NcclResult NcclRanks::call(const Exchange &exchange) {
   const Instruction &call = *exchange.call;
-  const std::string &what = call.location;
   const Elements elements = getElements(call.refs[0].type);
   auto getCount = [&](uint32_t buffer) {
     return static_cast<size_t>(call.refs[buffer].count() * elements.factor);
@@ -296,25 +298,22 @@ int NcclRanks::call(const Exchange &exchange, std::string &error) {
   if (const auto *reduce = call.getCall<AllReduceCall>()) {
     for (uint32_t i = 0; i < call.numInputs; ++i)
       if (getCount(i) > 0)
-        MPT_TRY(
-            check(api.ncclAllReduce(buffers[i], buffers[call.numInputs + i], getCount(i),
-                                    elements.type, getOp(reduce->kind), comm, own),
-                  what, error));
-    return MPT_RT_OK;
+        if (NcclResult result =
+                api.ncclAllReduce(buffers[i], buffers[call.numInputs + i], getCount(i),
+                                  elements.type, getOp(reduce->kind), comm, own);
+            result != kNcclSuccess && result != kNcclInProgress)
+          return result;
+    return kNcclSuccess;
   }
   if (getCount(0) == 0)
-    return MPT_RT_OK;
+    return kNcclSuccess;
   if (const auto *scatter = call.getCall<ReduceScatterCall>())
-    return check(api.ncclReduceScatter(buffers[0], buffers[1], getCount(1), elements.type,
-                                       getOp(scatter->kind), comm, own),
-                 what, error);
+    return api.ncclReduceScatter(buffers[0], buffers[1], getCount(1), elements.type,
+                                 getOp(scatter->kind), comm, own);
   if (const auto *broadcast = call.getCall<BroadcastCall>())
-    return check(api.ncclBroadcast(buffers[0], buffers[1], getCount(0), elements.type,
-                                   static_cast<int>(broadcast->root), comm, own),
-                 what, error);
-  return check(
-      api.ncclAllGather(buffers[0], buffers[1], getCount(0), elements.type, comm, own),
-      what, error);
+    return api.ncclBroadcast(buffers[0], buffers[1], getCount(0), elements.type,
+                             static_cast<int>(broadcast->root), comm, own);
+  return api.ncclAllGather(buffers[0], buffers[1], getCount(0), elements.type, comm, own);
 }
 
 int NcclRanks::begin(const std::vector<Exchange> &exchanges, Stream stream, Event done,
@@ -325,9 +324,16 @@ int NcclRanks::begin(const std::vector<Exchange> &exchanges, Stream stream, Even
   MPT_TRY(checkCode(cuda, cuda.cudaEventRecord(fork, stream), what, error));
   MPT_TRY(checkCode(cuda, cuda.cudaStreamWaitEvent(own, fork, 0), what, error));
   MPT_TRY(check(api.ncclGroupStart(), what, error));
-  for (const Exchange &exchange : exchanges)
-    MPT_TRY(call(exchange, error));
-  MPT_TRY(check(api.ncclGroupEnd(), what, error));
+  NcclResult result = kNcclSuccess;
+  for (const Exchange &exchange : exchanges) {
+    result = call(exchange);
+    if (result != kNcclSuccess && result != kNcclInProgress)
+      break;
+  }
+  // A group that stayed open would keep back the calls that end the communicator.
+  const NcclResult ended = api.ncclGroupEnd();
+  MPT_TRY(check(result, what, error));
+  MPT_TRY(check(ended, what, error));
   MPT_TRY(settle(what, error));
   return checkCode(cuda, cuda.cudaEventRecord(done, own), what, error);
 }

@@ -70,7 +70,7 @@ private:
   int settle(const std::string &what, std::string &error);
   /// Ends all exchanges, and finds out whose fault it is.
   int abort(const std::string &what, std::string &error);
-  int call(const Exchange &exchange, std::string &error);
+  NcclResult call(const Exchange &exchange);
 
   const Api &cuda;
   NcclApi api;

@@ -102,8 +102,7 @@ bool mpt_rt_communicator::wait(void *request) {
   // Messages within a machine take microseconds. Later, others may want the core.
   constexpr double kSpinning = 2e-4;
   double nextCheck = kBetweenChecks;
-  stoppedSince = -1;
-  endedRank = -1;
+  beginWait();
   for (;;) {
     int32_t done = 0, missing = -1;
     if (transport.test(transport.data, request, &done, &missing))

@@ -57,13 +57,14 @@ struct mpt_rt_communicator {
   /// Room for an exchange of the caller's.
   std::vector<mpt_rt_message> sends, receives;
 
+  /// Forgets what an earlier wait saw of other ranks.
+  void beginWait() {
+    stoppedSince = -1;
+    endedRank = -1;
+  }
   /// For waits that are not for a message: false, with `error` set, if another rank has
   /// ended or is stopped for long. `seconds` since the wait began.
-  bool checkAll(double seconds) {
-    if (seconds == 0)
-      stoppedSince = -1;
-    return checkNeighbors(-1, seconds);
-  }
+  bool checkAll(double seconds) { return checkNeighbors(-1, seconds); }
 
   std::string error;
   int32_t rank = 0, ranks = 1;

@@ -9,6 +9,7 @@
 #include "ReportToken.h"
 
 #include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,8 +30,13 @@ ReportToken::ReportToken() {
   if (descriptor < 0)
     return;
   Flag *mapped = ::ftruncate(descriptor, kBytes) == 0 ? map(descriptor) : nullptr;
-  if (mapped)
-    flag = mapped;
+  if (!mapped) {
+    // Others would map bytes that are not there.
+    ::close(descriptor);
+    descriptor = -1;
+    return;
+  }
+  flag = mapped;
 }
 
 void ReportToken::join(const ProcessId &process, int32_t other) {
@@ -39,6 +45,12 @@ void ReportToken::join(const ProcessId &process, int32_t other) {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/%lld/fd/%d",
                 static_cast<long long>(process.number), other);
+  // A process that has failed may have a file of its own under this number.
+  char target[32] = {};
+  static constexpr char kName[] = "/memfd:mpt-report";
+  if (::readlink(path, target, sizeof(target) - 1) < 0 ||
+      std::strncmp(target, kName, sizeof(kName) - 1) != 0)
+    return;
   const int file = ::open(path, O_RDWR | O_CLOEXEC);
   if (file < 0)
     return;

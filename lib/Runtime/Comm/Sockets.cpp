@@ -24,7 +24,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -167,13 +166,14 @@ private:
 
   Socket listenAt(int port, int &error, int &chosen);
   Socket callAddress(const sockaddr *address, socklen_t length, int &why);
-  /// Tries again until the deadline.
+  /// Tries the addresses of a list in turn, until one answers or the deadline is over.
+  Socket callAny(const addrinfo *first, const std::string &whom,
+                 const std::string &where);
   Socket call(const std::string &address, int port, const std::string &whom);
-  Socket callAgain(const sockaddr *address, socklen_t length, const std::string &whom,
-                   const std::string &where);
-  /// All of `bytes` bytes, until the deadline.
+  /// Sends or receives `bytes` bytes. Waits until the deadline, and no longer than `most`
+  /// milliseconds at a time.
   bool transfer(const Socket &socket, void *data, size_t bytes, bool isSend,
-                const std::string &whom);
+                const std::string &whom, int most = INT_MAX);
   /// Answers calls until all of `wanted` ranks have come.
   bool accept(const Socket &listener, int32_t wanted, std::vector<Place> *places);
   bool openAsFirst();
@@ -230,6 +230,20 @@ Socket SocketTransport::listenAt(int port, int &why, int &chosen) {
   return {};
 }
 
+/// Whether the system gave the caller the port that it calls, where nobody listens yet.
+static bool isConnectedToItself(const Socket &socket, int &why) {
+  sockaddr_storage own = {}, other = {};
+  socklen_t ownLength = sizeof(own), otherLength = sizeof(other);
+  const bool isSame =
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr *>(&own), &ownLength) == 0 &&
+      ::getpeername(socket.get(), reinterpret_cast<sockaddr *>(&other), &otherLength) ==
+          0 &&
+      ownLength == otherLength && std::memcmp(&own, &other, ownLength) == 0;
+  if (isSame)
+    why = ECONNREFUSED;
+  return isSame;
+}
+
 Socket SocketTransport::callAddress(const sockaddr *address, socklen_t length, int &why) {
   Socket made(
       ::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -237,7 +251,7 @@ Socket SocketTransport::callAddress(const sockaddr *address, socklen_t length, i
   if (!made)
     return {};
   if (::connect(made.get(), address, length) == 0)
-    return made;
+    return isConnectedToItself(made, why) ? Socket() : std::move(made);
   why = errno;
   if (why != EINPROGRESS)
     return {};
@@ -251,21 +265,22 @@ Socket SocketTransport::callAddress(const sockaddr *address, socklen_t length, i
   }
   if (::getsockopt(made.get(), SOL_SOCKET, SO_ERROR, &why, &size) != 0)
     why = errno;
-  return why == 0 ? std::move(made) : Socket();
+  return why == 0 && !isConnectedToItself(made, why) ? std::move(made) : Socket();
 }
 
-Socket SocketTransport::callAgain(const sockaddr *address, socklen_t length,
-                                  const std::string &whom, const std::string &where) {
+Socket SocketTransport::callAny(const addrinfo *first, const std::string &whom,
+                                const std::string &where) {
   int why = 0;
   do {
-    if (Socket made = callAddress(address, length, why))
-      return made;
+    for (const addrinfo *one = first; one; one = one->ai_next)
+      if (Socket made = callAddress(one->ai_addr, one->ai_addrlen, why))
+        return made;
     ::usleep(50'000);
   } while (getMillisecondsLeft() > 0);
   fail(whom + " does not answer at " + where + " within " + describeSeconds() + ": " +
        std::strerror(why) +
-       "; see that it runs, and that MASTER_ADDR and MASTER_PORT are those of its "
-       "machine, which no firewall closes");
+       "; see that it runs, that MASTER_ADDR and MASTER_PORT name rank 0's machine, and "
+       "that no firewall blocks the port");
   return {};
 }
 
@@ -273,31 +288,23 @@ Socket SocketTransport::call(const std::string &address, int port,
                              const std::string &whom) {
   addrinfo hints = {}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
-  const std::string service = std::to_string(port), where = address + ":" + service;
+  const std::string service = std::to_string(port);
   if (int code = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found)) {
     fail("MASTER_ADDR: no machine '" + address + "': " + ::gai_strerror(code));
     return {};
   }
   std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
-  int why = 0;
-  do {
-    for (addrinfo *one = found; one; one = one->ai_next)
-      if (Socket made = callAddress(one->ai_addr, one->ai_addrlen, why))
-        return made;
-    ::usleep(50'000);
-  } while (getMillisecondsLeft() > 0);
-  fail(whom + " does not answer at " + where + " within " + describeSeconds() + ": " +
-       std::strerror(why) +
-       "; see that it runs, and that MASTER_ADDR and MASTER_PORT are those of its "
-       "machine, which no firewall closes");
-  return {};
+  return callAny(found, whom, address + ":" + service);
 }
 
 bool SocketTransport::transfer(const Socket &socket, void *data, size_t bytes,
-                               bool isSend, const std::string &whom) {
+                               bool isSend, const std::string &whom, int most) {
   for (size_t at = 0; at < bytes;) {
     pollfd file = {socket.get(), static_cast<short>(isSend ? POLLOUT : POLLIN), 0};
-    if (::poll(&file, 1, getMillisecondsLeft()) <= 0)
+    const int ready = ::poll(&file, 1, std::min(getMillisecondsLeft(), most));
+    if (ready < 0 && errno == EINTR)
+      continue;
+    if (ready <= 0)
       return fail(whom + " does not answer within " + describeSeconds());
     char *place = static_cast<char *>(data) + at;
     const ssize_t moved =
@@ -317,7 +324,10 @@ bool SocketTransport::accept(const Socket &listener, int32_t wanted,
                              std::vector<Place> *places) {
   for (int32_t come = 0; come < wanted;) {
     pollfd file = {listener.get(), POLLIN, 0};
-    if (::poll(&file, 1, getMillisecondsLeft()) <= 0) {
+    const int ready = ::poll(&file, 1, getMillisecondsLeft());
+    if (ready < 0 && errno == EINTR)
+      continue;
+    if (ready <= 0) {
       std::string missing;
       for (int32_t i = places ? 1 : job.rank + 1; i < job.ranks; ++i)
         if (!peers[i].socket)
@@ -333,12 +343,17 @@ bool SocketTransport::accept(const Socket &listener, int32_t wanted,
     socklen_t length = sizeof(address);
     Socket made(::accept4(listener.get(), reinterpret_cast<sockaddr *>(&address), &length,
                           SOCK_CLOEXEC));
-    if (!made)
-      continue;
+    if (!made) {
+      if (errno == EINTR || errno == EAGAIN || errno == ECONNABORTED)
+        continue;
+      return fail("rank " + std::to_string(job.rank) + " (on " + host +
+                  ") cannot take a connection: " + std::strerror(errno));
+    }
     Hello hello;
-    // Others may call at this port, too.
+    // Others may call at this port, too, and say nothing.
     const std::string before = error;
-    if (!transfer(made, &hello, sizeof(hello), /*isSend=*/false, "a caller") ||
+    if (!transfer(made, &hello, sizeof(hello), /*isSend=*/false, "a caller",
+                  /*most=*/2000) ||
         hello.magic != Hello().magic) {
       error = before;
       continue;
@@ -420,9 +435,11 @@ bool SocketTransport::openAsOther() {
       else
         reinterpret_cast<sockaddr_in &>(place.address).sin_port =
             htons(static_cast<uint16_t>(place.port));
-      made = callAgain(reinterpret_cast<sockaddr *>(&place.address),
-                       isSix ? sizeof(sockaddr_in6) : sizeof(sockaddr_in), whom,
-                       "port " + std::to_string(place.port) + " of its machine");
+      addrinfo one = {};
+      one.ai_addr = reinterpret_cast<sockaddr *>(&place.address);
+      one.ai_addrlen = isSix ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+      made =
+          callAny(&one, whom, "port " + std::to_string(place.port) + " of its machine");
     }
     if (!made || !transfer(made, &hello, sizeof(hello), /*isSend=*/true, whom))
       return false;
@@ -438,11 +455,8 @@ bool SocketTransport::open(std::string &why) {
   }
   const int on = 1;
   for (const Peer &peer : peers)
-    if (peer.socket) {
+    if (peer.socket)
       ::setsockopt(peer.socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-      ::fcntl(peer.socket.get(), F_SETFL,
-              ::fcntl(peer.socket.get(), F_GETFL) | O_NONBLOCK);
-    }
   return true;
 }
 

@@ -125,7 +125,7 @@ defm warmup : Eq<"warmup", g_training, "N",
   "Steps over which the learning rate rises to --lr">;
 defm parallel : Eq<"parallel", g_training, "KIND",
   "data: each process of 'mpirun -n N mpt-run ..' trains on its part of each batch, and "
-  "gradients are averaged (on GPUs by NCCL, which torchrun --no-python starts, too); "
+  "gradients are averaged (on GPUs by NCCL; torchrun --no-python can start the processes, too); "
   "zero1, zero2, zero3: and each holds and updates a part of the parameters, from zero2 on "
   "also of the gradients; with zero3 parameters are whole only while a step needs them. "
   "Options of --mpt-data-parallel may follow, as in 'data batch-norm=synchronized', with "

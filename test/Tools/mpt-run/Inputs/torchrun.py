@@ -39,7 +39,7 @@ def main():
     late = [process for process in processes if process.poll() is None]
     for process in late:
         process.kill()
-    sys.exit(99 if late else max(process.returncode for rank, process in enumerate(processes)
+    sys.exit(99 if late else max(abs(process.returncode) for rank, process in enumerate(processes)
                                  if rank != victim))
 
 
