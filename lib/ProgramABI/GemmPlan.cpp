@@ -342,7 +342,7 @@ template <typename Reduction>
 static const char *findWhyNotNccl(const Reduction &call, const Instruction &instruction) {
   const DataType type = instruction.refs[0].type;
   if (type == DataType::I16 || type == DataType::I1 || isF8(type))
-    return "NCCL adds no such elements";
+    return "NCCL cannot reduce i1, i16 or 8-bit floats";
   // It rounds sums of narrow types at each hop, and does not pass on NaN in a maximum.
   const bool isFloat = type <= DataType::F8E5M2;
   if (isFloat && (call.order != SumOrder::Library || call.kind != ReduceKind::Sum ||

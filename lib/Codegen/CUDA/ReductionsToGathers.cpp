@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-reductions-to-gathers`: what NCCL does not reduce as mpt.all_reduce and
-/// mpt.reduce_scatter define it is joined by NCCL and reduced by kernels.
+/// `--mpt-reductions-to-gathers`: replaces reductions that NCCL would round or order in
+/// another way than mpt.all_reduce and mpt.reduce_scatter define by an all_gather and
+/// additions on each rank.
 ///
 //===----------------------------------------------------------------------===//
 

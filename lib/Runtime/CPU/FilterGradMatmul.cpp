@@ -222,7 +222,7 @@ private:
   /// By axis and tap.
   std::vector<Range> ranges[2];
   struct Matmul {
-    /// Input channels, output channels and points.
+    /// Rows, columns and summed points.
     int64_t m, n, k;
     std::unique_ptr<Primitive> primitive;
   };

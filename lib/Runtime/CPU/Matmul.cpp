@@ -64,8 +64,7 @@ public:
                {{DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, getRhs()}, {DNNL_ARG_DST, out}},
                threads);
   }
-  /// With given layouts.
-  /// `rhs` may leave its layout to oneDNN.
+  /// With given layouts, of which `rhs` may leave its own to oneDNN.
   bool init(const dnnl_memory_desc_t &lhs, const dnnl_memory_desc_t &rhs,
             const dnnl_memory_desc_t &out, int64_t threads) {
     dnnl_matmul_desc_t desc;

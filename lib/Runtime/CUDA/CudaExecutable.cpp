@@ -864,7 +864,7 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
   if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
     int64_t half = copies % 2;
     char *place = staging + half * stagingBytes;
-    // Before that copy was an exchange.
+    // An exchange precedes that copy.
     if (copies >= 2 && others)
       status = others->waitForEvent(copied[half], error);
     if (status == MPT_RT_OK && copies >= 2)
