@@ -21,6 +21,8 @@ import operator
 import os
 import re
 import sys
+import sysconfig
+import threading
 import traceback
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Collection, Optional, Sequence
@@ -64,8 +66,12 @@ _ASSERTIONS = {
 _STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
 # Of a node: the call of torch.utils.checkpoint that it belongs to.
 _CHECKPOINT = "mpt_checkpoint"
-# Whose lines say nothing about a model.
-_OWN_FOLDERS = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
+# Whose lines say nothing about a model. With a separator: torchvision is not PyTorch.
+_OWN_FOLDERS = tuple(os.path.join(folder, "") for folder in (
+    os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__))))
+_PYTHON_FOLDER = os.path.join(sysconfig.get_path("stdlib"), "")
+# While a model is exported, functions of PyTorch are replaced: one thread at a time does that.
+_lock = threading.RLock()
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
 
 
@@ -171,7 +177,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         the loss function's arguments. One that a parameter or buffer has, or that MPT
         keeps for itself, gets a `_`.
     targets: those of `names` whose role is `target`; by default y, label(s), target(s).
-    dynamic_batch: dimension 0 of each tensor in the batch stays open (`?`).
+    dynamic_batch: dimension 0 stays open (`?`) in each tensor of the batch that has as many
+        rows as the first.
     trainable: the `id`s of parameters that train; by default all with requires_grad.
     is_loss: whether there must be a scalar "loss". Otherwise the function is one to
         evaluate, with a tensor or a dictionary of any tensors.
@@ -203,7 +210,9 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     shapes = None
     if dynamic_batch:
         batch = torch.export.Dim("batch", min=2)
-        shapes = {"batch": tuple({0: batch} if t.dim() else {} for t in example)}
+        rows = next((t.shape[0] for t in example if t.dim()), None)
+        shapes = {"batch": tuple({0: batch} if t.dim() and t.shape[0] == rows else {}
+                                 for t in example)}
     # Otherwise PyTorch remembers lines of functions called `forward` only.
     anchor = getattr(torch.fx.proxy, "_register_stack_trace_anchor", None)
     if anchor is not None:
@@ -211,7 +220,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module = _LossModule(model, loss)
     module.training = model.training
     try:
-        with (_mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers(),
+        with (_lock, _mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers(),
               _trace_cumulative_averages(), _drop_checks_of_values(), _without_logs()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
@@ -228,18 +237,32 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     return _Printer(program, module, names, targets, trainable, is_loss, renamed).print()
 
 
+def _in_this_thread(patch, original):
+    """A function that is `patch` in this thread, and `original` in others."""
+    exporting = threading.get_ident()
+
+    def call(*arguments, **named):
+        function = patch if threading.get_ident() == exporting else original
+        return function(*arguments, **named)
+    return call
+
+
 @contextlib.contextmanager
 def _patched(patches):
-    """While it lasts, `patches`, of an owner, a name and a value each, are in the place of
-    the owners' attributes."""
-    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    """While it lasts, `patches`, of an owner, a name and a function each, are in the place of
+    the owners' functions, for this thread."""
+    absent = object()  # Of what an owner inherits.
+    own = [(owner, name, vars(owner).get(name, absent)) for owner, name, _ in patches]
     try:
         for owner, name, patch in patches:
-            setattr(owner, name, patch)
+            setattr(owner, name, _in_this_thread(patch, getattr(owner, name)))
         yield
     finally:
-        for owner, name, original in originals:
-            setattr(owner, name, original)
+        for owner, name, value in own:
+            if value is not absent:
+                setattr(owner, name, value)
+            elif name in vars(owner):
+                delattr(owner, name)
 
 
 @contextlib.contextmanager
@@ -268,11 +291,9 @@ def _mark_checkpoints():
         finally:
             depth -= 1
 
-    class Reentrant:
-        @staticmethod
-        def apply(function, preserve_rng_state, *arguments):
-            with mark():
-                return function(*arguments)
+    def reentrant(function, preserve_rng_state, *arguments):
+        with mark():
+            return function(*arguments)
 
     def without_reentrant(*arguments, **named):
         # Advanced before and after the function is called.
@@ -280,12 +301,10 @@ def _mark_checkpoints():
             yield
 
     # What checkpoint() looks up when it is called, however it was imported.
-    patches = [(module, name, patch) for name, patch in
-               (("CheckpointFunction", Reentrant),
-                ("_checkpoint_without_reentrant_generator_impl", without_reentrant),
-                ("_checkpoint_without_reentrant_generator", without_reentrant))
-               if hasattr(module, name)]
-    with _patched(patches), trace.preserve_node_meta():
+    patches = [(getattr(module, "CheckpointFunction", None), "apply", reentrant),
+               (module, "_checkpoint_without_reentrant_generator_impl", without_reentrant),
+               (module, "_checkpoint_without_reentrant_generator", without_reentrant)]
+    with _patched([patch for patch in patches if hasattr(*patch[:2])]), trace.preserve_node_meta():
         yield
 
 
@@ -295,10 +314,17 @@ def _shorten(error: BaseException) -> str:
                     str(error).strip(), maxsplit=1)[0] or type(error).__name__
 
 
+def _is_of_model(file: str) -> bool:
+    """Whether a file is neither PyTorch's nor MPT's own nor of Python's library."""
+    if file.startswith(_PYTHON_FOLDER):
+        # Packages may be installed there.
+        return "site-packages" in file or "dist-packages" in file
+    return not file.startswith((*_OWN_FOLDERS, "<"))
+
+
 def _raised_at(error: BaseException) -> str:
     """The innermost line of the model or the loss that was running."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__)
-              if not f.filename.startswith((*_OWN_FOLDERS, "<"))]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_of_model(f.filename)]
     return "\n  at {0.filename}:{0.lineno}: {0.line}".format(frames[-1]) if frames else ""
 
 
@@ -396,8 +422,10 @@ def _drop_checks_of_values():
 def _without_logs():
     """While it lasts, PyTorch writes neither tracebacks nor the graph of a model that it
     refuses: the error says why. Whoever asked for logs (TORCH_LOGS) gets them."""
+    exporting = threading.get_ident()
+
     def printing(*values, file=None, **named):
-        if file is not sys.stderr:
+        if file is not sys.stderr or threading.get_ident() != exporting:
             print(*values, file=file, **named)
 
     loggers = [logging.getLogger(name) for name in (
@@ -416,10 +444,10 @@ def _without_logs():
             trace.print = printing  # Hides the built-in one from this module of PyTorch's.
         yield
     finally:
-        if trace is not None:
-            vars(trace).pop("print", None)
         for logger, level in loggers:
             logger.setLevel(level)
+        if trace is not None:
+            vars(trace).pop("print", None)
 
 
 @contextlib.contextmanager
@@ -442,12 +470,11 @@ def _refuse_what_tracing_loses():
 
 
 def _line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":
-    """File and number of the innermost line that is neither PyTorch's nor MPT's own."""
+    """File and number of the innermost line of the model or the loss."""
     frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
     if not frames:
         return None
-    return next((f for f in reversed(frames) if not f[0].startswith((*_OWN_FOLDERS, "<"))),
-                frames[-1])
+    return next((f for f in reversed(frames) if _is_of_model(f[0])), frames[-1])
 
 
 def _writes(node: torch.fx.Node, value: torch.fx.Node) -> bool:

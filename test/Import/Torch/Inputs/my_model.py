@@ -87,3 +87,12 @@ def strided():
     def loss(model, x, y):
         return torch.as_strided(x.transpose(2, 3), [8], [9]).sum() + model(x).sum()
     return Net(), loss, make()[2]
+
+
+def averaged():
+    """The error is raised in Python's library."""
+    import statistics
+
+    def loss(model, x, y):
+        return model(x).sum() * statistics.fmean([x.sum(), y.sum()])
+    return Net(), loss, make()[2]
