@@ -33,6 +33,10 @@ _CONVERT = "mpt-convert-torch,canonicalize,cse"
 _ZERO_STAGES = {"zero1": 1, "zero2": 2, "zero3": 3}
 # Options of --mpt-shard-parameters; all others are those of --mpt-data-parallel.
 _SHARD_OPTIONS = ("unit-bytes", "prefetch", "keep-bytes")
+# Of --mpt-data-parallel: what changes the values of a step, and what each is by default. How many
+# ranks there are, and how their exchanges are cut, changes the order of sums at most.
+_VALUE_OPTIONS = ("batch-norm", "order", "wire")
+_VALUE_DEFAULTS = ("batch-norm=own", "order=rank")
 # Seconds that ranks wait for each other while they compile, if the user asks for no more.
 _SET_UP_DEADLINE = 600
 
@@ -265,7 +269,6 @@ class TrainStep:
         self._state = {t.name: t for t in first.program.tensors
                        if t.role not in ("input", "target", "output")}
         trains = {n for members in self._reader.groups for n in members}
-        first.program.set_whole_digest(self._describe_whole(first))
         # Of what trains, and of the optimizer's state for it.
         self._cut = {n for n, t in self._state.items()
                      if n in trains or (t.role == "optimizer_state"
@@ -278,8 +281,12 @@ class TrainStep:
         if optimizer.state:
             self._write_optimizer_state(optimizer.state_dict())
         # The example has served its purpose.
+        self._shapes = [tuple(t.shape) for t in self._batch.example]
         self._batch.example = ()
+        self._has_whole_digest = False
         if self._ranks:
+            # Now, while ranks wait for each other as long as compiling takes.
+            self._set_whole_digest()
             self._compare_steps()
 
     # Compilation.
@@ -329,15 +336,38 @@ class TrainStep:
             passes.append(f"mpt-loss-scale{{{self._loss_scale}}}")
         return passes + ["mpt-validate-loss-scale"]
 
-    def _describe_whole(self, first: _Compiled) -> str:
-        """A digest of what does not depend on how batches are cut for ranks or micro-batches,
-        nor on their rows: the model's ops and their floats, the state, and the options."""
-        ops = re.findall(r'"(torch\.aten\.[\w.]+)"', first.exported.text)
-        floats = re.findall(r'"torch\.constant\.float".*value = (\S+)', first.exported.text)
+    def _set_whole_digest(self) -> None:
+        """Gives the program a digest of what does not depend on how batches are cut for ranks
+        or micro-batches, nor on their rows, so that checkpoints go on with others of them: the
+        loss for any number of rows, the state, and the options. A loss that is not exported
+        so has none: its checkpoints go on with the same step alone."""
+        if self._has_whole_digest:
+            return
+        self._has_whole_digest = True
+        rows = next((shape[0] for shape in self._shapes if shape), 0)
+        part = max(2, rows // self._accumulate)
+        while any(shape and shape[0] == part != rows for shape in self._shapes):
+            part += 1  # Only what has rows stays open.
+        example = tuple(torch.zeros((part, *shape[1:]) if shape and shape[0] == rows else shape,
+                                    dtype=dtype)
+                        for shape, dtype in zip(self._shapes, self._batch.dtypes))
+        try:
+            with self._as_constructed(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # They came with the first export.
+                whole = export(self.model, self._batch.loss, example, names=self._batch.keys,
+                               trainable=self._trainable, dynamic_batch=True).text
+        except Exception:  # Open shapes may end in any error of PyTorch's.
+            return
+        # Without the version and the places in files.
+        whole = re.sub(r' loc\("[^"]*"(:\d+:\d+)?\)', "", whole[whole.index("func.func"):])
         state = sorted((t.name, t.role, t.type, tuple(t.shape)) for t in self._state.values())
-        text = repr([version, ops, floats, state, self._reader.pass_options(), self._clip_norm,
-                     self._ema, self._loss_scale, self._precision])
-        return "torch-" + hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        text = repr([version, whole, state, self._reader.pass_options(), self._optimizer_state,
+                     self._clip_norm, self._ema, self._loss_scale, self._precision,
+                     sorted(word for word in self._parallel_options
+                            if word.split("=")[0] in _VALUE_OPTIONS
+                            and word not in _VALUE_DEFAULTS)])
+        digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        self._first.program.set_whole_digest(f"torch-{digest}")
 
     def _export(self, batch) -> Exported:
         if not any(t.numel() for t in batch):
@@ -719,12 +749,14 @@ class TrainStep:
         "zero2" or "zero3" all call it, and each writes its part to a file beside."""
         if self.rank and not self._is_sharded:
             return
+        self._set_whole_digest()
         self._first.program.save(os.fspath(path), attempt=int(self._read("attempt")),
                                  skipped=self._skipped, seed=self._seed)
 
     def load(self, path: "Union[str, os.PathLike]") -> None:
         """Goes on from what `save` wrote: the same step, or an error."""
         self._is_compared = False
+        self._set_whole_digest()
         position = self._first.program.load(os.fspath(path))
         self._skipped = position["skipped"]
         # The checkpoint's rates are as old as it is; those of the optimizer count.

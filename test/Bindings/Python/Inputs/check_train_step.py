@@ -66,6 +66,41 @@ def equal(a, b):
     return list(a) == list(b) and all(torch.equal(a[k], b[k]) for k in a)
 
 
+def other_models(path):
+    """Checkpoints of a model with other rows or micro-batches go on, of others none do, though
+    the same ops compute with the same state."""
+    x = torch.randn(4, 6, 8, generator=torch.Generator().manual_seed(0))
+
+    def build(heads=2, dim=-1, rows=4, **options):
+        def attend(model, x):
+            q, k, v = model(x).view(x.shape[0], 6, 3, heads, -1).permute(2, 0, 3, 1, 4)
+            return ((q @ k.transpose(-1, -2)).softmax(dim) @ v).square().mean()
+        torch.manual_seed(0)
+        model = nn.Linear(8, 24)
+        return mpt.torch.TrainStep(model, attend, torch.optim.SGD(model.parameters(), 0.1),
+                                   x[:rows], **options)
+
+    build().save(path)
+    for options in {"accumulate": 2}, {"rows": 1}, {"heads": 4}, {"dim": -2}, {"ema": 0.9}:
+        try:
+            build(**options).load(path)
+            print(*options, "goes on")
+        except mpt.Error as error:
+            print(*options, "refused:", str(error)[len(path) + 2:])
+
+    # A loss that depends on its rows goes on as it is, and as no other.
+    def uneven(model, x):
+        return model(x).square().mean() * (2 if x.shape[0] > 3 else 1)
+
+    def build_uneven(rows):
+        model = nn.Linear(8, 24)
+        return mpt.torch.TrainStep(model, uneven, torch.optim.SGD(model.parameters(), 0.1),
+                                   x[:rows])
+    build_uneven(4).save(path)
+    build_uneven(4).load(path)
+    refused(build_uneven(3).load, path)
+
+
 def reference(model, batches, optimizer):
     for x, y in batches:
         optimizer.zero_grad()
@@ -131,6 +166,7 @@ def main():
     print("resumed:", equal(again.state_dict(), after))
     again.load_state_dict(mirror.state_dict())
     print("loaded:", equal(again.state_dict(), dict(mirror.state_dict())))
+    other_models(os.path.join(folder, "attention.safetensors"))
 
     # Evaluation is of the present state, in evaluation mode, at any batch size.
     predict = step.evaluator(lambda model, x: (model(x), {"best": model(x).argmax(-1)}))
