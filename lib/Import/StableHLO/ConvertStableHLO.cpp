@@ -216,6 +216,25 @@ static void hoistInvariants(func::FuncOp function) {
   });
 }
 
+/// JAX names modules jit_NAME.
+static bool isMadeByJAX(ModuleOp module) {
+  return module.getSymName() && module.getSymName()->starts_with("jit_");
+}
+
+/// Marks the maxima of `jax.nn.relu` and `relu6`, which JAX calls as @relu, @relu_0, ..
+static void markRelus(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto [name, number] = function.getSymName().split('_');
+    if (!function.isPrivate() || (name != "relu" && name != "relu6") ||
+        !llvm::all_of(number, llvm::isDigit))
+      continue;
+    function.walk([](Operation *op) {
+      if (isOp(op, "maximum"))
+        op->setDiscardableAttr(kReluAttr, UnitAttr::get(op->getContext()));
+    });
+  }
+}
+
 static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
                                      unsigned state,
                                      llvm::SetVector<Operation *> &inlined,
@@ -233,6 +252,7 @@ static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
   if (!function)
     return failure();
   Graph graph;
+  graph.isJAX = isMadeByJAX(function->getParentOfType<ModuleOp>());
   for (auto [from, to] : llvm::zip_equal(source.getArguments(), function.getArguments()))
     graph.values[from] = to;
   OpBuilder builder = OpBuilder::atBlockEnd(&function.front());
@@ -312,6 +332,7 @@ struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableH
                        "ops, found none; print the graph in MLIR's generic form");
       return signalPassFailure();
     }
+    markRelus(module);
     llvm::SetVector<Operation *> inlined;
     int64_t numConverted = 0;
     for (func::FuncOp function : functions)

@@ -44,9 +44,14 @@ struct Graph {
   llvm::DenseSet<mlir::Operation *> skipped;
   importer::Refusals refusals;
   int64_t numOps = 0;
+  /// JAX made the module: its names tell which functions are JAX's.
+  bool isJAX = false;
   /// While a region of scalars is converted for many elements at once: their shape.
   std::optional<Shape> elements;
 };
+
+/// A unit attribute of maxima in the body of `jax.nn.relu`, while calls are inlined.
+inline constexpr llvm::StringLiteral kReluAttr = "in_relu";
 
 /// Converts the ops of `block` but its terminator.
 void convertBlock(Graph &graph, mlir::Block &block, mlir::OpBuilder &builder);

@@ -85,11 +85,102 @@ static Value difference(Lowering &l, Value a, Value b) {
   return l.sub(a, b);
 }
 
-/// A maximum with 0 is relu, whose gradient at 0 is that of `jax.nn.relu`.
+/// `op` is in the body of `jax.nn.relu` or `relu6`: of a function that JAX calls so, or
+/// inlined from one, which its location tells.
+static bool isInRelu(Operation *op) {
+  if (op->hasAttr(kReluAttr))
+    return true;
+  bool found = false;
+  op->getLoc()->walk([&](Location loc) {
+    auto name = dyn_cast<NameLoc>(loc);
+    if (!name || !name.getName().getValue().contains("jit("))
+      return WalkResult::advance();
+    StringRef path = name.getName().getValue(); // jit(loss)/jvp(jit(relu))/max
+    path.consume_back("/max");
+    StringRef last = path.rsplit('/').second;
+    found = last.contains("jit(relu)") || last.contains("jit(relu6)");
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
+static bool isZero(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isOp(op, "constant")) {
+      auto elements = dyn_cast_or_null<DenseFPElementsAttr>(getAttribute(op, "value"));
+      return elements && elements.isSplat() && elements.getSplatValue<APFloat>().isZero();
+    }
+    if (!isOp(op, "broadcast_in_dim") && !isOp(op, "reshape"))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// `x` without a sign, a difference from 0 and converts.
+static Value getUnsignedPart(Value x) {
+  while (Operation *op = x.getDefiningOp()) {
+    bool isSame = isOp(op, "negate") || isOp(op, "convert");
+    if (!isSame && !(isOp(op, "subtract") && isZero(op->getOperand(1))))
+      break;
+    x = op->getOperand(0);
+  }
+  return x;
+}
+
+/// Is a logarithm that is computed from |x| among the terms of `value`?
+static bool hasLogOfAbs(Value value, Value x) {
+  constexpr unsigned maxOps = 64;
+  SmallVector<std::pair<Value, bool>> left{{value, /*inLog=*/false}};
+  for (unsigned i = 0; i < maxOps && !left.empty(); ++i) {
+    auto [next, inLog] = left.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!op)
+      continue;
+    bool isLog = isOp(op, "log_plus_one") || isOp(op, "log");
+    if (inLog && isOp(op, "abs") && getUnsignedPart(op->getOperand(0)) == x)
+      return true;
+    if (isLog || isOp(op, "add") || isOp(op, "subtract") || isOp(op, "negate") ||
+        isOp(op, "convert") || isOp(op, "select") || (inLog && isOp(op, "exponential")))
+      for (Value operand : op->getOperands())
+        left.push_back({operand, inLog || isLog});
+  }
+  return false;
+}
+
+/// max(x, 0) + log(1 + exp(-|x|)), also with other terms between: the function is smooth
+/// if the gradient of the maximum at 0 is 1/2.
+static bool isInSoftplus(Operation *max, Value x) {
+  constexpr unsigned maxOps = 64;
+  x = getUnsignedPart(x);
+  SmallVector<Value> left{max->getResult(0)};
+  for (unsigned i = 0; i < maxOps && !left.empty(); ++i) {
+    Value value = left.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      bool isSum = isOp(user, "add") || isOp(user, "subtract");
+      if (isSum && llvm::any_of(user->getOperands(), [&](Value operand) {
+            return operand != value && hasLogOfAbs(operand, x);
+          }))
+        return true;
+      if (isSum || isOp(user, "negate") || isOp(user, "convert") || isOp(user, "select"))
+        left.push_back(user->getResult(0));
+    }
+  }
+  return false;
+}
+
+/// A maximum with 0 is relu, whose gradient at 0 is 0, where JAX's relu made it, and in
+/// modules that are not JAX's, where any relu did. Others halve the gradient of a tie, as
+/// `jax.numpy.maximum` does.
+static bool isRelu(Lowering &l, Value x) {
+  return isInRelu(l.op) || (!l.graph.isJAX && !isInSoftplus(l.op, x));
+}
+
 static Value larger(Lowering &l, Value a, Value b) {
   if (isFloat(a) && (l.getConstant(0) == 0.0 || l.getConstant(1) == 0.0)) {
-    Value x = l.getConstant(0) == 0.0 ? b : a;
-    if (getShape(x) == l.resultShape())
+    unsigned index = l.getConstant(0) == 0.0 ? 1 : 0;
+    Value x = index ? b : a;
+    if (getShape(x) == l.resultShape() && isRelu(l, l.op->getOperand(index)))
       return l.unary<ReluOp>(x);
   }
   if (l.isUnsigned(0))
