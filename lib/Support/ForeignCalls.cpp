@@ -16,6 +16,9 @@
 using namespace mlir;
 
 static constexpr unsigned maxDepth = 128;
+/// Ops that are cloned before calls are left: functions that each call the next twice
+/// double with every one.
+static constexpr size_t maxClonedOps = size_t(1) << 20;
 
 bool mpt::mayHaveCalls(llvm::StringRef text) {
   return text.contains("func.call") || text.contains("call @");
@@ -29,20 +32,29 @@ static bool mayBeSymbolTable(Operation *op) {
 void mpt::inlineForeignCalls(Operation *root) {
   if (root->getNumRegions() != 1 || !root->hasTrait<OpTrait::SymbolTable>())
     return;
-  SmallVector<std::pair<CallOpInterface, unsigned>> calls;
-  auto collect = [&](Operation *op, unsigned depth) {
+  // An inlined body, and the one, by its index, that it was called from.
+  struct Inlined {
+    Block *body;
+    int caller;
+    unsigned depth;
+  };
+  SmallVector<Inlined> inlined;
+  SmallVector<std::pair<CallOpInterface, int>> calls;
+  size_t numCloned = 0;
+  auto collect = [&](Operation *op, int caller) {
     op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      numCloned += caller >= 0;
       if (inner->hasTrait<OpTrait::SymbolTable>())
         return WalkResult::skip(); // Its calls name its own functions.
       if (auto call = dyn_cast<CallOpInterface>(inner))
-        calls.push_back({call, depth});
+        calls.push_back({call, caller});
       return WalkResult::advance();
     });
   };
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!mayBeSymbolTable(op))
       return WalkResult::advance();
-    collect(op, 0);
+    collect(op, -1);
     return WalkResult::skip();
   });
   llvm::DenseMap<Attribute, Block *> bodies;
@@ -80,10 +92,17 @@ void mpt::inlineForeignCalls(Operation *root) {
     }
     return false;
   };
-  while (!calls.empty()) {
-    auto [call, depth] = calls.pop_back_val();
+  auto isRecursive = [&](CallOpInterface call, Block *body, int caller) {
+    for (; caller >= 0; caller = inlined[caller].caller)
+      if (inlined[caller].body == body)
+        return true;
+    return body->getParent()->isAncestor(call->getParentRegion());
+  };
+  while (!calls.empty() && numCloned < maxClonedOps) {
+    auto [call, caller] = calls.pop_back_val();
     Block *body = isDefinedInside(call) ? nullptr : findBody(call);
-    if (!body || depth == maxDepth)
+    unsigned depth = caller >= 0 ? inlined[caller].depth + 1 : 0;
+    if (!body || depth == maxDepth || isRecursive(call, body, caller))
       continue;
     Operation &last = body->back();
     if (!last.hasTrait<OpTrait::IsTerminator>() ||
@@ -93,8 +112,9 @@ void mpt::inlineForeignCalls(Operation *root) {
     IRMapping mapping;
     mapping.map(body->getArguments(), call.getArgOperands());
     OpBuilder builder(call);
+    inlined.push_back({body, caller, depth});
     for (Operation &op : body->without_terminator())
-      collect(builder.clone(op, mapping), depth + 1);
+      collect(builder.clone(op, mapping), static_cast<int>(inlined.size()) - 1);
     for (auto [result, value] : llvm::zip_equal(call->getResults(), last.getOperands()))
       result.replaceAllUsesWith(mapping.lookupOrDefault(value));
     call->erase();

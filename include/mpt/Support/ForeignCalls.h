@@ -31,9 +31,9 @@ namespace mpt {
 bool mayHaveCalls(llvm::StringRef text);
 
 /// Replaces calls within unregistered ops of one region by what they call, a function of
-/// `root` with one block. `root` need not be verified. Calls stay that do not fit their
-/// callee, whose callee is defined within such an op, or that are nested more than 128
-/// deep, which are recursive.
+/// `root` with one block. `root` need not be verified. Leaves a call if its types do not
+/// match, its callee is defined inside such an op, it is recursive or nested more than
+/// 128 deep, or a million ops were inlined before it.
 void inlineForeignCalls(mlir::Operation *root);
 
 /// The symbols that `op` names in its attributes and in its properties, which ops that

@@ -90,3 +90,44 @@
   %0 = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
   "func.return"(%0) : (tensor<f32>) -> ()
 }) : () -> ()
+
+// -----
+
+// A function that calls itself within such an op stays as it is: each copy would hold another.
+"func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "nested"}> ({
+^bb0(%a: tensor<f32>):
+  %0 = "x.reduce"(%a) ({
+  ^bb0(%b: tensor<f32>):
+    // expected-note @below {{MLIR does not look for it}}
+    // expected-error @below {{'func.call' op 'nested' does not reference a valid function}}
+    %1 = "func.call"(%b) <{callee = @nested}> : (tensor<f32>) -> tensor<f32>
+    "x.return"(%1) : (tensor<f32>) -> ()
+  }) : (tensor<f32>) -> tensor<f32>
+  "func.return"(%0) : (tensor<f32>) -> ()
+}) : () -> ()
+
+// -----
+
+// So do two that call each other, twice each.
+"func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "left"}> ({
+^bb0(%a: tensor<f32>):
+  %0 = "x.reduce"(%a) ({
+  ^bb0(%b: tensor<f32>):
+    // expected-note @below {{MLIR does not look for it}}
+    // expected-error @below {{'func.call' op 'right' does not reference a valid function}}
+    %1 = "func.call"(%b) <{callee = @right}> : (tensor<f32>) -> tensor<f32>
+    %2 = "func.call"(%1) <{callee = @right}> : (tensor<f32>) -> tensor<f32>
+    "x.return"(%2) : (tensor<f32>) -> ()
+  }) : (tensor<f32>) -> tensor<f32>
+  "func.return"(%0) : (tensor<f32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "right", sym_visibility = "private"}> ({
+^bb0(%a: tensor<f32>):
+  %0 = "x.reduce"(%a) ({
+  ^bb0(%b: tensor<f32>):
+    %1 = "func.call"(%b) <{callee = @left}> : (tensor<f32>) -> tensor<f32>
+    %2 = "func.call"(%1) <{callee = @left}> : (tensor<f32>) -> tensor<f32>
+    "x.return"(%2) : (tensor<f32>) -> ()
+  }) : (tensor<f32>) -> tensor<f32>
+  "func.return"(%0) : (tensor<f32>) -> ()
+}) : () -> ()
