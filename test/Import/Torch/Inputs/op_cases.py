@@ -1797,8 +1797,10 @@ def _(d):
 
 @case("cdist")
 def _(d):
-    # Some rows are in both: their distance is 0, and has no gradient.
-    x, p = d.float(d.choice([[5, 4], [3, 5, 4], [2, 1, 5, 4]])), d.choice([0.0, 1.0, 2.0])
+    # Some rows are in both: their distance is 0, and has no gradient. Other differences are
+    # distinct: of equal ones that are largest, PyTorch gives each the whole gradient.
+    x = d.float(d.choice([[5, 4], [3, 5, 4], [2, 1, 5, 4]]))
+    p = d.choice([0.0, 1.0, 2.0, float("inf")])
     y = torch.cat([x.flatten(0, -2)[:2], d.float([4, 4])])
     return [x, y], lambda op, x, y: op(x, y, p, None)
 
