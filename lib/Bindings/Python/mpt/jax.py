@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import sys
 import tempfile
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -69,15 +70,16 @@ def _lower_forward(jitted, *arguments):
         raise Error(f"jax {jax.__version__}: expected its primitives and rules of lowering "
                     f"({error}); MPT knows jax 0.10") from error
     traced = jitted.trace(*arguments)
-    libraries = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep,
-                 os.path.join("optax", "losses", ""))
+    modules = [jax, sys.modules.get("optax.losses")]  # What is not imported is not called.
+    libraries = tuple(os.path.join(os.path.dirname(os.path.abspath(module.__file__)), "")
+                      for module in modules if module is not None)
     for call in _find_calls(traced.jaxpr, (custom_jvp_call_p, custom_vjp_call_p)):
         place = call.params["call_jaxpr"].jaxpr.debug_info.func_src_info or ""
         name, _, file = place.partition(" at ")
         # Those of libraries, as relu's and logaddexp's, are the functions' derivatives.
         if call.primitive is custom_vjp_call_p and call.params["bwd"] is not _pass_backward \
                 or call.primitive is custom_jvp_call_p and \
-                not any(library in file for library in libraries):
+                not file.startswith(libraries):
             rule = "custom_vjp" if call.primitive is custom_vjp_call_p else "custom_jvp"
             raise Error(f"the loss: {name or 'a function'} at {file or 'an unknown place'} has "
                         f"a jax.{rule}, which MPT would ignore: it differentiates what the "
