@@ -24,6 +24,8 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Regex.h"
 
 #include <map>
@@ -65,9 +67,9 @@ private:
   struct Parameter {
     BlockArgument argument;
     StringAttr name;
+    /// What averages its gradient, and the place of that among what it averages.
     AllReduceOp exchange;
-    /// Its operand.
-    Value gradient;
+    unsigned place = 0;
     /// `mpt.init` and `mpt.master`; null if it has none.
     InitAttr init;
     StringAttr master;
@@ -75,6 +77,12 @@ private:
     unsigned unit = 0;
     /// It is cut by itself.
     bool isAlone = false;
+
+    /// The rank's own. It may be a parameter, which changes while this pass runs.
+    Value getGradient() const {
+      AllReduceOp op = exchange;
+      return op.getInputs()[place];
+    }
   };
   /// Parameters that are cut together.
   struct Group {
@@ -86,8 +94,8 @@ private:
     Value gradient;
   };
   /// What all members of a group have in common.
-  using Key = std::tuple<AllReduceOp, Type, Type, bool, Attribute, Attribute, bool,
-                         std::string, unsigned, unsigned, int64_t>;
+  using Key = std::tuple<const void *, const void *, const void *, bool, const void *,
+                         const void *, bool, std::string, unsigned, unsigned>;
   /// An op in the block of the function that reads a parameter.
   struct Read {
     OpOperand *operand;
@@ -100,9 +108,10 @@ private:
   LogicalResult findParameters();
   void numberOps();
   void findUnits();
-  Key getKey(unsigned number, int64_t row);
-  LogicalResult makeGroups();
-  LogicalResult addArgument(Group &group, unsigned number, unsigned index);
+  Key getKey(unsigned number);
+  void makeGroups();
+  /// An argument for each group, before that of the first parameter.
+  LogicalResult addArguments();
   /// What the model reads instead of parameters: joined once, before the first reader.
   void buildReads(Group &group);
   /// The same, joined whenever they are needed.
@@ -154,35 +163,58 @@ LogicalResult Sharder::findParameters() {
              << "expected gradients that are only returned, found a use; run --"
              << options.pass << " before --mpt-train-step";
   StepView step(function);
+  llvm::StringMap<unsigned> indices;
+  for (auto [index, argument] : llvm::enumerate(step.getArguments()))
+    if (argument.name)
+      indices.try_emplace(argument.name.getValue(), index);
   for (auto [name, average] : llvm::zip_equal(marker.getNames(), marker.getInputs())) {
     Parameter parameter;
     parameter.name = cast<StringAttr>(name);
     parameter.exchange = average.getDefiningOp<AllReduceOp>();
+    if (average.getDefiningOp<ReduceScatterOp>())
+      return emitError(marker.getLoc())
+             << "expected whole parameters, found " << name
+             << ", which is cut between ranks already; run one of --mpt-shard-optimizer "
+                "and --mpt-shard-parameters, once";
     if (!parameter.exchange || parameter.exchange.getKind() != CollectiveKind::Mean)
       return emitError(marker.getLoc())
              << "expected the gradient of " << name
-             << " to be averaged over ranks; run --mpt-data-parallel first";
-    const unsigned place = cast<OpResult>(average).getResultNumber();
-    parameter.gradient = parameter.exchange.getInputs()[place];
-    std::optional<unsigned> index = step.findArgument(parameter.name.getValue());
-    if (!index)
+             << " to be averaged over ranks; run --mpt-data-parallel with a size of at "
+                "least 2 first";
+    parameter.place = cast<OpResult>(average).getResultNumber();
+    auto index = indices.find(parameter.name.getValue());
+    if (index == indices.end())
       return emitError(function.getLoc())
              << "no argument named " << name << ", which mpt.gradients names";
-    parameter.argument = function.getArgument(*index);
-    parameter.init = step.getArguments()[*index].init;
-    parameter.master = step.getArguments()[*index].master;
+    parameter.argument = function.getArgument(index->second);
+    const StepView::Argument &described = step[parameter.argument];
+    parameter.init = described.init;
+    parameter.master = described.master;
     auto type = dyn_cast<RankedTensorType>(parameter.argument.getType());
     if (!type || !isa<FloatType>(type.getElementType()) || !type.hasStaticShape())
       return emitError(parameter.argument.getLoc())
              << "expected the parameter " << name
              << " to be a tensor of floats of static shape, found "
              << parameter.argument.getType();
-    if (step.getArguments()[*index].updatedBy)
+    if (described.updatedBy)
       return emitError(parameter.argument.getLoc())
              << "expected the parameter " << name
              << " to be read alone, found a result that updates it";
     parameters.push_back(parameter);
   }
+  // A unit is one exchange.
+  if (options.joinsAgain)
+    for (Parameter &parameter : parameters) {
+      Parameter &first = parameters.front();
+      auto describe = [](AllReduceOp op) {
+        return std::tuple(op.getAxisAttr(), op.getOrderAttr(), op.getWireAttr());
+      };
+      if (describe(parameter.exchange) != describe(first.exchange))
+        return emitError(parameter.exchange.getLoc())
+               << "expected all gradients to be averaged alike, found that of "
+               << parameter.name << " with another axis, order or wire than that of "
+               << first.name << "; use --mpt-shard-optimizer";
+    }
   for (Parameter &parameter : parameters)
     for (Operation *user : parameter.exchange->getUsers())
       if (user != marker)
@@ -192,24 +224,24 @@ LogicalResult Sharder::findParameters() {
   return success();
 }
 
-Sharder::Key Sharder::getKey(unsigned number, int64_t row) {
+Sharder::Key Sharder::getKey(unsigned number) {
   const Parameter &parameter = parameters[number];
   const unsigned index = parameter.argument.getArgNumber();
   auto type = typeOf(parameter.argument);
   std::string matched;
   for (llvm::Regex &expression : expressions)
     matched += expression.match(parameter.name.getValue()) ? '1' : '0';
-  return {options.joinsAgain ? AllReduceOp() : parameter.exchange,
-          type.getElementType(),
-          typeOf(parameter.gradient).getElementType(),
+  AllReduceOp exchange = options.joinsAgain ? AllReduceOp() : parameter.exchange;
+  return {exchange.getAsOpaquePointer(),
+          type.getElementType().getAsOpaquePointer(),
+          typeOf(parameter.getGradient()).getElementType().getAsOpaquePointer(),
           type.getRank() >= 2,
-          function.getArgAttr(index, kDecayAttr),
-          parameter.master,
+          function.getArgAttr(index, kDecayAttr).getAsOpaquePointer(),
+          parameter.master.getAsOpaquePointer(),
           isReadByMatmulsAlone(parameter.argument),
-          matched,
+          std::move(matched),
           parameter.unit,
-          parameter.isAlone ? number + 1 : 0,
-          row};
+          parameter.isAlone ? number + 1 : 0};
 }
 
 void Sharder::numberOps() {
@@ -251,33 +283,32 @@ void Sharder::findUnits() {
   }
 }
 
-LogicalResult Sharder::makeGroups() {
-  SmallVector<Key> keys;
-  auto add = [&](unsigned number, const Key &key, bool anyRow) {
-    auto isSame = [&](const Key &other) {
-      Key wanted = key;
-      if (anyRow)
-        std::get<int64_t>(wanted) = std::get<int64_t>(other);
-      return other == wanted;
-    };
-    auto *found = llvm::find_if(keys, isSame);
-    if (found == keys.end()) {
-      keys.push_back(key);
+void Sharder::makeGroups() {
+  // By key, the first group; by key and the length of rows, the group.
+  std::map<Key, unsigned> first;
+  std::map<std::pair<Key, int64_t>, unsigned> exact;
+  auto add = [&](unsigned number, std::optional<int64_t> row) {
+    Key key = getKey(number);
+    auto [any, isNew] = first.try_emplace(key, groups.size());
+    unsigned found = any->second;
+    if (row)
+      found = exact.try_emplace({std::move(key), *row}, groups.size()).first->second;
+    if (found == groups.size())
       groups.emplace_back();
-      found = std::prev(keys.end());
-    }
-    groups[found - keys.begin()].members.push_back(number);
+    groups[found].members.push_back(number);
   };
   // Whole blocks of a group are summed in rows of one length.
   auto getCount = [&](unsigned number) {
     return typeOf(parameters[number].argument).getNumElements();
   };
-  for (bool isSmall : {false, true})
-    for (unsigned number = 0; number < parameters.size(); ++number)
-      if (const int64_t count = getCount(number);
-          (count <= kGradientBlock) == isSmall && count > 0)
-        add(number, getKey(number, isSmall ? 0 : getGradientRow(count)), isSmall);
-  for (auto [i, group] : llvm::enumerate(groups)) {
+  for (unsigned number = 0; number < parameters.size(); ++number)
+    if (const int64_t count = getCount(number); count > kGradientBlock)
+      add(number, getGradientRow(count));
+  // Those of one block go with any.
+  for (unsigned number = 0; number < parameters.size(); ++number)
+    if (const int64_t count = getCount(number); count > 0 && count <= kGradientBlock)
+      add(number, std::nullopt);
+  for (Group &group : groups) {
     llvm::sort(group.members);
     SmallVector<int64_t> counts;
     for (unsigned member : group.members)
@@ -294,35 +325,50 @@ LogicalResult Sharder::makeGroups() {
                                       int64_t(member), std::nullopt});
     }
   }
-  return success();
 }
 
-LogicalResult Sharder::addArgument(Group &group, unsigned number, unsigned index) {
-  const Parameter &first = parameters[group.members.front()];
-  const std::string name = "shards." + std::to_string(number);
-  if (StepView(function).findArgument(name))
-    return emitError(function.getLoc()) << "an argument is called '" << name
-                                        << "', as one that this pass adds; rename it";
-  SmallVector<Attribute> inits;
+LogicalResult Sharder::addArguments() {
+  llvm::StringSet<> taken;
+  const StepView step(function);
+  for (const StepView::Argument &argument : step.getArguments())
+    if (argument.name)
+      taken.insert(argument.name.getValue());
+  unsigned index = function.getNumArguments();
+  for (const Parameter &parameter : parameters)
+    index = std::min(index, parameter.argument.getArgNumber());
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> dictionaries;
   SmallVector<Location> locations;
-  for (unsigned member : group.members) {
-    inits.push_back(parameters[member].init);
-    locations.push_back(parameters[member].argument.getLoc());
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    const Parameter &first = parameters[group.members.front()];
+    const std::string name = "shards." + std::to_string(number);
+    if (taken.contains(name))
+      return emitError(function.getLoc()) << "an argument is called '" << name
+                                          << "', as one that this pass adds; rename it";
+    SmallVector<Attribute> inits;
+    SmallVector<Location> fused;
+    for (unsigned member : group.members) {
+      inits.push_back(parameters[member].init);
+      fused.push_back(parameters[member].argument.getLoc());
+    }
+    SmallVector<NamedAttribute> attributes = {
+        builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),
+        builder.getNamedAttr(kRoleAttr, builder.getStringAttr("parameter")),
+        builder.getNamedAttr(kShardsAttr,
+                             getShardsAttr(builder.getContext(), group.layout, inits))};
+    for (StringRef kept : {kDecayAttr, kMasterAttr})
+      if (Attribute value = function.getArgAttr(first.argument.getArgNumber(), kept))
+        attributes.push_back(builder.getNamedAttr(kept, value));
+    types.push_back(RankedTensorType::get({group.layout.size},
+                                          typeOf(first.argument).getElementType()));
+    dictionaries.push_back(builder.getDictionaryAttr(attributes));
+    locations.push_back(FusedLoc::get(builder.getContext(), fused));
   }
-  SmallVector<NamedAttribute> attributes = {
-      builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),
-      builder.getNamedAttr(kRoleAttr, builder.getStringAttr("parameter")),
-      builder.getNamedAttr(kShardsAttr,
-                           getShardsAttr(builder.getContext(), group.layout, inits))};
-  for (StringRef kept : {kDecayAttr, kMasterAttr})
-    if (Attribute value = function.getArgAttr(first.argument.getArgNumber(), kept))
-      attributes.push_back(builder.getNamedAttr(kept, value));
-  auto type =
-      RankedTensorType::get({group.layout.size}, typeOf(first.argument).getElementType());
-  if (failed(function.insertArgument(index, type, builder.getDictionaryAttr(attributes),
-                                     FusedLoc::get(builder.getContext(), locations))))
+  const SmallVector<unsigned> places(groups.size(), index);
+  if (failed(function.insertArguments(places, types, dictionaries, locations)))
     return failure();
-  group.shard = function.getArgument(index);
+  for (auto [number, group] : llvm::enumerate(groups))
+    group.shard = function.getArgument(index + number);
   return success();
 }
 
@@ -470,7 +516,7 @@ Value Sharder::joinGradients(const Group &group) {
   const Location loc = group.shard.getLoc();
   SmallVector<Value> flat;
   for (unsigned member : group.members) {
-    Value gradient = parameters[member].gradient;
+    Value gradient = parameters[member].getGradient();
     auto type = typeOf(gradient);
     flat.push_back(
         type.getRank() == 1
@@ -536,7 +582,7 @@ void Sharder::buildExchange(ArrayRef<Group *> members) {
     Operation *last = nullptr;
     for (Group *group : members)
       for (unsigned member : group->members)
-        if (Operation *op = parameters[member].gradient.getDefiningOp();
+        if (Operation *op = parameters[member].getGradient().getDefiningOp();
             op && (!last || last->isBeforeInBlock(op)))
           last = op;
     if (last)
@@ -576,13 +622,14 @@ void Sharder::replaceMarker() {
       erased.set(i);
   terminator->eraseOperands(erased);
   (void)function.eraseResults(erased);
-  for (auto [name, gradient] : llvm::zip_equal(names, made.getOutputs())) {
-    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(
+  SmallVector<DictionaryAttr> dictionaries;
+  for (Attribute name : names)
+    dictionaries.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
         kNameAttr,
-        builder.getStringAttr("grad." + cast<StringAttr>(name).getValue().str())));
-    (void)function.insertResult(function.getNumResults(), gradient.getType(), attributes);
-    terminator->insertOperands(terminator->getNumOperands(), gradient);
-  }
+        builder.getStringAttr("grad." + cast<StringAttr>(name).getValue().str()))));
+  const SmallVector<unsigned> places(groups.size(), function.getNumResults());
+  (void)function.insertResults(places, made.getOutputs().getTypes(), dictionaries);
+  terminator->insertOperands(terminator->getNumOperands(), made.getOutputs());
   marker.erase();
 }
 
@@ -592,14 +639,9 @@ LogicalResult Sharder::run() {
   numberOps();
   if (options.joinsAgain)
     findUnits();
-  if (failed(makeGroups()))
+  makeGroups();
+  if (failed(addArguments()))
     return failure();
-  unsigned index = function.getNumArguments();
-  for (const Parameter &parameter : parameters)
-    index = std::min(index, parameter.argument.getArgNumber());
-  for (auto [i, group] : llvm::enumerate(groups))
-    if (failed(addArgument(group, i, index + i)))
-      return failure();
   if (options.joinsAgain)
     buildVisits();
   else

@@ -40,7 +40,7 @@ struct ShardOptions {
   int64_t keptBytes = 0;
 };
 
-/// An error if one of `options.groups` is no regular expression.
+/// An error if one of `options.groups` is not a regular expression.
 llvm::LogicalResult checkShardGroups(mlir::ModuleOp module, const ShardOptions &options);
 
 /// Cuts the parameters of `function`, which `--mpt-data-parallel` made, between its

@@ -107,7 +107,8 @@ struct OptimizerStatePass : mpt::impl::OptimizerStatePassBase<OptimizerStatePass
 private:
   LogicalResult parseOptions();
   LogicalResult convert(func::FuncOp function, bool &foundState);
-  /// The kind of parameters that are cut together; fails if they need several.
+  /// The kind of parameters that are cut together; fails if they need several. All of
+  /// their elements count for min-elements.
   FailureOr<StateKind> getKind(const ShardLayout &layout, Location loc);
   bool isStochastic(StateKind kind) const {
     return rounding == "auto" ? kind == StateKind::BF16 : rounding == "stochastic";
@@ -150,32 +151,36 @@ FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout,
                                                  Location loc) {
   std::optional<StateKind> kind;
   const ShardLayout::Tensor *first = nullptr;
+  int64_t count = 0;
   for (const ShardLayout::Tensor &tensor : layout.tensors) {
-    const StateKind own = tensor.getNumElements() < minElements
-                              ? StateKind::F32
-                              : kinds.getKind(tensor.name);
+    const StateKind own = kinds.getKind(tensor.name);
+    count += tensor.getNumElements();
     if (!kind) {
       kind = own;
       first = &tensor;
     } else if (*kind != own) {
       return mlir::emitError(loc, "mpt-optimizer-state: '")
              << first->name << "' and '" << tensor.name
-             << "' are cut together and need one kind; give --mpt-shard-optimizer the "
-                "expressions of groups, or min-elements=0 here";
+             << "' are cut together and need one kind; give the same expressions as "
+                "groups to the pass that cuts them, --mpt-shard-optimizer or "
+                "--mpt-shard-parameters";
     }
   }
+  if (count < minElements)
+    return StateKind::F32;
   if (kind == StateKind::Block8)
     return mlir::emitError(
         loc, "mpt-optimizer-state: expected moments of whole parameters for "
              "block8, found some that are cut between ranks; use kind=bf16 "
              "with rounding=nearest, or --mpt-data-parallel without "
-             "--mpt-shard-optimizer");
+             "--mpt-shard-optimizer and --mpt-shard-parameters");
   if (kind && isStochastic(*kind))
     return mlir::emitError(
         loc, "mpt-optimizer-state: moments that are cut between ranks cannot "
              "be rounded stochastically, since random numbers are those of "
              "whole parameters; use rounding=nearest with a beta2 of at most "
-             "0.99, or --mpt-data-parallel without --mpt-shard-optimizer");
+             "0.99, or --mpt-data-parallel without --mpt-shard-optimizer and "
+             "--mpt-shard-parameters");
   return kind.value_or(StateKind::F32);
 }
 

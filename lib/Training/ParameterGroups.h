@@ -11,7 +11,12 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Regex.h"
+
+#include <optional>
+#include <string>
 
 namespace mpt::detail {
 

@@ -10,31 +10,54 @@
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest min-elements=0 groups=v=f32" 2>&1 | FileCheck %s --check-prefix=MIXED
 // RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=v --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest min-elements=0 groups=v=f32" | FileCheck %s --check-prefix=CUT
 // RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest" | FileCheck %s --check-prefix=SMALL
+// RUN: mpt-opt %t/sizes.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest" | FileCheck %s --check-prefix=SIZES
+// RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=v --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest groups=v=f32" 2>&1 | FileCheck %s --check-prefix=MATCHED
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=lr-groups=v=0.1 2>&1 | FileCheck %s --check-prefix=GROUPS
 // RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=v --mpt-train-step=lr-groups=v=0.1 | FileCheck %s --check-prefix=APART
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step --mpt-master-weights="groups=v=split16" 2>&1 | FileCheck %s --check-prefix=KINDS
 // RUN: not mpt-opt %t/losses.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=LOSSES
 // RUN: not mpt-opt %t/name.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not mpt-opt %t/axes.mlir --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=AXES
+// RUN: mpt-opt %t/axes.mlir --mpt-shard-optimizer | FileCheck %s --check-prefix=APIECE
+// RUN: mpt-opt %t/itself.mlir --mpt-shard-optimizer | FileCheck %s --check-prefix=ITSELF
+// RUN: mpt-opt %t/itself.mlir --mpt-shard-optimizer=stage=1 | FileCheck %s --check-prefix=ITSELF
+// RUN: mpt-opt %t/itself.mlir --mpt-shard-parameters | FileCheck %s --check-prefix=ITSELF
 // RUN: mpt-opt %t/attributes.mlir --split-input-file --verify-diagnostics
 
-// ALONE: mpt-shard-optimizer: expected the gradient of "w" to be averaged over ranks; run --mpt-data-parallel first
+// ALONE: mpt-shard-optimizer: expected the gradient of "w" to be averaged over ranks; run --mpt-data-parallel with a size of at least 2 first
 // FORWARD: mpt-shard-optimizer: expected one mpt.gradients op, found 0; run --mpt-autodiff first
 // LATE: mpt-shard-optimizer: expected gradients that are only returned, found a use; run --mpt-shard-optimizer before --mpt-train-step
 // STAGE: mpt-shard-optimizer: expected stage 1 or 2, found 3; --mpt-shard-parameters is stage 3
 // REGEX: mpt-shard-optimizer: groups: '[' is not a regular expression:
 // RANDOM: mpt-master-weights: parameters that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use another kind, or --mpt-data-parallel alone
-// STATE: mpt-optimizer-state: expected moments of whole parameters for block8, found some that are cut between ranks; use kind=bf16 with rounding=nearest, or --mpt-data-parallel without --mpt-shard-optimizer
-// BITS: mpt-optimizer-state: moments that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use rounding=nearest with a beta2 of at most 0.99, or --mpt-data-parallel without --mpt-shard-optimizer
-// MIXED: mpt-optimizer-state: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the expressions of groups, or min-elements=0 here
+// STATE: mpt-optimizer-state: expected moments of whole parameters for block8, found some that are cut between ranks; use kind=bf16 with rounding=nearest, or --mpt-data-parallel without --mpt-shard-optimizer and --mpt-shard-parameters
+// BITS: mpt-optimizer-state: moments that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use rounding=nearest with a beta2 of at most 0.99, or --mpt-data-parallel without --mpt-shard-optimizer and --mpt-shard-parameters
+// MIXED: mpt-optimizer-state: 'w' and 'v' are cut together and need one kind; give the same expressions as groups to the pass that cuts them, --mpt-shard-optimizer or --mpt-shard-parameters
 // CUT-DAG: tensor<{{[0-9]+}}xbf16> {mpt.name = "shards.0.exp_avg"
 // CUT-DAG: tensor<{{[0-9]+}}xf32> {mpt.name = "shards.1.exp_avg"
 // SMALL-NOT: xbf16>
 // SMALL: mpt.name = "shards.0.exp_avg"
 // SMALL-NOT: xbf16>
+// All elements that are cut together count for min-elements: 4,096 and 1,024.
+// SIZES: tensor<{{[0-9]+}}xbf16> {mpt.name = "shards.0.exp_avg"
+// An expression that matches small parameters matches.
+// MATCHED-NOT: matches the name of no
+// MATCHED: mpt.name = "shards.0"
 // GROUPS: mpt-train-step: lr-groups: 'v' matches 'v' and not 'w', and both are cut together; give --mpt-shard-optimizer groups='v'
 // KINDS: mpt-master-weights: groups: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the same expressions as groups
 // APART: mpt.name = "shards.1"
 // LOSSES: mpt-shard-optimizer: expected one mpt.gradients op, found 2; the optimizer of several losses cannot be cut, add the losses first
+// AXES: mpt-shard-parameters: expected all gradients to be averaged alike, found that of "v" with another axis, order or wire than that of "w"; use --mpt-shard-optimizer
+// APIECE-DAG: mpt.reduce_scatter {{.*}}axis = "data"
+// APIECE-DAG: mpt.reduce_scatter {{.*}}axis = "other"
+// A parameter may be a gradient, too.
+// ITSELF: func.func @loss(%[[SHARD:.*]]: tensor<16xf32>
+// ITSELF: %[[ALL:.*]] = mpt.all_gather %[[SHARD]] {
+// ITSELF: %[[W:.*]] = mpt.reshape %{{.*}} -> tensor<4x4xf32>
+// ITSELF: %[[FLAT:.*]] = mpt.reshape %[[W]]
+// ITSELF: %[[JOINED:.*]] = mpt.concat
+// ITSELF: %[[PART:.*]] = mpt.reduce_scatter %[[JOINED]]
+// ITSELF: mpt.gradients %[[PART]]
 // NAME: mpt-shard-optimizer: an argument is called 'shards.0', as one that this pass adds; rename it
 
 //--- model.mlir
@@ -46,6 +69,18 @@ func.func @loss(
   %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   %1 = mpt.matmul %0, %v : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   %l = mpt.reduce %1 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+//--- sizes.mlir
+func.func @loss(
+    %w: tensor<4x1024xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %v: tensor<1024x1xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<8x4xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x1024xf32>) -> tensor<8x1024xf32>
+  %1 = mpt.matmul %0, %v : (tensor<8x1024xf32>, tensor<1024x1xf32>) -> tensor<8x1xf32>
+  %l = mpt.reduce %1 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x1xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
 
@@ -68,6 +103,32 @@ func.func @loss(
   %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   %l = mpt.reduce %0 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
   return %l : tensor<f32>
+}
+
+//--- axes.mlir
+module attributes {mpt.mesh = #mpt.mesh<data = 2, other = 4>} {
+func.func @loss(
+    %w: tensor<4x4xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %v: tensor<4x4xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<4x4xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<4x4xf32> {mpt.name = "grad.w"}, tensor<4x4xf32> {mpt.name = "grad.v"}) {
+  %0 = mpt.matmul %x, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = mpt.matmul %0, %v : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %a = mpt.all_reduce %0 {axis = "data", kind = #mpt.collective_kind<mean>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = mpt.all_reduce %1 {axis = "other", kind = #mpt.collective_kind<mean>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g:2 = mpt.gradients %a, %b {names = ["w", "v"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
+  return %g#0, %g#1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+}
+
+//--- itself.mlir
+module attributes {mpt.mesh = #mpt.mesh<data = 2>} {
+func.func @loss(%w: tensor<4x4xf32> {mpt.name = "w", mpt.role = "parameter"})
+    -> (tensor<4x4xf32> {mpt.name = "grad.w"}) {
+  %a = mpt.all_reduce %w {axis = "data", kind = #mpt.collective_kind<mean>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = mpt.gradients %a {names = ["w"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %g : tensor<4x4xf32>
+}
 }
 
 //--- attributes.mlir

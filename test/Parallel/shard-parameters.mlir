@@ -10,6 +10,9 @@
 // RUN: mpt-opt %t.mlir --mpt-train-step --mpt-plan-step=order=least-peak | FileCheck %s --check-prefix=ORDER
 // RUN: mpt-opt %t.mlir --mpt-train-step --mpt-plan-step=order=early-update | FileCheck %s --check-prefix=ORDER
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=1 --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not mpt-opt %t.mlir --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not mpt-opt %t.mlir --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not mpt-opt %s --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=FORWARD
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=2 --mpt-train-step --mpt-shard-parameters 2>&1 | FileCheck %s --check-prefix=STEP
 // RUN: not mpt-opt %s --mpt-shard-parameters=unit-bytes=-1 2>&1 | FileCheck %s --check-prefix=UNIT
@@ -17,7 +20,8 @@
 // RUN: not mpt-opt %s --mpt-shard-parameters=keep-bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES
 // RUN: not mpt-opt %s --mpt-shard-parameters=groups=[ 2>&1 | FileCheck %s --check-prefix=REGEX
 
-// ALONE: mpt-shard-parameters: expected the gradient of "w0" to be averaged over ranks; run --mpt-data-parallel first
+// ALONE: mpt-shard-parameters: expected the gradient of "w0" to be averaged over ranks; run --mpt-data-parallel with a size of at least 2 first
+// TWICE: expected whole parameters, found "shards.0", which is cut between ranks already; run one of --mpt-shard-optimizer and --mpt-shard-parameters, once
 // FORWARD: mpt-shard-parameters: expected one mpt.gradients op, found 0; run --mpt-autodiff first
 // STEP: mpt-shard-parameters: expected gradients that are only returned, found a use; run --mpt-shard-parameters before --mpt-train-step
 // UNIT: mpt-shard-parameters: expected at least 0 for unit-bytes, found -1
