@@ -24,8 +24,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SetVector.h"
 
-#include <map>
+#include <tuple>
 
 namespace mpt {
 #define GEN_PASS_DEF_KEEPGATHERSPASS
@@ -41,59 +42,66 @@ struct KeepGathersPass : mpt::impl::KeepGathersPassBase<KeepGathersPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    std::optional<RematBudget> common = parseRematBudget(budget);
+    if (!budget.empty() && !common) {
+      getOperation().emitError(getArgument())
+          << ": expected a budget such as 4GiB, 512MB, 1000, 0.5x, 50% or min, found '"
+          << budget << "'";
+      return signalPassFailure();
+    }
     for (auto step : getOperation().getOps<func::FuncOp>())
-      if (!step.isDeclaration() && failed(run(step)))
+      if (!step.isDeclaration() && failed(run(step, common)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult run(func::FuncOp step);
+  LogicalResult run(func::FuncOp step, std::optional<RematBudget> wanted);
 };
 
-/// What two gathers have in common if they join the same: the axis and, for each tensor,
-/// what is joined and in which element type.
-using Key = std::vector<const void *>;
+/// What two tensors that gathers join have in common if the results are the same: the
+/// axis, what is joined, and in which element type.
+using Key = std::tuple<Attribute, Type, Value>;
 
-Key getKey(AllGatherOp op) {
-  Key key = {op.getAxisAttr().getAsOpaquePointer()};
-  for (Value input : op.getInputs()) {
-    key.push_back(getElementTypeOrSelf(input).getAsOpaquePointer());
-    // Each may be rounded by itself.
-    if (auto cast = input.getDefiningOp<CastOp>())
-      input = cast.getX();
-    key.push_back(input.getAsOpaquePointer());
-  }
-  return key;
+Key getKey(AllGatherOp op, Value input) {
+  Type type = getElementTypeOrSelf(input);
+  // Each may be rounded by itself.
+  if (auto cast = input.getDefiningOp<CastOp>())
+    input = cast.getX();
+  return {op.getAxisAttr(), type, input};
 }
 
-/// Pairs of exchanges that follow each other and join the same.
-SmallVector<std::pair<AllGatherOp, AllGatherOp>> findPairs(Block &block) {
-  SmallVector<std::pair<AllGatherOp, AllGatherOp>> pairs;
-  std::map<Key, AllGatherOp> last;
+/// A gather all of whose tensors have been joined before.
+struct Repetition {
+  AllGatherOp op;
+  /// For each of its results, the last one before it that is the same.
+  SmallVector<Value> earlier;
+};
+
+/// In the order of the block.
+SmallVector<Repetition> findRepetitions(Block &block) {
+  SmallVector<Repetition> found;
+  DenseMap<Key, Value> last;
   for (auto op : block.getOps<AllGatherOp>()) {
-    auto [it, isNew] = last.try_emplace(getKey(op), op);
-    if (isNew)
-      continue;
-    pairs.push_back({it->second, op});
-    it->second = op;
+    Repetition repetition = {op, {}};
+    for (auto [input, output] : llvm::zip_equal(op.getInputs(), op.getOutputs()))
+      if (Value before = last.lookup(getKey(op, input));
+          before && before.getType() == output.getType())
+        repetition.earlier.push_back(before);
+    for (auto [input, output] : llvm::zip_equal(op.getInputs(), op.getOutputs()))
+      last[getKey(op, input)] = output;
+    if (repetition.earlier.size() == op.getOutputs().size())
+      found.push_back(std::move(repetition));
   }
-  return pairs;
+  return found;
 }
 
-LogicalResult KeepGathersPass::run(func::FuncOp step) {
+LogicalResult KeepGathersPass::run(func::FuncOp step, std::optional<RematBudget> wanted) {
+  if (auto own = step->getAttrOfType<StringAttr>(kBudgetAttr))
+    wanted = parseRematBudget(own.getValue());
   if (!step.getBody().hasOneBlock())
     return success();
   Block &block = step.getBody().front();
-  if (findPairs(block).empty())
-    return success();
-  auto own = step->getAttrOfType<StringAttr>(kBudgetAttr);
-  StringRef text = own ? own.getValue() : StringRef(budget);
-  std::optional<RematBudget> wanted = parseRematBudget(text);
-  if (!text.empty() && !wanted)
-    return step.emitError(getArgument())
-           << ": expected a budget such as 4GiB, 512MB, 1000, 0.5x, 50% or min, found '"
-           << text << "'";
-  if (!wanted)
+  if (!wanted || findRepetitions(block).empty())
     return success();
 
   // What is read in half precision alone takes half of the bytes.
@@ -107,7 +115,7 @@ LogicalResult KeepGathersPass::run(func::FuncOp step) {
   if (failed(applyOpPatternsGreedily(gathers, std::move(patterns), config)))
     return failure();
 
-  SmallVector<std::pair<AllGatherOp, AllGatherOp>> pairs = findPairs(block);
+  SmallVector<Repetition> repetitions = findRepetitions(block);
   RuleTable table;
   FailureOr<MemoryGraph> graph = buildMemoryGraph(step, table, /*alignment=*/64);
   if (failed(graph))
@@ -122,27 +130,29 @@ LogicalResult KeepGathersPass::run(func::FuncOp step) {
   for (auto [number, buffer] : llvm::enumerate(graph->buffers))
     buffers[buffer.value] = number;
   SmallVector<KeepCandidate> candidates;
-  for (auto [first, again] : pairs) {
+  for (Repetition &repetition : repetitions) {
     KeepCandidate candidate;
-    candidate.end = positions.lookup(again);
-    candidate.begin = positions.lookup(first);
-    for (Value output : first.getOutputs())
-      if (auto it = buffers.find(output); it != buffers.end()) {
+    candidate.begin = candidate.end = positions.lookup(repetition.op);
+    for (Value value : llvm::SmallSetVector<Value, 4>(repetition.earlier.begin(),
+                                                      repetition.earlier.end()))
+      if (auto it = buffers.find(value); it != buffers.end()) {
         candidate.bytes += graph->buffers[it->second].bytes;
+        // From where the first of them would be free.
         candidate.begin =
-            std::max(candidate.begin, profile.lifetimes[it->second].second + 1);
+            std::min(candidate.begin, profile.lifetimes[it->second].second + 1);
       }
-    candidate.begin = std::min(candidate.begin, candidate.end);
     candidates.push_back(candidate);
   }
+  // What a result that is dropped is replaced by.
+  DenseMap<Value, Value> replaced;
   for (unsigned number : planKept(profile.bytes, candidates, most)) {
-    auto [first, again] = pairs[number];
-    again.replaceAllUsesWith(first);
-    // The next pair begins with what takes its place.
-    for (auto &pair : pairs)
-      if (pair.first == again)
-        pair.first = first;
-    again.erase();
+    auto &[op, earlier] = repetitions[number];
+    for (auto [before, output] : llvm::zip_equal(earlier, op.getOutputs())) {
+      Value kept = replaced.lookup_or(before, before);
+      output.replaceAllUsesWith(kept);
+      replaced[output] = kept;
+    }
+    op.erase();
   }
   return success();
 }

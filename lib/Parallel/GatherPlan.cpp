@@ -80,6 +80,12 @@ llvm::SmallVector<UnitVisit> mpt::planGathers(llvm::ArrayRef<UnitRead> reads,
   llvm::stable_sort(
       pairs, [](auto a, auto b) { return a.second - a.first < b.second - b.first; });
   for (auto [before, after] : pairs) {
+    // Joined again while the first copy is read, a unit would be there twice. Reading
+    // that copy takes no room and no exchange.
+    if (visits[after - std::min<int64_t>(prefetch, after)].begin <= visits[before].end) {
+      visits[after].kept = before;
+      continue;
+    }
     const int64_t size = bytes[visits[after].unit];
     auto between = llvm::MutableArrayRef(kept).slice(before, after - before);
     if (llvm::any_of(between, [&](int64_t other) { return size > keptBytes - other; }))

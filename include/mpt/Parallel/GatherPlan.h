@@ -77,7 +77,9 @@ struct UnitVisit {
 ///
 /// Visits of one unit that follow each other share what is joined if that fits: in all,
 /// at most `keptBytes` are kept from one to the next at any time, where a unit has
-/// `bytes`. Those that are needed again soonest come first.
+/// `bytes`. Those that are needed again soonest come first. A visit that would be joined
+/// before the last op of the visit before it always shares that one's, and takes nothing
+/// of `keptBytes`.
 llvm::SmallVector<UnitVisit> planGathers(llvm::ArrayRef<UnitRead> reads,
                                          llvm::ArrayRef<int64_t> bytes, int64_t prefetch,
                                          int64_t keptBytes);

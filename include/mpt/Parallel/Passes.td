@@ -135,14 +135,16 @@ def ShardParametersPass : Pass<"mpt-shard-parameters", "::mlir::ModuleOp"> {
     - Parameters that are first read one after the other are units of up to `unit-bytes`. A
       unit is joined (`mpt.all_gather`) in the forward pass and again in the backward pass,
       and dropped after the last op that reads it there. With micro-batches
-      (`--mpt-accumulate`) each has both passes.
+      (`--mpt-accumulate`) each has both passes. A unit that would be joined again before
+      it is dropped is kept.
     - A unit is joined while the unit `prefetch` places before it is computed with.
     - With `keep-bytes`, some units are kept from the forward to the backward pass: those
       that are needed again soonest.
-    - The gradients of a unit are averaged and cut as soon as the last of them is there;
-      buckets of `--mpt-data-parallel` have no part in that.
-    - A parameter whose blocks of 4,096 elements are as many on each rank is cut by itself,
-      so that it is read where the exchange leaves it.
+    - The gradients of a unit are averaged and cut as soon as the last of them is there.
+      `--mpt-data-parallel` must average all of them over the same axis; its buckets are
+      ignored.
+    - A parameter that divides evenly into blocks of 4,096 elements on each rank is cut by
+      itself, so that it is read where the exchange leaves it.
 
     Rematerialization does not repeat exchanges. The bits of losses, parameters and state
     are those of `--mpt-data-parallel` alone. Run before `--mpt-train-step`.
