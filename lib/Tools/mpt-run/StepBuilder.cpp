@@ -401,6 +401,7 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     std::vector<std::string> expressions;
     addExpressions(optimizer->options, expressions);
     addExpressions(options.masterWeights.value_or(""), expressions);
+    addExpressions(options.optimizerState.value_or(""), expressions);
     if (auto &shards = training.shardParameters) {
       shards->options.groups.assign(expressions.begin(), expressions.end());
       // One rank cuts nothing, but reads the options.
