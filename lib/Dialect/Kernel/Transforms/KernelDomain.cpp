@@ -115,6 +115,11 @@ SmallVector<int64_t> KernelDomain::dropUnitDims() {
 }
 
 SmallVector<int64_t> KernelDomain::simplify() {
+  // mpt.reshape does not take them.
+  if (llvm::any_of(accesses, [](const KernelAccess &access) {
+        return isa<Float4E2M1FNType, Float8E8M0FNUType>(access.type.getElementType());
+      }))
+    return llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
   SmallVector<int64_t> numbers = dropUnitDims();
   // With reductions the last dimension is the row.
   auto last = [&] { return sizes.size() - (reduces ? 1 : 0); };

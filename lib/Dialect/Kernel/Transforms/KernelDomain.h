@@ -31,8 +31,9 @@ struct KernelDomain {
 
   /// Drops dimensions of size 1, joins adjacent dimensions where every access walks them
   /// as one, and gives elementwise kernels over flat memory rows of a good length. Tensor
-  /// types change to shapes of as many elements. Returns, for each old dimension that the
-  /// body indexes, its new number.
+  /// types change to shapes of as many elements. Changes nothing if an access has
+  /// elements of f4E2M1FN or f8E8M0FNU, which mpt.reshape does not take. Returns, for
+  /// each old dimension that the body indexes, its new number.
   llvm::SmallVector<int64_t> simplify();
 
   /// Rows of a task: about 32 Ki points, fewer tasks than 64 if `hasColumns`.
