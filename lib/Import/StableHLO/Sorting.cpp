@@ -80,7 +80,9 @@ static Value indicesByComparator(Lowering &l, Block &comparator, ArrayRef<Value>
   Value second = comesBefore(mine, others);
   if (!l.refusal.empty())
     return first;
-  return l.sortedIndices(first, l.logicalNot(l.binary<OrOp>(first, second)));
+  // Equal elements come before each other by a comparator that is not strict.
+  Value before = l.binary<AndOp>(first, l.logicalNot(second));
+  return l.sortedIndices(before, l.logicalNot(l.binary<XorOp>(first, second)));
 }
 
 static void sort(Lowering &l) {
