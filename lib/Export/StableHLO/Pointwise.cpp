@@ -148,7 +148,8 @@ static Value convertScalar(Operation *scalar, Emitter &e, ArrayRef<Value> operan
   }
   if (auto compare = dyn_cast<arith::CmpIOp>(scalar))
     return e.compare(getDirection(compare.getPredicate()), operands[0], operands[1]);
-  // Rounded once in f32: in f64 the product is exact.
+  // The product is exact in f64. The sum is rounded there, then to f32, which differs
+  // from fma in rare halves.
   if (isa<math::FmaOp>(scalar) && element.isF32()) {
     auto wide = [&](Value x) { return e.convert(x, e.builder.getF64Type()); };
     return e.convert(e.binary("add",

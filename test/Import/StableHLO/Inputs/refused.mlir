@@ -91,7 +91,7 @@
     %s = "test.body"(%a) : (tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%s) : (tensor<f32>) -> ()
   }) {dimensions = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
-  // Each with each: too many.
+  // Too many updates to compare with each other.
   %7 = "stablehlo.scatter"(%table, %rows, %updates) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     "stablehlo.return"(%b) : (tensor<i32>) -> ()
