@@ -59,8 +59,9 @@ mpt::detail::matchParameters(Operation *op, StringRef option, ArrayRef<std::stri
         return op->emitError("mpt-train-step: ")
                << option << ": '" << pattern << "' matches '" << matched.front()
                << "' and not '" << others.front()
-               << "', and both are cut together; give --mpt-shard-optimizer groups='"
-               << pattern << "'";
+               << "', and both are cut together; give groups='" << pattern
+               << "' to the pass that cuts them, --mpt-shard-optimizer or "
+                  "--mpt-shard-parameters";
       if (others.empty()) {
         taken[i] = true;
         group.members.push_back(i);

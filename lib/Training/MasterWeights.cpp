@@ -262,8 +262,9 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
         if (getKind(step[argument], tensor.name) != wanted)
           return mlir::emitError(argument.getLoc(), "mpt-master-weights: groups: '")
                  << tensors.front().name << "' and '" << tensor.name
-                 << "' are cut together and need one kind; give --mpt-shard-optimizer "
-                    "the same expressions as groups";
+                 << "' are cut together and need one kind; give the same expressions "
+                    "as groups to the pass that cuts them, --mpt-shard-optimizer or "
+                    "--mpt-shard-parameters";
     }
     bool isNarrow = element.isF16() || element.isBF16();
     // For those who read the step later: it is meant so.

@@ -43,8 +43,8 @@
 // An expression that matches small parameters matches.
 // MATCHED-NOT: matches the name of no
 // MATCHED: mpt.name = "shards.0"
-// GROUPS: mpt-train-step: lr-groups: 'v' matches 'v' and not 'w', and both are cut together; give --mpt-shard-optimizer groups='v'
-// KINDS: mpt-master-weights: groups: 'w' and 'v' are cut together and need one kind; give --mpt-shard-optimizer the same expressions as groups
+// GROUPS: mpt-train-step: lr-groups: 'v' matches 'v' and not 'w', and both are cut together; give groups='v' to the pass that cuts them, --mpt-shard-optimizer or --mpt-shard-parameters
+// KINDS: mpt-master-weights: groups: 'w' and 'v' are cut together and need one kind; give the same expressions as groups to the pass that cuts them, --mpt-shard-optimizer or --mpt-shard-parameters
 // APART: mpt.name = "shards.1"
 // LOSSES: mpt-shard-optimizer: expected one mpt.gradients op, found 2; the optimizer of several losses cannot be cut, add the losses first
 // AXES: mpt-shard-parameters: expected all gradients to be averaged alike, found that of "v" with another axis, order or wire than that of "w"; use --mpt-shard-optimizer
