@@ -30,17 +30,24 @@ python = venv_python if os.path.exists(venv_python) else config.python_executabl
 config.substitutions.insert(0, ("%python", python))
 
 
-def have_module(name):
-    environment = dict(os.environ, KERAS_BACKEND="numpy")
-    _, _, code = lit.util.executeCommand([python, "-c", "import " + name],
-                                         env=environment)
-    return code == 0
+def installed(modules):
+    """Those of the modules that are installed. Nothing is imported, which would take half a
+    minute of every run of lit; a module that is installed and broken fails its tests."""
+    script = ("import importlib.util, sys\n"
+              "for name in sys.argv[1:]:\n"
+              "    parent = name.rpartition('.')[0]\n"
+              "    if (not parent or importlib.util.find_spec(parent)) and importlib.util.find_spec(name):\n"
+              "        print(name)\n")
+    output, _, _ = lit.util.executeCommand([python, "-c", script, *modules])
+    return output.split()
 
 
-for module in ("numpy", "torch", "torchvision", "transformers", "safetensors", "peft", "bitsandbytes", "accelerate", "lightning", "auditwheel", "scikit_build_core", "sklearn", "jax", "optax", "flax", "jmp", "keras",
-               "tensorflow", "deepspeed", "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime"):
-    if have_module(module):
-        config.available_features.add(module)
+found = installed((
+    "numpy", "torch", "torchvision", "transformers", "safetensors", "peft", "bitsandbytes",
+    "accelerate", "lightning", "auditwheel", "scikit_build_core", "sklearn", "jax", "optax",
+    "flax", "jmp", "keras", "tensorflow", "deepspeed", "tensorboard", "torch_mlir",
+    "iree.compiler", "iree.runtime", "material"))
+config.available_features.update(found)
 # TensorFlow has a virtual environment of its own. To import it takes seconds.
 tensorflow_venv = os.path.join(config.mpt_obj_root, "venv-tensorflow")
 if glob.glob(os.path.join(tensorflow_venv, "lib/python*/site-packages/tensorflow/__init__.py")):
@@ -49,7 +56,7 @@ config.substitutions.append(
     ("%tensorflow_python", os.path.join(tensorflow_venv, "bin", "python")))
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
-if have_module("material"):
+if "material" in found:
     config.available_features.add("mkdocs-material")
 if config.have_runtime == "ON":
     config.available_features.add("runtime")
