@@ -20,11 +20,11 @@
 extern "C" {
 #endif
 
-/* The processes that mpirun (or srun --mpi=pmix) started, numbered from 0, as this one of
- * them knows them (docs/Parallel.md). All of them call the same functions in the same
- * order, and run their steps so. No function waits longer than the deadline for another
- * rank; one that does not answer in time is an error, and so is every later call. It
- * belongs, with all steps that use it, to one thread at a time. */
+/* The processes that mpirun (or srun --mpi=pmix, or torchrun) started, numbered from 0,
+ * as this one of them knows them (docs/Parallel.md). All of them call the same functions
+ * in the same order, and run their steps so. No function waits longer than the deadline
+ * for another rank; one that does not answer in time is an error, and so is every later
+ * call. It belongs, with all steps that use it, to one thread at a time. */
 typedef struct MptRanks {
   void *ptr;
 } MptRanks;
@@ -33,6 +33,11 @@ typedef struct MptRanks {
  * ranks for longer, here or in mptRanksDestroy, the process ends (mpt_rt_connect_mpi).
  * MPI can be started once in a process: connect once, and destroy as the last thing. */
 MLIR_CAPI_EXPORTED MptError mptRanksConnect(double deadline, MptRanks *ranks);
+/* The same for steps on `device`, as in mptStepOptionsSetDevice. Processes of steps on
+ * GPUs may also be those that torchrun started, which meet by TCP
+ * (mpt_rt_connect_torchrun). */
+MLIR_CAPI_EXPORTED MptError mptRanksConnectFor(MlirStringRef device, double deadline,
+                                               MptRanks *ranks);
 /* Waits for the other ranks to do the same, unless one has failed. Steps that use `ranks`
  * must have been destroyed, or run no more. A process that ends without, by its own error
  * say, makes mpirun end the others. */

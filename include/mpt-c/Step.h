@@ -83,6 +83,10 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaLibraries(MptStepOptions option
                                                            MlirStringRef cudart,
                                                            MlirStringRef cublasLt,
                                                            MlirStringRef cudnn);
+/* The NCCL library by which ranks on GPUs exchange values; empty, the default: the one
+ * that the loader finds. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetNcclLibrary(MptStepOptions options,
+                                                         MlirStringRef nccl);
 /* To compile for GPUs: the CUDA toolkit's folder (mpt-compile --cuda-toolkit), and
  * whether to compile for the stand-in for CUDA of MPT's tests, too (--emulated-kernels).
  */
@@ -100,7 +104,8 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetSharedState(MptStepOptions options,
  * not be destroyed before the step. State that they hold together
  * (--mpt-shard-optimizer) has the names and shapes of one process: all ranks read it at
  * the same time (mptStepReadState, mptStepSaveCheckpoint), each writes all of it, and it
- * has no address. */
+ * has no address. Each rank of a machine has a GPU of its own (mpt_rt_set_local_rank),
+ * unless mptStepOptionsSetDevice names one by its number. */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetRanks(MptStepOptions options,
                                                    MptRanks ranks);
 
@@ -123,6 +128,9 @@ MLIR_CAPI_EXPORTED intptr_t mptStepGetNumTensors(MptStep step);
 MLIR_CAPI_EXPORTED MptTensorInfo mptStepGetTensor(MptStep step, intptr_t index);
 /* What the step was compiled for, as "cuda sm_90". */
 MLIR_CAPI_EXPORTED MlirStringRef mptStepGetTarget(MptStep step);
+/* Sets `device` to CUDA's number of the GPU that a program for GPUs runs on. Loads CUDA's
+ * libraries; an error where there is no such GPU. */
+MLIR_CAPI_EXPORTED MptError mptStepGetCudaDevice(MptStep step, int32_t *device);
 /* The digest that checkpoints of this step carry. */
 MLIR_CAPI_EXPORTED MlirStringRef mptStepGetDigest(MptStep step);
 /* Bytes of the block that holds a run's temporaries, and of the state. */

@@ -23,11 +23,16 @@ static MptError failDeadline(double seconds) {
 }
 
 MptError mptRanksConnect(double deadline, MptRanks *ranks) {
+  return mptRanksConnectFor(mlirStringRefCreateFromCString("cpu"), deadline, ranks);
+}
+
+MptError mptRanksConnectFor(MlirStringRef device, double deadline, MptRanks *ranks) {
   if (!ranks)
     return fail("mptRanksConnect: expected a place for the ranks");
   if (!isDeadline(deadline))
     return failDeadline(deadline);
-  auto connected = connectMpiRanks(deadline);
+  auto connected =
+      connectRanks(deadline, [&] { return unwrapText(device).starts_with("cuda"); });
   if (!connected)
     return fail(connected.takeError());
   ranks->ptr = connected->release();

@@ -48,6 +48,17 @@ struct Step {
 
 struct StepOptions : JITOptions {
   RankGroup *ranks = nullptr;
+  bool hasDeviceNumber = false;
+
+  /// Each of several ranks has a GPU of its own, unless the host has chosen one.
+  StepOptions resolve() const {
+    StepOptions result = *this;
+    if (ranks && !hasDeviceNumber) {
+      result.device = static_cast<int>(ranks->findLocalRank());
+      result.isLocalRank = true;
+    }
+    return result;
+  }
 };
 } // namespace
 
@@ -100,6 +111,7 @@ MptError mptStepOptionsSetDevice(MptStepOptions options, MlirStringRef device) {
     return fail("expected the device cpu, cuda or cuda:N, found '" + text + "'");
   unwrap(options)->isCuda = isCuda;
   unwrap(options)->device = index;
+  unwrap(options)->hasDeviceNumber = text.contains(':');
   return success();
 }
 
@@ -110,6 +122,13 @@ MptError mptStepOptionsSetCudaLibraries(MptStepOptions options, MlirStringRef cu
   unwrap(options)->cudart = unwrapText(cudart).str();
   unwrap(options)->cublasLt = unwrapText(cublasLt).str();
   unwrap(options)->cudnn = unwrapText(cudnn).str();
+  return success();
+}
+
+MptError mptStepOptionsSetNcclLibrary(MptStepOptions options, MlirStringRef nccl) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetNcclLibrary: expected options");
+  unwrap(options)->nccl = unwrapText(nccl).str();
   return success();
 }
 
@@ -190,7 +209,7 @@ MptError mptStepCreate(MlirModule module, MlirStringRef function, MptStepOptions
   if (!found)
     return errors.take(found.takeError());
   std::string name = found->getName().str(), digest = computeStepDigest(*found);
-  const StepOptions chosen = options.ptr ? *unwrap(options) : StepOptions();
+  const StepOptions chosen = options.ptr ? unwrap(options)->resolve() : StepOptions();
   auto engine = createJITEngine(std::move(copy), name, chosen);
   if (!engine)
     return errors.take(engine.takeError());
@@ -201,7 +220,7 @@ MptError mptStepCreate(MlirModule module, MlirStringRef function, MptStepOptions
 MptError mptStepOpen(MlirStringRef path, MptStepOptions options, MptStep *step) {
   if (!step)
     return fail("mptStepOpen: expected a place for the step");
-  const StepOptions chosen = options.ptr ? *unwrap(options) : StepOptions();
+  const StepOptions chosen = options.ptr ? unwrap(options)->resolve() : StepOptions();
   auto engine = RuntimeEngine::open(unwrapText(path), chosen);
   if (!engine)
     return fail(engine.takeError());
@@ -224,6 +243,15 @@ MptTensorInfo mptStepGetTensor(MptStep step, intptr_t index) {
 
 MlirStringRef mptStepGetTarget(MptStep step) {
   return wrapText(step.ptr ? unwrap(step)->engine->getTarget() : "");
+}
+MptError mptStepGetCudaDevice(MptStep step, int32_t *device) {
+  if (!step.ptr || !device)
+    return fail("mptStepGetCudaDevice: expected a step and a place for the number");
+  auto found = unwrap(step)->engine->getCudaDevice();
+  if (!found)
+    return fail(found.takeError());
+  *device = *found;
+  return success();
 }
 MlirStringRef mptStepGetDigest(MptStep step) {
   return wrapText(step.ptr ? llvm::StringRef(unwrap(step)->digest) : "");

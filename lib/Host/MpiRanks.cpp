@@ -84,14 +84,6 @@ connectBy(int (*connect)(mpt_rt_communicator *), double deadline) {
   return std::move(ranks);
 }
 
-llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectMpiRanks(double deadline) {
-  return connectBy(
-      [](mpt_rt_communicator *communicator) {
-        return mpt_rt_connect_mpi(communicator, /*library=*/nullptr);
-      },
-      deadline);
-}
-
 /// Whether torchrun started this process, and it is not part of an MPI job.
 static bool isOfTorchrun() {
   // Slurm's step around torchrun has variables of PMIx, too.
@@ -103,8 +95,18 @@ static bool isOfTorchrun() {
   return std::getenv("RANK") && std::getenv("WORLD_SIZE");
 }
 
-llvm::Expected<std::unique_ptr<RankGroup>> mpt::connectCudaRanks(double deadline) {
-  if (!isOfTorchrun())
-    return connectMpiRanks(deadline);
-  return connectBy(mpt_rt_connect_torchrun, deadline);
+llvm::Expected<std::unique_ptr<RankGroup>>
+mpt::connectRanks(double deadline, llvm::function_ref<llvm::Expected<bool>()> isCuda) {
+  if (isOfTorchrun()) {
+    auto usesGpus = isCuda();
+    if (!usesGpus)
+      return usesGpus.takeError();
+    if (*usesGpus)
+      return connectBy(mpt_rt_connect_torchrun, deadline);
+  }
+  return connectBy(
+      [](mpt_rt_communicator *communicator) {
+        return mpt_rt_connect_mpi(communicator, /*library=*/nullptr);
+      },
+      deadline);
 }

@@ -26,7 +26,7 @@ int64_t RankGroup::countNeighbors() const {
   return count;
 }
 
-int64_t RankGroup::findOwnGpu() const {
+int64_t RankGroup::findLocalRank() const {
   int64_t number = 0;
   const char *local = std::getenv("LOCAL_RANK");
   if (local && !llvm::StringRef(local).getAsInteger(10, number) && number >= 0)

@@ -39,6 +39,11 @@ static const char *orNull(const std::string &text) {
   return text.empty() ? nullptr : text.c_str();
 }
 
+static int setDevice(mpt_rt_context *context, const RuntimeOptions &options) {
+  return (options.isLocalRank ? mpt_rt_set_local_rank
+                              : mpt_rt_set_cuda_device)(context, options.device);
+}
+
 llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
   context = mpt_rt_create(options.threads);
   if (!context)
@@ -50,7 +55,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
       mpt_rt_set_nccl_library(context, orNull(options.nccl)) ||
-      mpt_rt_set_cuda_device(context, options.device) ||
+      setDevice(context, options) ||
       mpt_rt_set_communicator(context, options.communicator) ||
       (options.sharedState && mpt_rt_share_state(context, options.sharedState->context)))
     return lastError("");
@@ -65,7 +70,7 @@ llvm::Expected<std::string> mpt::findCudaChip(const RuntimeOptions &options) {
   int32_t architecture = 0;
   if (mpt_rt_set_cuda_libraries(context.get(), orNull(options.cudart),
                                 orNull(options.cublasLt)) ||
-      mpt_rt_set_cuda_device(context.get(), options.device) ||
+      setDevice(context.get(), options) ||
       mpt_rt_get_cuda_architecture(context.get(), &architecture))
     return llvm::createStringError(mpt_rt_last_error(context.get()));
   return "sm_" + std::to_string(architecture);
@@ -278,6 +283,13 @@ llvm::Error RuntimeEngine::runBound() {
     return error;
   return llvm::make_error<BadIndexError>(llvm::toString(std::move(error)), index,
                                          position);
+}
+
+llvm::Expected<int> RuntimeEngine::getCudaDevice() {
+  int32_t device = 0;
+  if (mpt_rt_get_cuda_device(context, &device))
+    return lastError("");
+  return device;
 }
 
 llvm::Expected<void *> RuntimeEngine::getData(int32_t index) {

@@ -21,6 +21,7 @@ static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   jit.threads = static_cast<int>(options.threads);
   jit.profile = options.profile;
   jit.device = options.device;
+  jit.isLocalRank = options.isLocalRank;
   jit.cudart = options.cudart;
   jit.cublasLt = options.cublasLt;
   jit.cudnn = options.cudnn;
@@ -70,9 +71,7 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses(); // for --pipeline
   const mpt::EngineFactory engines[] = {
       {"compiled", createCompiled, /*hasExactState=*/true, openCompiled, "cpu",
-       [](double deadline, bool isCuda) {
-         return isCuda ? mpt::connectCudaRanks(deadline) : mpt::connectMpiRanks(deadline);
-       }},
+       mpt::connectRanks},
       {"reference", createInterpreter<mpt::reference::Mode::Storage>},
       {"reference-f64", createInterpreter<mpt::reference::Mode::Float64>,
        /*hasExactState=*/false}};

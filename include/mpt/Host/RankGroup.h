@@ -58,9 +58,9 @@ public:
   std::string describe(int64_t rank) const;
   /// Ranks on the machine of this one, itself included.
   int64_t countNeighbors() const;
-  /// The number of the GPU for this rank: LOCAL_RANK where torchrun has set it, else how
-  /// many ranks before it are on its machine.
-  int64_t findOwnGpu() const;
+  /// The number of this rank among those of its machine: LOCAL_RANK where torchrun has
+  /// set it, else how many ranks before it are there.
+  int64_t findLocalRank() const;
 
   /// Success if every rank brings success. Else an error on every rank, the same one:
   /// what went wrong on rank 0, and on others what did not go wrong there.

@@ -34,6 +34,9 @@ struct RuntimeOptions {
   /// CUDA's number of the GPU, and libraries by path or name; "": those that the loader
   /// finds. Programs for CPUs use none of these.
   int device = 0;
+  /// `device` is this rank's number among those of its machine; which GPU it is depends
+  /// on those that the process sees.
+  bool isLocalRank = false;
   std::string cudart, cublasLt, cudnn, nccl;
   /// State of this engine's name, type and shape is shared with it; it must be alive
   /// while the new one is opened, and neither runs while the other does. On the CPU.
@@ -94,6 +97,8 @@ public:
 
   /// What the program was compiled for: "cuda sm_90", say.
   llvm::StringRef getTarget() const;
+  /// CUDA's number of the GPU that the program runs on.
+  llvm::Expected<int> getCudaDevice();
   bool isCuda() const { return getTarget().starts_with("cuda"); }
   /// Of a file: the digest of the step function that it was compiled from, as
   /// checkpoints have it; "" if the file has none.

@@ -85,6 +85,14 @@ MPT_RT_EXPORT int mpt_rt_set_nccl_library(mpt_rt_context *context, const char *n
 /* The GPU that a program for GPUs runs on, by CUDA's number; 0 unless this is called.
  * Before a program is opened. Whether there is such a GPU shows when it is first used. */
 MPT_RT_EXPORT int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device);
+/* The same for one of several ranks, by its number among those of its machine: of the n
+ * GPUs that this process sees, the one of number `rank` modulo n. That is the rank's own
+ * where all see all GPUs, and where the launcher shows each rank its own alone
+ * (CUDA_VISIBLE_DEVICES, or Slurm's --gpus-per-task). */
+MPT_RT_EXPORT int mpt_rt_set_local_rank(mpt_rt_context *context, int32_t rank);
+/* Sets `device` to CUDA's number of the chosen GPU. Loads CUDA's libraries.
+ * MPT_RT_UNSUPPORTED if there is no such GPU. */
+MPT_RT_EXPORT int mpt_rt_get_cuda_device(mpt_rt_context *context, int32_t *device);
 /* Sets `architecture` to that of the chosen GPU: 90 for an sm_90, which is the chip to
  * compile for. Loads CUDA's libraries. MPT_RT_UNSUPPORTED if there is no such GPU. */
 MPT_RT_EXPORT int mpt_rt_get_cuda_architecture(mpt_rt_context *context,

@@ -27,9 +27,11 @@ struct EngineOptions {
   int64_t memoryLimit = 0;
   /// Measure runs, for `StepEngine::profile`.
   bool profile = false;
-  /// Run on a GPU, the one of this number.
+  /// Run on a GPU, the one of this number, or that of the rank with this number among
+  /// those of the machine.
   bool isCuda = false;
   int device = 0;
+  bool isLocalRank = false;
   /// CUDA's libraries; "": those that the loader finds.
   std::string cudart, cublasLt, cudnn, nccl;
   /// To compile for a GPU, as mpt-compile's options of these names.
@@ -69,9 +71,11 @@ struct EngineFactory {
       open = nullptr;
   /// Another name.
   std::string alias = {};
-  /// Makes this process one of several that train together, on GPUs if `isCuda`; unset if
-  /// the engine runs in one alone. `deadline` is in seconds.
-  std::function<llvm::Expected<std::unique_ptr<RankGroup>>(double deadline, bool isCuda)>
+  /// Makes this process one of several that train together; unset if the engine runs in
+  /// one alone. `deadline` is in seconds; `isCuda` is asked if it matters whether they
+  /// train on GPUs.
+  std::function<llvm::Expected<std::unique_ptr<RankGroup>>(
+      double deadline, llvm::function_ref<llvm::Expected<bool>()> isCuda)>
       connect = nullptr;
 };
 

@@ -298,9 +298,10 @@ using AnyArray = nb::ndarray<nb::ro>;
 using Array = nb::ndarray<nb::array_api>;
 
 /// `object` as an array of `info`'s type and shape in packed rows in this machine's
-/// memory; no copy.
-/// With `gpu` at least 0, an array may also lie in the memory of that GPU.
-AnyArray importArray(nb::handle object, const MptTensorInfo &info, int gpu = -1) {
+/// memory; no copy. It may also lie in the memory of the GPU that `step` runs on, if that
+/// is given.
+AnyArray importArray(nb::handle object, const MptTensorInfo &info,
+                     const MptStep *step = nullptr) {
   auto fail = [&](const std::string &found, const std::string &remedy) {
     raise("'" + toString(info.name) + "': expected " + describe(info) + ", found " +
           found + remedy);
@@ -314,7 +315,10 @@ AnyArray importArray(nb::handle object, const MptTensorInfo &info, int gpu = -1)
   std::string found = describe(
       describe(array.dtype()), [&](size_t i) { return array.shape(i); }, array.ndim());
   const int device = array.device_type();
-  if (device == nb::device::cuda::value && gpu >= 0 && array.device_id() != gpu)
+  int gpu = -1;
+  if (device == nb::device::cuda::value && step)
+    check(mptStepGetCudaDevice(*step, &gpu));
+  if (gpu >= 0 && array.device_id() != gpu)
     fail(found + " on cuda:" + std::to_string(array.device_id()),
          "; the program runs on cuda:" + std::to_string(gpu) + ": copy it there");
   if (device != nb::device::cpu::value && device != nb::device::cuda_host::value &&
@@ -365,10 +369,9 @@ struct TensorInfo {
 
 class Program {
 public:
-  /// `device`: the number of the GPU that it runs on if it is for GPUs.
-  Program(MptStep step, int device)
+  explicit Program(MptStep step)
       : handle(std::make_shared<StepHandle>(step)),
-        gpu(toString(mptStepGetTarget(step)).rfind("cuda", 0) == 0 ? device : -1) {
+        isCuda(toString(mptStepGetTarget(step)).rfind("cuda", 0) == 0) {
     for (intptr_t i = 0, e = mptStepGetNumTensors(step); i < e; ++i)
       byName.emplace(toString(mptStepGetTensor(step, i).name), i);
   }
@@ -395,7 +398,7 @@ public:
   void bind(const std::string &name, nb::object object) {
     intptr_t index = findInput(name);
     MptTensorInfo wanted = mptStepGetTensor(handle->step, index);
-    AnyArray array = importArray(object, wanted, gpu);
+    AnyArray array = importArray(object, wanted, isCuda ? &handle->step : nullptr);
     bindTo(wanted, array.data(), array.device_type() == nb::device::cuda::value);
     handle->bound[index] = {std::move(object), std::move(array)};
   }
@@ -547,24 +550,23 @@ private:
   }
 
   std::shared_ptr<StepHandle> handle;
-  /// The number of the GPU that the program runs on, or -1.
-  int gpu;
+  bool isCuda;
   /// Where an output has the name of other state, the state.
   std::unordered_map<std::string, intptr_t> byName;
   std::mutex mutex;
 };
 
-/// The processes that mpirun started. There is one for the whole process, which ends with
-/// it: MPI starts once.
+/// The processes that mpirun or torchrun started. There is one for the whole process,
+/// which ends with it: MPI starts once.
 class Ranks {
 public:
   /// At the first call, finds the other ranks.
-  static Ranks &connect(double deadline) {
+  static Ranks &connect(double deadline, std::string_view device) {
     static Ranks ranks;
     if (ranks.ranks.ptr)
       ranks.setDeadline(deadline);
     else
-      ranks.start(deadline);
+      ranks.start(deadline, device);
     return ranks;
   }
 
@@ -594,8 +596,8 @@ private:
     check(error);
   }
 
-  void start(double deadline) {
-    call([&] { return mptRanksConnect(deadline, &ranks); });
+  void start(double deadline, std::string_view device) {
+    call([&] { return mptRanksConnectFor(toRef(device), deadline, &ranks); });
     // A rank that is done waits for the others. One that fails does not, whatever ends it
     // (an exception, sys.exit): mpirun sees its status, and ends them. Nor does a process
     // that a rank forked, which MPI does not know.
@@ -641,7 +643,7 @@ private:
   /// Takes what is said of CUDA by the names of mpt-run's options.
   void setCuda(const nb::dict &cuda) {
     std::unordered_map<std::string, std::string> texts = {
-        {"cudart", ""}, {"cublaslt", ""}, {"cudnn", ""}, {"toolkit", ""}};
+        {"cudart", ""}, {"cublaslt", ""}, {"cudnn", ""}, {"nccl", ""}, {"toolkit", ""}};
     bool emulatedKernels = false;
     for (auto [key, value] : cuda) {
       const std::string name = nb::cast<std::string>(nb::str(key));
@@ -651,7 +653,7 @@ private:
       else if (name == "emulated_kernels" && nb::isinstance<nb::bool_>(value))
         emulatedKernels = nb::cast<bool>(value);
       else
-        raise("cuda: expected cudart, cublaslt, cudnn and toolkit as text and "
+        raise("cuda: expected cudart, cublaslt, cudnn, nccl and toolkit as text and "
               "emulated_kernels as a bool, found " +
               nb::cast<std::string>(nb::repr(key)) + ": " +
               nb::cast<std::string>(nb::repr(value)));
@@ -659,18 +661,11 @@ private:
     check(mptStepOptionsSetCudaLibraries(options, toRef(texts["cudart"]),
                                          toRef(texts["cublaslt"]),
                                          toRef(texts["cudnn"])));
+    check(mptStepOptionsSetNcclLibrary(options, toRef(texts["nccl"])));
     check(
         mptStepOptionsSetCudaCompiler(options, toRef(texts["toolkit"]), emulatedKernels));
   }
 };
-
-/// The number in "cuda:N", else 0.
-int getDeviceNumber(std::string_view device) {
-  const size_t colon = device.find(':');
-  return colon == std::string_view::npos
-             ? 0
-             : std::atoi(std::string(device.substr(colon + 1)).c_str());
-}
 
 Program *createProgram(Module &module, std::string_view function, int64_t threads,
                        std::string_view device, int64_t memoryLimit, const Program *share,
@@ -681,7 +676,7 @@ Program *createProgram(Module &module, std::string_view function, int64_t thread
   check(module.run([&] {
     return mptStepCreate(module.module, toRef(function), options.options, &step);
   }));
-  return new Program(step, getDeviceNumber(device));
+  return new Program(step);
 }
 
 Program *openProgram(std::string_view path, int64_t threads, std::string_view device,
@@ -695,7 +690,7 @@ Program *openProgram(std::string_view path, int64_t threads, std::string_view de
     error = mptStepOpen(toRef(path), options.options, &step);
   }
   check(error);
-  return new Program(step, getDeviceNumber(device));
+  return new Program(step);
 }
 
 } // namespace
@@ -725,7 +720,8 @@ NB_MODULE(_core, m) {
            "Compiles a function (the only one, else `loss`) in this process. State that "
            "the program `share` has too, by name, type and shape, is the same memory. "
            "`cuda` may name CUDA's libraries by path (\"cudart\", \"cublaslt\", "
-           "\"cudnn\"), the folder of its compiler (\"toolkit\"), and ask for kernels "
+           "\"cudnn\", \"nccl\"), the folder of its compiler (\"toolkit\"), and ask for "
+           "kernels "
            "that run on the stand-in for CUDA of MPT's tests (\"emulated_kernels\"). A "
            "step of several processes exchanges values with `ranks`.");
 
@@ -743,13 +739,14 @@ NB_MODULE(_core, m) {
       });
 
   nb::class_<Ranks>(m, "Ranks",
-                    "The processes that mpirun started, of which this is one. All call "
-                    "the same methods in the same order.")
-      .def_static("connect", &Ranks::connect, "deadline"_a = 600.0,
+                    "The processes that mpirun started, or torchrun for steps on GPUs, "
+                    "of which this is one. All call the same methods in the same order.")
+      .def_static("connect", &Ranks::connect, "deadline"_a = 600.0, "device"_a = "cpu",
                   nb::rv_policy::reference,
-                  "Finds the others; once more, the same object. A rank that has not "
-                  "answered for `deadline` seconds is an error. At its end, this process "
-                  "waits so long for the others, by the first call's deadline.")
+                  "Finds the others, to train on `device` (\"cpu\" or \"cuda\"); once "
+                  "more, the same object. A rank that has not answered for `deadline` "
+                  "seconds is an error. At its end, this process waits so long for the "
+                  "others, by the first call's deadline.")
       .def_prop_ro("rank", &Ranks::getRank, "The number of this process, from 0.")
       .def_prop_ro("count", &Ranks::getCount, "How many there are.")
       .def_prop_ro("neighbors", &Ranks::getNumNeighbors,

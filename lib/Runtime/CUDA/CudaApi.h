@@ -78,6 +78,7 @@ struct CublasLtHeuristic {
   X(cudaGetDevice, (int *))                                                              \
   X(cudaSetDevice, (int))                                                                \
   X(cudaDeviceGetAttribute, (int *, int, int))                                           \
+  X(cudaDeviceGetPCIBusId, (char *, int, int))                                           \
   X(cudaMemGetInfo, (size_t *, size_t *))                                                \
   X(cudaMalloc, (void **, size_t))                                                       \
   X(cudaFree, (void *))                                                                  \

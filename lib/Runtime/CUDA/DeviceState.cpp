@@ -39,7 +39,8 @@ Error DeviceGuard::select(int device) {
   return code;
 }
 
-int mpt::rt::cuda::selectDevice(const Api &api, DeviceGuard &guard, int device,
+int mpt::rt::cuda::selectDevice(const Api &api, DeviceGuard &guard,
+                                const DeviceChoice &choice, int &device,
                                 int &architecture, std::string &error) {
   int count = 0, major = 0, minor = 0;
   MPT_TRY(checkCode(api, api.cudaGetDeviceCount(&count), "no GPU can be used", error));
@@ -47,6 +48,8 @@ int mpt::rt::cuda::selectDevice(const Api &api, DeviceGuard &guard, int device,
     error = "this machine has no GPU";
     return MPT_RT_UNSUPPORTED;
   }
+  // Launchers may show each rank its own GPU alone, or those of a few ranks.
+  device = choice.isLocalRank ? choice.number % count : choice.number;
   if (device >= count) {
     error = "there is no GPU " + std::to_string(device) + "; this machine has " +
             std::to_string(count) + ", numbered from 0";
@@ -81,7 +84,7 @@ int DeviceState::start(DeviceGuard &guard, std::string &error) {
   if (started)
     return select(guard, error);
   MPT_TRY(api.load(cudart, cublasLt, error) ? MPT_RT_OK : MPT_RT_UNSUPPORTED);
-  MPT_TRY(selectDevice(api, guard, device, architecture, error));
+  MPT_TRY(selectDevice(api, guard, choice, device, architecture, error));
   started = true;
   MPT_TRY(checkCode(
       api,

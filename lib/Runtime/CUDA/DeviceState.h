@@ -35,10 +35,19 @@ private:
   int previous = -1;
 };
 
-/// Makes `device` this thread's GPU, until `guard` ends, and sets `architecture` to its
-/// own (90 for sm_90). Returns an mpt_rt_status; `error` says more.
-int selectDevice(const Api &api, DeviceGuard &guard, int device, int &architecture,
-                 std::string &error);
+/// Which GPU a program runs on.
+struct DeviceChoice {
+  /// CUDA's number of it, or, if `isLocalRank`, the number of this rank among those of
+  /// its machine.
+  int number = 0;
+  bool isLocalRank = false;
+};
+
+/// Makes the GPU that `choice` means this thread's, until `guard` ends, and sets `device`
+/// to CUDA's number of it and `architecture` to its own (90 for sm_90). Returns an
+/// mpt_rt_status; `error` says more.
+int selectDevice(const Api &api, DeviceGuard &guard, const DeviceChoice &choice,
+                 int &device, int &architecture, std::string &error);
 
 /// An mpt_rt_status for what a function of CUDA returned; `error` says more.
 int checkCode(const Api &api, Error code, const std::string &what, std::string &error);
@@ -48,8 +57,9 @@ int checkCode(const Api &api, Error code, const std::string &what, std::string &
 /// GPU, and state lies in the host's memory.
 class DeviceState {
 public:
-  DeviceState(std::string cudart, std::string cublasLt, int device, int64_t bytes)
-      : device(device), host(bytes, 0), cudart(std::move(cudart)),
+  DeviceState(std::string cudart, std::string cublasLt, DeviceChoice choice,
+              int64_t bytes)
+      : choice(choice), host(bytes, 0), cudart(std::move(cudart)),
         cublasLt(std::move(cublasLt)) {}
   ~DeviceState();
   DeviceState(const DeviceState &) = delete;
@@ -68,8 +78,9 @@ public:
   /// Takes the GPU's memory, if it has none. CUDA's own result.
   Error allocate();
 
-  /// CUDA's number of the GPU.
-  const int device;
+  const DeviceChoice choice;
+  /// CUDA's number of the GPU, once it is taken.
+  int device = 0;
   Api api;
   int architecture = 0, multiprocessors = 0;
   Stream stream = nullptr;

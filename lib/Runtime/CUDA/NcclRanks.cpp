@@ -119,11 +119,16 @@ int NcclRanks::connect(const std::string &library, int device, std::string probl
                        std::string &error) {
   struct Introduction {
     NcclUniqueId id;
-    int32_t version, device;
+    int32_t version;
+    /// Where the GPU is in its machine: processes may know it by different numbers.
+    char bus[32];
     char problem[512];
   };
   Introduction mine = {};
-  mine.device = device;
+  if (problem.empty() &&
+      checkCode(cuda, cuda.cudaDeviceGetPCIBusId(mine.bus, sizeof(mine.bus), device),
+                "the GPU", error))
+    problem = error;
   if (problem.empty() && api.load(library, problem)) {
     mine.version = api.version;
     if (ranks.rank == 0)
@@ -146,7 +151,7 @@ int NcclRanks::connect(const std::string &library, int device, std::string probl
     return MPT_RT_UNSUPPORTED;
   }
   for (int32_t i = 0; i < ranks.ranks; ++i) {
-    all[i].problem[sizeof(mine.problem) - 1] = 0;
+    all[i].problem[sizeof(mine.problem) - 1] = all[i].bus[sizeof(mine.bus) - 1] = 0;
     if (all[i].problem[0]) {
       error = describe(i) + ": " + all[i].problem;
       return MPT_RT_UNSUPPORTED;
@@ -160,10 +165,11 @@ int NcclRanks::connect(const std::string &library, int device, std::string probl
       return MPT_RT_UNSUPPORTED;
     }
     for (int32_t j = 0; j < i; ++j)
-      if (all[i].device == all[j].device && ranks.hosts[i] == ranks.hosts[j]) {
-        error = "expected a GPU of its own for each rank, found GPU " +
-                std::to_string(all[i].device) + " for both " + describe(j) + " and " +
-                describe(i) + "; start at most one rank for each GPU";
+      if (std::strcmp(all[i].bus, all[j].bus) == 0 && ranks.hosts[i] == ranks.hosts[j]) {
+        error =
+            std::string("expected a GPU of its own for each rank, found the GPU at ") +
+            all[i].bus + " for both " + describe(j) + " and " + describe(i) +
+            "; start at most one rank for each GPU";
         return MPT_RT_UNSUPPORTED;
       }
   }

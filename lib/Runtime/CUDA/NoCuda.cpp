@@ -29,8 +29,8 @@ bool Api::load(const std::string &, const std::string &, std::string &error) {
 int mpt::rt::createSocketTransport(mpt_rt_transport &, double, std::string &error) {
   return refuse(error);
 }
-int mpt::rt::cuda::selectDevice(const Api &, DeviceGuard &, int, int &,
-                                std::string &error) {
+int mpt::rt::cuda::selectDevice(const Api &, DeviceGuard &, const DeviceChoice &, int &,
+                                int &, std::string &error) {
   return refuse(error);
 }
 // Of what a CudaExecutable would hold.

@@ -142,7 +142,7 @@ struct mpt_rt_context {
   std::unique_ptr<cuda::CudaExecutable> cuda;
   std::shared_ptr<cuda::DeviceState> deviceState;
   std::string cudart, cublasLt, cudnn, nccl;
-  int device = 0;
+  cuda::DeviceChoice device;
   /// The other ranks, and the number of ranks that the program is for.
   mpt_rt_communicator *communicator = nullptr;
   int64_t ranks = 1;
@@ -256,11 +256,12 @@ int mpt_rt_context::findDeviceState() {
                                         "both programs must be for GPUs; this one is "
                                         "for '" +
                                         program.target + "'");
-  if (sharedDevice->device != device)
+  const cuda::DeviceChoice &other = sharedDevice->choice;
+  if (other.number != device.number || other.isLocalRank != device.isLocalRank)
     return fail(MPT_RT_INVALID_ARGUMENT,
                 what + "both programs must be for one: the other one is on GPU " +
-                    std::to_string(sharedDevice->device) + ", this one on GPU " +
-                    std::to_string(device));
+                    std::to_string(other.number) + ", this one on GPU " +
+                    std::to_string(device.number));
   // Kernels know where tensors lie from where the state begins.
   size_t count = 0;
   for (const NamedTensor &tensor : program.tensors) {
@@ -662,8 +663,37 @@ int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device) {
   if (device < 0)
     return context->fail(MPT_RT_INVALID_ARGUMENT,
                          "GPUs are numbered from 0, found " + std::to_string(device));
-  context->device = device;
+  context->device = {device, /*isLocalRank=*/false};
   return MPT_RT_OK;
+}
+
+int mpt_rt_set_local_rank(mpt_rt_context *context, int32_t rank) {
+  if (int status = mpt_rt_set_cuda_device(context, rank))
+    return status;
+  context->device.isLocalRank = true;
+  return MPT_RT_OK;
+}
+
+/// What is known of the chosen GPU.
+static int findDevice(mpt_rt_context *context, int &device, int &architecture) {
+  cuda::Api api;
+  if (!api.load(context->cudart, context->cublasLt, context->error))
+    return MPT_RT_UNSUPPORTED;
+  cuda::DeviceGuard guard(api);
+  return cuda::selectDevice(api, guard, context->device, device, architecture,
+                            context->error);
+}
+
+int mpt_rt_get_cuda_device(mpt_rt_context *context, int32_t *device) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!device)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no place for the device");
+  int found = 0, unused = 0;
+  int status = findDevice(context, found, unused);
+  if (status == MPT_RT_OK)
+    *device = found;
+  return status;
 }
 
 int mpt_rt_get_cuda_architecture(mpt_rt_context *context, int32_t *architecture) {
@@ -671,12 +701,8 @@ int mpt_rt_get_cuda_architecture(mpt_rt_context *context, int32_t *architecture)
     return MPT_RT_INVALID_ARGUMENT;
   if (!architecture)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "no place for the architecture");
-  cuda::Api api;
-  if (!api.load(context->cudart, context->cublasLt, context->error))
-    return MPT_RT_UNSUPPORTED;
-  cuda::DeviceGuard guard(api);
-  int found = 0,
-      status = cuda::selectDevice(api, guard, context->device, found, context->error);
+  int unused = 0, found = 0;
+  int status = findDevice(context, unused, found);
   if (status == MPT_RT_OK)
     *architecture = found;
   return status;

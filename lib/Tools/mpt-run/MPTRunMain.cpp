@@ -68,6 +68,8 @@ private:
   llvm::Error chooseEngine();
   /// Finds the other ranks.
   llvm::Error connect();
+  /// Whether the model runs on a GPU; that a compiled one does is found in its file.
+  llvm::Expected<bool> usesGpu() const;
   /// With several ranks: `own`, or what went wrong on another.
   llvm::Error agree(llvm::Error own);
   /// Model, data and checkpoint.
@@ -173,7 +175,8 @@ EngineOptions Run::getEngineOptions() const {
   result.memoryLimit = options.memoryLimit;
   result.profile = options.recordsProfile();
   result.isCuda = options.device == "cuda";
-  result.device = options.deviceNumber;
+  result.device = ranks ? static_cast<int>(ranks->findLocalRank()) : options.deviceNumber;
+  result.isLocalRank = ranks != nullptr;
   result.cudart = options.cudart;
   result.cublasLt = options.cublasLt;
   result.cudnn = options.cudnn;
@@ -218,6 +221,34 @@ private:
 };
 } // namespace
 
+/// Whether the file at `path` is a library, as mpt-compile writes them, and not a module.
+static llvm::Expected<bool> isLibrary(llvm::StringRef path) {
+  auto file = InputFile::open(path);
+  if (!file)
+    return file.takeError();
+  char magic[4] = {};
+  if (file->getSize() < sizeof(magic))
+    return false;
+  if (llvm::Error error = file->read(0, magic, sizeof(magic)))
+    return std::move(error);
+  return llvm::StringRef(magic, sizeof(magic)) == "\x7f"
+                                                  "ELF";
+}
+
+llvm::Expected<bool> Run::usesGpu() const {
+  if (!options.device.empty())
+    return options.device == "cuda";
+  auto isProgram = isLibrary(options.model);
+  if (!isProgram)
+    return isProgram.takeError();
+  if (!*isProgram || !engine->open)
+    return false;
+  auto opened = engine->open(options.model, getEngineOptions());
+  if (!opened)
+    return opened.takeError();
+  return opened->isCuda;
+}
+
 llvm::Error Run::connect() {
   if (options.parallel.empty())
     return llvm::Error::success();
@@ -226,15 +257,13 @@ llvm::Error Run::connect() {
                                    " runs in one process; leave --parallel out");
   // Until all ranks have met, the launcher reports a lost rank.
   explainInterrupts(nullptr);
-  auto connected =
-      engine->connect(options.parallelTimeout, /*isCuda=*/options.device == "cuda");
+  auto connected = engine->connect(options.parallelTimeout, [&] { return usesGpu(); });
   if (!connected)
     return llvm::createStringError("--parallel: " +
                                    llvm::toString(connected.takeError()));
   ranks = std::move(*connected);
   options.numRanks = ranks->getNumRanks();
   LostRankReport::install(*ranks);
-  options.deviceNumber = static_cast<int>(ranks->findOwnGpu());
   // Rank 0 alone writes. What the others read, they read as it does.
   if (ranks->getRank() != 0) {
     options.isQuiet = true;
@@ -340,22 +369,8 @@ llvm::Expected<std::unique_ptr<StepEngine>> Run::createEngine(PreparedFunction p
                                  " bytes already");
 }
 
-/// Whether `file` is a library, as mpt-compile writes them, and not a module.
-static llvm::Expected<bool> isLibrary(const InputFile &file) {
-  char magic[4] = {};
-  if (file.getSize() < sizeof(magic))
-    return false;
-  if (llvm::Error error = file.read(0, magic, sizeof(magic)))
-    return std::move(error);
-  return llvm::StringRef(magic, sizeof(magic)) == "\x7f"
-                                                  "ELF";
-}
-
 llvm::Error Run::readModel() {
-  auto file = InputFile::open(options.model);
-  if (!file)
-    return file.takeError();
-  auto isProgram = isLibrary(*file);
+  auto isProgram = isLibrary(options.model);
   if (!isProgram)
     return isProgram.takeError();
   if (llvm::Error error = *isProgram ? readProgram() : readFunctions())

@@ -107,6 +107,8 @@ int main(int argc, char **argv) {
   show("device null", mptStepOptionsSetDevice(noOptions, text("cpu")));
   show("libraries null",
        mptStepOptionsSetCudaLibraries(noOptions, text(""), text(""), text("")));
+  show("nccl null", mptStepOptionsSetNcclLibrary(noOptions, text("")));
+  show("gpu null", mptStepGetCudaDevice(noStep, NULL));
   show("compiler null", mptStepOptionsSetCudaCompiler(noOptions, text(""), false));
   show("share null", mptStepOptionsSetSharedState(noOptions, noStep));
   show("data null", mptStepGetData(noStep, 0, NULL));
@@ -116,6 +118,7 @@ int main(int argc, char **argv) {
   show("same null", mptRanksCheckSame(noRanks, text(""), text("")));
   show("gather null", mptRanksGather(noRanks, 0, NULL));
   show("connect", mptRanksConnect(-1, &noRanks));
+  show("connect for", mptRanksConnectFor(text("cuda"), 60, NULL));
   mptRanksDestroy(noRanks);
   show("order null", mptGetShuffledOrder(4, 0, 0, NULL));
   show("order", mptGetShuffledOrder(-1, 0, 0, order));

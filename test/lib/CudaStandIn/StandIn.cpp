@@ -8,6 +8,7 @@
 
 #include "StandInState.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 
@@ -71,7 +72,9 @@ void mpt_standin_reset() {
 }
 void mpt_standin_set_kernels(const mpt_simt_module *module) { state.module = module; }
 void mpt_standin_set_device(int count, int major, int minor, int64_t bytes) {
-  state.devices = count;
+  state.devices.clear();
+  for (int i = 0; i < count; ++i)
+    state.devices.push_back(i);
   state.major = major;
   state.minor = minor;
   state.bytes = bytes;
@@ -129,8 +132,8 @@ Error cudaDriverGetVersion(int *version) {
 }
 Error cudaGetDeviceCount(int *count) {
   MPT_BEGIN("cudaGetDeviceCount");
-  *count = state.devices;
-  return state.devices ? kSuccess : kNoDevice;
+  *count = static_cast<int>(state.devices.size());
+  return *count ? kSuccess : kNoDevice;
 }
 Error cudaGetDevice(int *device) {
   MPT_BEGIN("cudaGetDevice");
@@ -139,7 +142,7 @@ Error cudaGetDevice(int *device) {
 }
 Error cudaSetDevice(int device) {
   MPT_BEGIN("cudaSetDevice");
-  if (device < 0 || device >= state.devices)
+  if (device < 0 || device >= static_cast<int>(state.devices.size()))
     return kNoDevice;
   currentDevice = device;
   return kSuccess;
@@ -153,6 +156,14 @@ Error cudaDeviceGetAttribute(int *value, int attribute, int) {
   if (attribute != kAttributeMajor && attribute != kAttributeMinor)
     return call.breach("an attribute that is not known here", kInvalidValue);
   *value = attribute == kAttributeMajor ? state.major : state.minor;
+  return kSuccess;
+}
+Error cudaDeviceGetPCIBusId(char *id, int length, int device) {
+  MPT_BEGIN("cudaDeviceGetPCIBusId");
+  if (!id || length < 13 || device < 0 ||
+      device >= static_cast<int>(state.devices.size()))
+    return call.breach("no such GPU, or no room for its place", kInvalidValue);
+  std::snprintf(id, length, "0000:%02x:00.0", state.devices[device] + 1);
   return kSuccess;
 }
 Error cudaMemGetInfo(size_t *unused, size_t *total) {

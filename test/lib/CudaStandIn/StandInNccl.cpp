@@ -10,11 +10,11 @@
 /// Ranks are processes of this machine. Each has a socket to rank 0, which compares what
 /// all of them call, computes the results and sends them back. NCCL's rules are kept: all
 /// ranks make the same calls in the same order, with the same counts, types, operations
-/// and roots; groups are begun and ended in pairs; communicator and stream belong to this
-/// thread's GPU; buffers lie on it, and are one or apart as each call wants it; a
-/// communicator that does not block is not used before its last call is made; graphs are
-/// destroyed before their communicator. Sums are made from the last rank to the first, so
-/// that who relies on an order is found out.
+/// and roots; groups are begun and ended in pairs; no two ranks have one GPU;
+/// communicator and stream belong to this thread's GPU; buffers lie on it, and are one or
+/// apart as each call wants it; a communicator that does not block is not used before its
+/// last call is made; graphs are destroyed before their communicator. Sums are made from
+/// the last rank to the first, so that who relies on an order is found out.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -491,6 +491,8 @@ NcclResult ncclCommInitRankConfig(NcclComm *comm, int ranks, NcclUniqueId id, in
     if (listener == listeners.end())
       return call.breach("rank 0 has to be who made the unique id", kNcclInvalidArgument);
     made->sockets.assign(ranks, -1);
+    std::vector<int> devices(ranks, -1);
+    devices[0] = state.devices[currentDevice];
     for (int come = 1; come < ranks && isComplete; ++come) {
       pollfd file = {listener->second, POLLIN, 0};
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -499,7 +501,7 @@ NcclResult ncclCommInitRankConfig(NcclComm *comm, int ranks, NcclUniqueId id, in
       if (!isComplete)
         break;
       const int caller = ::accept4(listener->second, nullptr, nullptr, SOCK_CLOEXEC);
-      int32_t who[2] = {};
+      int32_t who[3] = {};
       if (caller < 0 || transfer(caller, who, sizeof(who), false, end) != Outcome::Good) {
         isComplete = false;
         break;
@@ -510,6 +512,13 @@ NcclResult ncclCommInitRankConfig(NcclComm *comm, int ranks, NcclUniqueId id, in
                                std::to_string(who[1]),
                            kNcclInvalidUsage);
       made->sockets[who[0]] = caller;
+      devices[who[0]] = who[2];
+      for (int other = 0; other < ranks; ++other)
+        if (other != who[0] && devices[other] == who[2])
+          return call.breach("rank " + std::to_string(other) + " and rank " +
+                                 std::to_string(who[0]) + " both on GPU " +
+                                 std::to_string(who[2]),
+                             kNcclInvalidUsage);
     }
     ::close(listener->second);
     listeners.erase(listener);
@@ -519,7 +528,7 @@ NcclResult ncclCommInitRankConfig(NcclComm *comm, int ranks, NcclUniqueId id, in
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path + 1, id.internal, sizeof(address.sun_path) - 1);
     made->sockets = {socket};
-    int32_t who[2] = {rank, ranks};
+    int32_t who[3] = {rank, ranks, state.devices[currentDevice]};
     if (::connect(socket, reinterpret_cast<sockaddr *>(&address), sizeof(address)) ||
         transfer(socket, who, sizeof(who), true, end) != Outcome::Good)
       return kNcclRemoteError;

@@ -91,14 +91,29 @@ struct PreferenceState {
   uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
-/// Programs of several processes have a GPU for each.
-inline int getDeviceCount() {
+/// The machine's GPUs that this process sees, by their numbers in the machine. Programs
+/// of several processes have a GPU for each; CUDA_VISIBLE_DEVICES chooses among them.
+inline std::vector<int> getDevices() {
   const char *text = std::getenv("MPT_STANDIN_DEVICES");
-  return text ? std::atoi(text) : 1;
+  const int count = text ? std::atoi(text) : 1;
+  std::vector<int> devices;
+  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!visible)
+    for (int i = 0; i < count; ++i)
+      devices.push_back(i);
+  for (char *end = nullptr; visible; visible = *end == ',' ? end + 1 : nullptr) {
+    const long device = std::strtol(visible, &end, 10);
+    // What comes after one that there is not is not seen either.
+    if (end == visible || device < 0 || device >= count)
+      break;
+    devices.push_back(static_cast<int>(device));
+  }
+  return devices;
 }
 
 struct State {
-  int devices = getDeviceCount(), major = 9, minor = 0;
+  std::vector<int> devices = getDevices();
+  int major = 9, minor = 0;
   int64_t bytes = int64_t(1) << 30, used = 0;
   const mpt_simt_module *module = nullptr;
   const void *image = nullptr;

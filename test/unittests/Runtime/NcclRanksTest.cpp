@@ -318,8 +318,8 @@ TEST(NcclRanks, OneGPUForBoth) {
     Context context;
     ASSERT_EQ(model.open(context, communicator, 0), 0) << context.error();
     EXPECT_EQ(runOnce(context, 2, 4), MPT_RT_UNSUPPORTED);
-    EXPECT_NE(context.error().find("expected a GPU of its own for each rank, found GPU 0 "
-                                   "for both rank 0 (on "),
+    EXPECT_NE(context.error().find("expected a GPU of its own for each rank, found the "
+                                   "GPU at 0000:01:00.0 for both rank 0 (on "),
               std::string::npos)
         << context.error();
   });

@@ -64,7 +64,7 @@ class Evaluator:
         # On a GPU state is copied to the evaluator before each run.
         shares = step._device == "cpu"
         program = module.program("loss", threads=step._threads, device=step._device,
-                                 cuda=step._cuda,
+                                 cuda=step._cuda, ranks=step._ranks,
                                  share=step._first.program if shares else None)
         copied = []
         for tensor in program.tensors:

@@ -129,9 +129,10 @@ class TrainStep:
     memory_budget: "512MB", "4GiB", "0.5x" or "min": what temporary values may take, by
         computing some of them again (docs/Rematerialization.md). If they cannot fit
         otherwise, recurrent layers compute groups of iterations again.
-    device: "cpu", "cuda" or "cuda:N", or a torch.device.
-    parallel: "data" in processes that mpirun started: each passes its own part of a batch,
-        and all train by the mean gradient (docs/Python.md, "Several processes"). "zero1" and
+    device: "cpu", "cuda" or "cuda:N", or a torch.device. With `parallel`, "cuda" is a GPU
+        of its own for each process.
+    parallel: "data" in processes that mpirun started, or torchrun with device="cuda": each
+        passes its own part of a batch, and all train by the mean gradient (docs/Python.md, "Several processes"). "zero1" and
         "zero2" cut parameters and the optimizer's state between them, too; with "zero3"
         parameters are whole only while a step needs them. Options of --mpt-data-parallel
         may follow, as in "data batch-norm=synchronized", with "zero3" also those of
@@ -187,9 +188,6 @@ class TrainStep:
         for word in self._shard_options:
             if not re.fullmatch("[a-z-]+=-?[0-9]+", word):
                 raise Error(f"parallel: expected a number of bytes or units, found {word!r}")
-        if parallel and str(device) != "cpu":
-            raise Error(f"parallel={parallel!r}: expected device=\"cpu\", found \"{device}\"; "
-                        "several processes train on CPUs")
         if not parallel_timeout > 0:
             raise Error("parallel_timeout: expected a number of seconds above 0, found "
                         f"{parallel_timeout!r}")
@@ -221,7 +219,8 @@ class TrainStep:
         self._loss_scale = spell_loss_scale(loss_scale, precision)
         self._parallel = parallel
         self._timeout = parallel_timeout
-        self._ranks = Ranks.connect(max(parallel_timeout, _SET_UP_DEADLINE)) if parallel else None
+        self._ranks = Ranks.connect(max(parallel_timeout, _SET_UP_DEADLINE),
+                                    device=self._device) if parallel else None
         if self._ranks and threads == 0:
             threads = max(1, min(len(os.sched_getaffinity(0)),
                                  (os.cpu_count() or 1) // self._ranks.neighbors))

@@ -1,5 +1,6 @@
-"""Trains with TrainStep(parallel="data") under mpirun, or the same global batches in one
-process that accumulates; writes losses and state. check_parallel.py RANKS FILE [KIND]"""
+"""Trains with TrainStep(parallel="data") under mpirun or torchrun, or the same global batches in
+one process that accumulates; writes losses and state. With LIBRARY, a stand-in for CUDA and NCCL,
+on GPUs. check_parallel.py RANKS FILE [KIND [PRECISION [LIBRARY]]]"""
 import os
 import sys
 
@@ -12,8 +13,9 @@ import mpt.torch
 
 RANKS, PATH = int(sys.argv[1]), sys.argv[2]
 KIND = sys.argv[3] if len(sys.argv) > 3 else "data"
-PRECISION = "f16"
-ALONE = "OMPI_COMM_WORLD_SIZE" not in os.environ
+PRECISION = sys.argv[4] if len(sys.argv) > 4 else "f16"
+LIBRARY = sys.argv[5] if len(sys.argv) > 5 else None
+ALONE = "OMPI_COMM_WORLD_SIZE" not in os.environ and "WORLD_SIZE" not in os.environ
 
 
 class Net(nn.Module):
@@ -46,11 +48,15 @@ batches = [(torch.randn(n, 8), torch.randint(0, 4, (n,))) for n in rows]
 optimizer = torch.optim.AdamW(model.parameters(), 0.01)
 schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
 mode = {"accumulate": RANKS} if ALONE else {"parallel": KIND, "parallel_timeout": 600}
-rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
+if LIBRARY:
+    mode["device"] = "cuda"
+    mode["cuda"] = {"cudart": LIBRARY, "cublaslt": LIBRARY, "nccl": LIBRARY,
+                    "emulated_kernels": True}
+rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("RANK", 0)))
 step = mpt.torch.TrainStep(
     model, loss, optimizer, batches[0] if ALONE else part(batches[0], rank),
     precision=PRECISION, clip_norm=1.0, seed=3, threads=1,
-    loss_scale="dynamic init-scale=1048576", **mode)
+    loss_scale="dynamic init-scale=1048576" if PRECISION == "f16" else None, **mode)
 assert step.rank == rank and step.num_ranks == (1 if ALONE else RANKS)
 results = []
 for batch in batches:

@@ -351,7 +351,6 @@ def main():
     refused(build, precision="fp16")
     refused(build, loss_scale="big")
     refused(build, parallel="model")
-    refused(build, parallel="data", device="cuda")
     refused(build, parallel="data", parallel_timeout=0)
     refused(build, parallel="data")
     refused(build, accumulate=0)
