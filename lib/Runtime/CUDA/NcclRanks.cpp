@@ -7,22 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "NcclRanks.h"
+#include "../Comm/WaitClock.h"
 #include "DeviceState.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Runtime/Runtime.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <sched.h>
-#include <time.h>
 
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
-
-/// Seconds between looks at other ranks' processes, and that ranks have to answer when an
-/// exchange has failed and the missing one is sought.
-static constexpr double kBetweenChecks = 1, kRollCall = 5;
 
 /// Returns from the calling function if `expression` fails.
 #define MPT_TRY(expression)                                                              \
@@ -30,34 +24,6 @@ static constexpr double kBetweenChecks = 1, kRollCall = 5;
   return status
 
 namespace {
-
-/// Paces a wait: spins at first, then sleeps for moments.
-class Pace {
-public:
-  using Clock = std::chrono::steady_clock;
-  double getSeconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  }
-  /// Whether it is time to look at the other processes.
-  bool isCheckDue() {
-    if (getSeconds() < nextCheck)
-      return false;
-    nextCheck += kBetweenChecks;
-    return true;
-  }
-  void rest() const {
-    if (getSeconds() < 2e-4) {
-      sched_yield();
-      return;
-    }
-    timespec pause = {0, 50'000};
-    nanosleep(&pause, nullptr);
-  }
-
-private:
-  const Clock::time_point begin = Clock::now();
-  double nextCheck = kBetweenChecks;
-};
 
 /// What travels: elements of a type that NCCL has, or their bytes.
 struct Elements {
@@ -204,7 +170,7 @@ NcclRanks::~NcclRanks() {
 // Failures
 //===----------------------------------------------------------------------===//
 
-int NcclRanks::abort(const std::string &what, std::string &error) {
+int NcclRanks::abort(const std::string &what, std::string &error, double seconds) {
   if (comm)
     api.ncclCommAbort(comm);
   comm = nullptr;
@@ -212,16 +178,9 @@ int NcclRanks::abort(const std::string &what, std::string &error) {
     error = ranks.error;
     return MPT_RT_COMMUNICATION_FAILED;
   }
-  // Who is well answers, since it has failed, too.
-  ranks.beginWait();
-  const double deadline = ranks.deadline;
-  ranks.deadline = std::min(deadline, kRollCall);
-  const char mine = 0;
-  std::string answers(ranks.ranks, '\0');
-  const bool isComplete =
-      ranks.checkAll(0) && ranks.gather(&mine, sizeof(mine), answers.data());
-  ranks.deadline = deadline;
-  error = isComplete ? what + "; start all ranks again" : ranks.error;
+  // Who is well answers once it has noticed. That may take a while: it may still read
+  // data for its step.
+  error = ranks.callRoll(seconds) ? what + "; start all ranks again" : ranks.error;
   ranks.hasFailed = true;
   ranks.error = error;
   return MPT_RT_COMMUNICATION_FAILED;
@@ -238,7 +197,7 @@ int NcclRanks::check(NcclResult result, const std::string &what, std::string &er
 }
 
 int NcclRanks::settle(const std::string &what, std::string &error) {
-  Pace pace;
+  WaitClock clock;
   ranks.beginWait();
   for (;;) {
     NcclResult state = kNcclSuccess;
@@ -246,14 +205,14 @@ int NcclRanks::settle(const std::string &what, std::string &error) {
     MPT_TRY(check(state, what, error));
     if (state == kNcclSuccess)
       return MPT_RT_OK;
-    const double seconds = pace.getSeconds();
+    const double seconds = clock.getSeconds();
     if (seconds > ranks.deadline)
       return abort(what + ": NCCL has not done this within " +
                        std::to_string(static_cast<int64_t>(ranks.deadline)) + " s",
-                   error);
-    if (pace.isCheckDue() && !ranks.checkAll(seconds))
+                   error, seconds);
+    if (clock.isCheckDue(seconds) && !ranks.checkAll(seconds))
       return abort(what, error);
-    pace.rest();
+    WaitClock::rest(seconds);
   }
 }
 
@@ -268,7 +227,7 @@ int NcclRanks::waitForEvent(Event event, std::string &error) {
 int NcclRanks::waitUntil(Error (*query)(void *), void *object, std::string &error) {
   if (!comm)
     return abort("exchanges between ranks have failed", error);
-  Pace pace;
+  WaitClock clock;
   ranks.beginWait();
   for (;;) {
     const Error code = query(object);
@@ -277,16 +236,16 @@ int NcclRanks::waitUntil(Error (*query)(void *), void *object, std::string &erro
     NcclResult state = kNcclSuccess;
     MPT_TRY(check(api.ncclCommGetAsyncError(comm, &state), "an exchange", error));
     MPT_TRY(check(state, "an exchange", error));
-    const double seconds = pace.getSeconds();
+    const double seconds = clock.getSeconds();
     if (seconds > ranks.deadline)
       return abort("a step with exchanges has not ended within " +
                        std::to_string(static_cast<int64_t>(ranks.deadline)) +
                        " s, though all ranks answer; with a longer deadline, if steps "
                        "take so long",
-                   error);
-    if (pace.isCheckDue() && !ranks.checkAll(seconds))
+                   error, seconds);
+    if (clock.isCheckDue(seconds) && !ranks.checkAll(seconds))
       return abort("an exchange", error);
-    pace.rest();
+    WaitClock::rest(seconds);
   }
 }
 

@@ -68,8 +68,8 @@ private:
   int waitUntil(Error (*query)(void *), void *object, std::string &error);
   /// Waits until calls that have begun are made.
   int settle(const std::string &what, std::string &error);
-  /// Ends all exchanges, and finds out whose fault it is.
-  int abort(const std::string &what, std::string &error);
+  /// Ends all exchanges, and finds out whose fault it is, after a wait of `seconds`.
+  int abort(const std::string &what, std::string &error, double seconds = 0);
   NcclResult call(const Exchange &exchange);
 
   const Api &cuda;

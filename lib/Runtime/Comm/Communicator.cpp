@@ -7,23 +7,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "Communicator.h"
+#include "WaitClock.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sched.h>
-#include <time.h>
 
 using namespace mpt::rt;
 
 /// Seconds that a rank is waited for unless the host says otherwise.
 static constexpr double kDefaultDeadline = 60;
-/// Seconds between looks at the processes that a rank waits for. Launchers end the others
-/// a second after one is lost, and they report it first.
-static constexpr double kBetweenChecks = 0.1;
+/// Seconds that ranks have at least to answer a roll call.
+static constexpr double kRollCall = 5;
 /// Seconds that one may be stopped: someone may only have suspended all ranks for a
 /// while.
 static constexpr double kLongestStop = 30;
@@ -55,6 +52,11 @@ bool mpt_rt_communicator::failExchange(std::string message) {
   return false;
 }
 
+bool mpt_rt_communicator::failLost(int32_t lost) {
+  return failExchange(describeRank(report.agreeOnLost(lost)) +
+                      " has ended: its process is gone; start all ranks again");
+}
+
 /// As few digits as say it: "60", "0.5".
 static std::string describeSeconds(double seconds) {
   std::string text = std::to_string(seconds);
@@ -75,8 +77,7 @@ bool mpt_rt_communicator::checkNeighbors(int32_t missing, double seconds) {
   // Found twice: between the looks, what it sent before has arrived.
   else if (ended >= 0 &&
            ((ended >= first && ended < end) || seconds - endedSince > kLongestEnd))
-    return failExchange(describeRank(ended) +
-                        " has ended: its process is gone; start all ranks again");
+    return failLost(ended);
   endedRank = ended;
   bool isStopped = false;
   for (int32_t i = first; i < end; ++i) {
@@ -97,39 +98,42 @@ bool mpt_rt_communicator::checkNeighbors(int32_t missing, double seconds) {
 }
 
 bool mpt_rt_communicator::wait(void *request) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
-  // Messages within a machine take microseconds. Later, others may want the core.
-  constexpr double kSpinning = 2e-4;
-  double nextCheck = kBetweenChecks;
+  WaitClock clock;
   beginWait();
   for (;;) {
     int32_t done = 0, missing = -1;
-    if (transport.test(transport.data, request, &done, &missing))
+    if (transport.test(transport.data, request, &done, &missing)) {
+      // It may have ended because another rank has.
+      if (missing >= 0 && report.agreeOnLost(missing) != missing)
+        return failLost(missing);
       return failExchange("the messages to or from " + describeRank(missing) +
                           " fail: " + transport.describe(transport.data));
+    }
     if (done)
       return true;
     if (isCancelled)
       return failExchange("the step that exchanged values has failed");
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (seconds > deadline)
+    const double seconds = clock.getSeconds();
+    if (waited + seconds > deadline)
       return failExchange(
           describeRank(missing) + " has not answered for " + describeSeconds(deadline) +
           " s: it has ended, stands still or takes longer than that for its part of a "
           "step; start all ranks again, with a longer deadline if it is only slow");
-    if (seconds > nextCheck) {
-      nextCheck = seconds + kBetweenChecks;
-      if (!checkNeighbors(missing, seconds))
-        return false;
-    }
-    if (seconds < kSpinning) {
-      sched_yield();
-    } else {
-      timespec pause = {0, 50'000};
-      nanosleep(&pause, nullptr);
-    }
+    if (clock.isCheckDue(seconds) && !checkNeighbors(missing, seconds))
+      return false;
+    WaitClock::rest(seconds);
   }
+}
+
+bool mpt_rt_communicator::callRoll(double seconds) {
+  if (hasFailed)
+    return false;
+  waited = std::max(std::min(seconds, deadline - kRollCall), 0.0);
+  const char mine = 0;
+  std::string answers(ranks, '\0');
+  const bool isComplete = gather(&mine, sizeof(mine), answers.data());
+  waited = 0;
+  return isComplete;
 }
 
 bool mpt_rt_communicator::exchangePieces(const mpt_rt_message *send,
@@ -388,7 +392,8 @@ void mpt_rt_get_exchange_seconds(const mpt_rt_communicator *communicator, double
 }
 
 int32_t mpt_rt_find_lost_rank(const mpt_rt_communicator *communicator) {
-  return communicator ? communicator->findLostRank() : -1;
+  return communicator ? const_cast<mpt_rt_communicator *>(communicator)->findLostRank()
+                      : -1;
 }
 
 int32_t mpt_rt_take_report(mpt_rt_communicator *communicator) {

@@ -65,6 +65,10 @@ struct mpt_rt_communicator {
   /// For waits that are not for a message: false, with `error` set, if another rank has
   /// ended or is stopped for long. `seconds` since the wait began.
   bool checkAll(double seconds) { return checkNeighbors(-1, seconds); }
+  /// After a failure elsewhere, which all ranks notice: hears from each of them. False,
+  /// with `error` set, if one does not answer: within the deadline, of which `waited`
+  /// seconds are over, but for a few seconds at least.
+  bool callRoll(double waited);
 
   std::string error;
   int32_t rank = 0, ranks = 1;
@@ -88,7 +92,10 @@ struct mpt_rt_communicator {
 
   /// The first rank of this machine whose process has ended; -1: none. Like the next, for
   /// signal handlers, too.
-  int32_t findLostRank() const { return neighbors.findEnded(rank); }
+  int32_t findLostRank() {
+    const int32_t ended = neighbors.findEnded(rank);
+    return ended < 0 ? ended : report.agreeOnLost(ended);
+  }
   /// True for one rank of this machine: it reports why all of them end.
   bool takeReport() { return report.take(); }
 
@@ -99,6 +106,7 @@ private:
   /// ended, or is stopped for long. Called again and again in a wait.
   bool checkNeighbors(int32_t missing, double seconds);
   bool failExchange(std::string message);
+  bool failLost(int32_t lost);
   /// "rank 2 (on node7)".
   std::string describeRank(int32_t rank) const;
   void close();
@@ -111,6 +119,8 @@ private:
   /// did; -1: none.
   int32_t endedRank = -1;
   double endedSince = -1;
+  /// Of the deadline, seconds that are over when a wait begins.
+  double waited = 0;
   /// When in this wait a rank was first seen stopped; -1: none is.
   double stoppedSince = -1;
   std::atomic<bool> isCancelled{false};

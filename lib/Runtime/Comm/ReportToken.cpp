@@ -16,27 +16,26 @@
 
 using namespace mpt::rt;
 
-static constexpr size_t kBytes = sizeof(std::atomic<bool>);
-
-ReportToken::Flag *ReportToken::map(int descriptor) {
+ReportToken::Shared *ReportToken::map(int descriptor) {
   void *memory =
-      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  // Of zeros, which is false.
-  return memory == MAP_FAILED ? nullptr : static_cast<Flag *>(memory);
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  // Of zeros, as it begins.
+  return memory == MAP_FAILED ? nullptr : static_cast<Shared *>(memory);
 }
 
 ReportToken::ReportToken() {
   descriptor = ::memfd_create("mpt-report", MFD_CLOEXEC);
   if (descriptor < 0)
     return;
-  Flag *mapped = ::ftruncate(descriptor, kBytes) == 0 ? map(descriptor) : nullptr;
+  Shared *mapped =
+      ::ftruncate(descriptor, sizeof(Shared)) == 0 ? map(descriptor) : nullptr;
   if (!mapped) {
     // Others would map bytes that are not there.
     ::close(descriptor);
     descriptor = -1;
     return;
   }
-  flag = mapped;
+  shared = mapped;
 }
 
 void ReportToken::join(const ProcessId &process, int32_t other) {
@@ -54,17 +53,17 @@ void ReportToken::join(const ProcessId &process, int32_t other) {
   const int file = ::open(path, O_RDWR | O_CLOEXEC);
   if (file < 0)
     return;
-  if (Flag *mapped = map(file)) {
-    if (flag != &own)
-      ::munmap(flag, kBytes);
-    flag = mapped;
+  if (Shared *mapped = map(file)) {
+    if (shared != &own)
+      ::munmap(shared, sizeof(Shared));
+    shared = mapped;
   }
   ::close(file);
 }
 
 ReportToken::~ReportToken() {
-  if (flag != &own)
-    ::munmap(flag, kBytes);
+  if (shared != &own)
+    ::munmap(shared, sizeof(Shared));
   if (descriptor >= 0)
     ::close(descriptor);
 }

@@ -17,8 +17,9 @@
 namespace mpt::rt {
 
 /// A flag in memory that the ranks of a machine share, which one of them takes: when all
-/// end for one reason, that one reports it. The memory has no name and goes with the
-/// ranks. Where it cannot be shared, each rank has a flag of its own.
+/// end for one reason, that one reports it. Beside it is the rank that was lost first:
+/// those that noticed that end, too, and others would take them for the cause. The memory
+/// has no name and goes with the ranks. Where it cannot be shared, each rank has its own.
 class ReportToken {
 public:
   ReportToken();
@@ -32,14 +33,24 @@ public:
   /// the first `take`.
   void join(const ProcessId &process, int32_t descriptor);
   /// True for the first that asks. For signal handlers, too.
-  bool take() { return !flag->exchange(true); }
+  bool take() { return !shared->isTaken.exchange(true); }
+  /// This rank has found that `rank` is lost. Returns the one that was first found to be,
+  /// by any rank of the machine. For signal handlers, too.
+  int32_t agreeOnLost(int32_t rank) {
+    int32_t known = 0;
+    return shared->lost.compare_exchange_strong(known, rank + 1) ? rank : known - 1;
+  }
 
 private:
-  using Flag = std::atomic<bool>;
-  static Flag *map(int descriptor);
+  struct Shared {
+    std::atomic<bool> isTaken{false};
+    /// The rank, counted from 1; 0: none.
+    std::atomic<int32_t> lost{0};
+  };
+  static Shared *map(int descriptor);
 
-  Flag own{false};
-  Flag *flag = &own;
+  Shared own;
+  Shared *shared = &own;
   int32_t descriptor = -1;
 };
 

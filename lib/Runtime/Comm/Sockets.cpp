@@ -504,19 +504,21 @@ bool SocketTransport::move(Peer &peer) {
 
 int SocketTransport::test(int32_t *done, int32_t *missing) {
   *done = 1;
+  bool hasFailed = false;
   for (int32_t i = 0; i < job.ranks; ++i) {
     if (peers[i].isDone())
       continue;
     const bool isGood = move(peers[i]);
     if (isGood && peers[i].isDone())
       continue;
-    if (*done || !isGood)
+    // Others get their message although one fails: else they would take this rank, which
+    // ends now, for the one that is lost.
+    if ((*done || !isGood) && !hasFailed)
       *missing = i;
+    hasFailed |= !isGood;
     *done = 0;
-    if (!isGood)
-      return 1;
   }
-  return 0;
+  return hasFailed;
 }
 
 mpt_rt_transport SocketTransport::describe() {

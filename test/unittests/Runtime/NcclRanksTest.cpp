@@ -51,8 +51,9 @@ void setJob(int rank, int ranks, int port) {
 }
 
 /// Runs `body` in a process for each rank. Those that still run when rank 0 has ended,
-/// and `waits` is false, are killed.
-void runRanks(int ranks, const std::function<void(int rank)> &body, bool waits = true) {
+/// and `waits` is false, are killed. Rank `lost` is to end by a signal.
+void runRanks(int ranks, const std::function<void(int rank)> &body, bool waits = true,
+              int lost = -1) {
   const int port = findPort();
   std::vector<pid_t> processes;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -71,7 +72,9 @@ void runRanks(int ranks, const std::function<void(int rank)> &body, bool waits =
   for (int rank = 0; rank < ranks; ++rank) {
     int status = 0;
     ASSERT_EQ(waitpid(processes[rank], &status, 0), processes[rank]);
-    if (rank == 0 || waits)
+    if (rank == lost)
+      EXPECT_TRUE(WIFSIGNALED(status)) << "rank " << rank;
+    else if (rank == 0 || waits)
       EXPECT_EQ(status, 0) << "rank " << rank;
     if (rank == 0 && !waits)
       for (int other = 1; other < ranks; ++other)
@@ -262,26 +265,51 @@ TEST(NcclRanks, ProgramsDiffer) {
   });
 }
 
+/// All that are left name the one that is lost, whoever of them ends first.
 TEST(NcclRanks, Killed) {
   runRanks(
-      3,
+      4,
       [](int rank) {
-        Model model = makeGather(3, 4);
+        Model model = makeGather(4, 4);
         Communicator communicator;
         ASSERT_EQ(mpt_rt_connect_torchrun(communicator.rt), 0) << communicator.error();
         Context context;
         ASSERT_EQ(model.open(context, communicator, rank), 0) << context.error();
         for (int run = 0; run < 3; ++run)
-          ASSERT_EQ(runOnce(context, 3, 4), 0) << context.error();
+          ASSERT_EQ(runOnce(context, 4, 4), 0) << context.error();
         if (rank == 1)
           kill(getpid(), SIGKILL);
-        EXPECT_EQ(runOnce(context, 3, 4), MPT_RT_COMMUNICATION_FAILED);
-        if (rank == 0) {
-          EXPECT_NE(context.error().find("rank 1 (on "), std::string::npos)
-              << context.error();
-        }
+        EXPECT_EQ(runOnce(context, 4, 4), MPT_RT_COMMUNICATION_FAILED);
+        EXPECT_NE(context.error().find("rank 1 (on "), std::string::npos)
+            << "rank " << rank << ": " << context.error();
       },
-      /*waits=*/false);
+      /*waits=*/true, /*lost=*/1);
+}
+
+/// A rank that comes late, since it has read data, is not blamed for what failed on
+/// another.
+TEST(NcclRanks, SlowToLoad) {
+  runRanks(2, [](int rank) {
+    Model model = makeGather(2, 4);
+    Communicator communicator;
+    ASSERT_EQ(mpt_rt_connect_torchrun(communicator.rt), 0) << communicator.error();
+    Context context;
+    ASSERT_EQ(model.open(context, communicator, rank), 0) << context.error();
+    ASSERT_EQ(runOnce(context, 2, 4), 0) << context.error();
+    if (rank == 1)
+      sleep(6);
+    else
+      mpt_standin_fail("ncclAllGather", 1, cuda::kNcclUnhandledCudaError);
+    EXPECT_EQ(runOnce(context, 2, 4), MPT_RT_COMMUNICATION_FAILED);
+    EXPECT_NE(context.error().find(rank == 0 ? "NCCL: unhandled cuda error"
+                                             : "NCCL: remote process exited"),
+              std::string::npos)
+        << context.error();
+    EXPECT_NE(context.error().find("; start all ranks again"), std::string::npos)
+        << context.error();
+    EXPECT_EQ(context.error().find("has not answered"), std::string::npos)
+        << context.error();
+  });
 }
 
 /// A rank that runs, but does not come.
