@@ -51,6 +51,7 @@ public:
   const char *check(const RandomMaskCall &mask) const;
   const char *check(const CheckIndicesCall &) const;
   const char *check(const RandomBitsCall &) const;
+  const char *check(const GemmQuantizeCall &quantize) const;
   const char *check(const AttentionCall &attention) const {
     return checkAttention(attention);
   }
@@ -108,6 +109,20 @@ const char *Check::checkGpuEpilogue(const MatmulCall &matmul) const {
   if (matmul.hasAddend &&
       (readsBias || readsAux || in(2).type != out().type || in(2).dims != out().dims))
     return "the addend of a matmul does not have the type and shape of its result";
+  if (matmul.hasLhsScales || matmul.hasRhsScales) {
+    if (!matmul.hasLhsScales || !matmul.hasRhsScales)
+      return "one operand of a matmul has scales, and the other has none";
+    const int64_t k = dims(0)[matmul.transposeLhs ? 0 : 1];
+    const std::pair<GemmScaling, int64_t> operands[] = {{matmul.lhsScaling, rows},
+                                                        {matmul.rhsScaling, columns}};
+    for (size_t i = 0; i < 2; ++i) {
+      const auto [scaling, outer] = operands[i];
+      const BufferRef &scales = in(call.numInputs - 2 + i);
+      if (scaling == GemmScaling::None || scales.type != getScaleType(scaling) ||
+          scales.count() != countScales(scaling, outer, k))
+        return "the scales of a matmul's operand do not fit it";
+    }
+  }
   if (usesAux(epilogue)) {
     const BufferRef &aux = readsAux ? in(2) : call.refs[call.numInputs + 1];
     int64_t width = hasBits(epilogue) ? (columns + 127) / 128 * 16 : columns;
@@ -125,8 +140,10 @@ const char *Check::check(const MatmulCall &matmul) const {
   if (usesMoreBuffers(matmul))
     if (const char *why = checkGpuEpilogue(matmul))
       return why;
+  const uint32_t scales = matmul.hasLhsScales + matmul.hasRhsScales;
   for (uint32_t i = 0; i <= call.numInputs; ++i)
     if (!(matmul.hasAux && i == 2) &&
+        !(i < call.numInputs && i + scales >= call.numInputs) &&
         (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64))
       return "matmuls of this element type are not supported; use f32, bf16 or f16";
   if (matmul.rounding != Rounding::None && in(1).type != DataType::F32)
@@ -254,6 +271,48 @@ const char *Check::check(const RandomMaskCall &mask) const {
   if (!hasRandomState() || getSize(out().type) != 1 || !isRate)
     return "a random mask needs an i64 seed, an i64 attempt, a mask of bytes and a "
            "rate in [0, 1)";
+  return nullptr;
+}
+
+const char *Check::check(const GemmQuantizeCall &quantize) const {
+  const BufferRef &x = in(0);
+  if (x.dims.size() != 2 || x.type == DataType::F64 || !isFloat(x) ||
+      isF8(x.type) != quantize.hasScales)
+    return "what becomes 8 bits wide is no matrix of f32, f16 or bf16, or one of 8 bits "
+           "with its scales";
+  const int64_t rows = x.dims[0], columns = x.dims[1];
+  const GemmScaling scaling = quantize.scaling;
+  const auto [outerBlock, block] = quantize.block;
+  const bool isSquare = outerBlock == 128 && block == 128;
+  const bool fits = scaling == GemmScaling::Vec128F32 ? outerBlock == 1 && block == 128
+                    : scaling == GemmScaling::Block128F32 ? isSquare
+                    : scaling == GemmScaling::Vec32UE8M0
+                        ? isSquare || (outerBlock == 1 && (block == 32 || block == 128))
+                        : false;
+  if (!fits || rows % 16 != 0 || columns % 16 != 0 || rows == 0 || columns == 0)
+    return "blocks of an 8-bit matrix do not fit its scales, or its sizes are not "
+           "multiples of 16";
+  auto isScales = [&](const BufferRef &scales, int64_t outer, int64_t k) {
+    return scales.type == getScaleType(scaling) &&
+           scales.count() == countScales(scaling, outer, k);
+  };
+  auto isMatrix = [&](const BufferRef &q, int64_t outer, int64_t k) {
+    return isF8(q.type) && q.dims == std::vector<int64_t>{outer, k};
+  };
+  const char *misfit = "an 8-bit matrix or its scales do not fit what they are made of";
+  if (quantize.hasRow != quantize.hasRowScales ||
+      quantize.hasColumn != quantize.hasColumnScales ||
+      (quantize.hasScales && !isScales(in(1), rows, columns)))
+    return misfit;
+  const BufferRef *output = &call.refs[call.numInputs];
+  if (quantize.hasRow) {
+    if (!isMatrix(output[0], rows, columns) || !isScales(output[1], rows, columns))
+      return misfit;
+    output += 2;
+  }
+  if (quantize.hasColumn &&
+      (!isMatrix(output[0], columns, rows) || !isScales(output[1], columns, rows)))
+    return misfit;
   return nullptr;
 }
 

@@ -166,6 +166,12 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
     plan.compute = GemmCompute::F32FastTF32;
   else if (matmul->f32Matmuls == F32Matmuls::BF16x9)
     plan.compute = GemmCompute::F32EmulatedBF16x9;
+  if (matmul->hasLhsScales != matmul->hasRhsScales) {
+    error = "one operand of a matmul has scales, and the other has none";
+    return false;
+  }
+  plan.scalingA = matmul->rhsScaling;
+  plan.scalingB = matmul->lhsScaling;
   plan.beta = matmul->accumulate || matmul->hasAddend ? 1 : 0;
   plan.epilogue = getGemmEpilogue(*matmul);
   if (matmul->hasBias)
@@ -204,9 +210,10 @@ static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
       return fail(error, found + ": one operand must be f8E4M3FN");
     if (d != DataType::F32 && d != DataType::F16 && d != DataType::BF16)
       return fail(error, found + ": the result must be f32, f16 or bf16");
-    if (sm < 100 && (!plan.transposeA || plan.transposeB))
-      return fail(error, found + ": before sm_100 the summed dimension must be the "
-                                 "last one of both operands; transpose a copy");
+    if (wantsSummedLast(sm) && (!plan.transposeA || plan.transposeB))
+      return fail(error, found + ": on sm_" + std::to_string(sm) +
+                             " the summed dimension must be the last one of both "
+                             "operands; transpose a copy");
     if (plan.m % 16 || plan.n % 16 || plan.k % 16)
       return fail(error, found + ": all dimensions must be multiples of 16");
     return true;
@@ -220,6 +227,48 @@ static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
   if (!fits)
     return fail(error, found + " does not exist in cuBLASLt; the result may have the "
                                "operands' type, or be f32 if they are f16 or bf16");
+  return true;
+}
+
+/// The table of scaling modes, and what goes with them.
+static bool checkScaling(const GemmPlan &plan, int sm, std::string &error) {
+  if (!plan.isScaled())
+    return true;
+  const std::string found = std::string("a matmul with scales ") +
+                            getName(plan.scalingA) + " and " + getName(plan.scalingB);
+  if (plan.scalingA == GemmScaling::None || plan.scalingB == GemmScaling::None)
+    return fail(error, found + ": either both operands have scales of blocks or none");
+  if (!isF8(plan.a.type) || !isF8(plan.b.type))
+    return fail(error, found + " needs operands of 8 bits, found " + nameOf(plan.b.type) +
+                           " and " + nameOf(plan.a.type));
+  auto areF32 = [](GemmScaling scaling) {
+    return scaling == GemmScaling::Vec128F32 || scaling == GemmScaling::Block128F32;
+  };
+  if (areF32(plan.scalingA) && areF32(plan.scalingB)) {
+    if (sm != 90)
+      return fail(error, found + " exists for sm_90 alone, and this is sm_" +
+                             std::to_string(sm) +
+                             (sm >= 100 ? "; use VEC32_UE8M0 with scales that are powers "
+                                          "of two"
+                                        : "; use one scale for each tensor"));
+    if (plan.scalingA == GemmScaling::Block128F32 &&
+        plan.scalingB == GemmScaling::Block128F32)
+      return fail(error, found + ": one operand must have VEC128_32F");
+  } else if (plan.scalingA == GemmScaling::Vec32UE8M0 &&
+             plan.scalingB == GemmScaling::Vec32UE8M0) {
+    if (sm < 100)
+      return fail(error, found + " needs sm_100 or newer, and this is sm_" +
+                             std::to_string(sm) + "; use VEC128_32F");
+  } else {
+    return fail(error, found + ": these do not go together for 8-bit floats");
+  }
+  if (plan.batch != 1)
+    return fail(error, found + " is for one matmul, not for a batch");
+  if (plan.compute != GemmCompute::F32)
+    return fail(error, found + " is summed as 32F");
+  if (plan.epilogue != GemmEpilogue::Default && plan.epilogue != GemmEpilogue::Bias)
+    return fail(error,
+                found + " has no epilogue but a bias; found " + getName(plan.epilogue));
   return true;
 }
 
@@ -278,7 +327,7 @@ bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
     return false;
   if (plan.batch > 1 && plan.d.stride < plan.d.ld * plan.n)
     return fail(error, "the results of a batch overlap");
-  if (!checkTypes(plan, sm, error))
+  if (!checkTypes(plan, sm, error) || !checkScaling(plan, sm, error))
     return false;
   bool allF32 = plan.a.type == DataType::F32 && plan.d.type == DataType::F32;
   bool computes = false;
@@ -413,6 +462,9 @@ std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
           " compute=" + nameOf(plan.compute) + " epilogue=" + getName(plan.epilogue);
   if (usesBias(plan.epilogue))
     text += std::string(" bias=") + nameOf(plan.bias);
+  if (plan.isScaled())
+    text +=
+        std::string(" scales=") + getName(plan.scalingA) + "," + getName(plan.scalingB);
   if (plan.beta != 0)
     text += " beta=" + std::to_string(plan.beta);
   return text;

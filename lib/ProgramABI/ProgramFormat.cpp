@@ -680,7 +680,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
         return fail(where + " writes an input or a constant");
     if (std::string why = exchanges.visit(instruction, counts); !why.empty())
       return fail(where + " " + why);
-    // Kernels may work in place; of calls a matmul may that adds to its last input, and
+    // Kernels may work in place; of calls a matmul may that adds to an input, and
     // an all_reduce, tensor by tensor, and who waits for one.
     const auto *matmul = instruction.getCall<MatmulCall>();
     const bool isSum = matmul && matmul->hasAddend,
@@ -688,10 +688,10 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
                              instruction.getCall<WaitCall>();
     auto isInPlace = [&](size_t output, size_t input) {
       const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
-      const bool isPair =
-          isAllReduce ? output < 2 * size_t(instruction.numInputs) &&
-                            output - input == instruction.numInputs
-                      : isSum && output == instruction.numInputs && input + 1 == output;
+      const bool isPair = isAllReduce
+                              ? output < 2 * size_t(instruction.numInputs) &&
+                                    output - input == instruction.numInputs
+                              : isSum && output == instruction.numInputs && input == 2;
       return isPair && to.offset == from.offset && to.bytes() == from.bytes() &&
              to.strides == from.strides;
     };

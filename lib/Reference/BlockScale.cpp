@@ -211,11 +211,149 @@ LogicalResult evaluateScaledMatmul(ScaledMatmulOp op, Frame &frame) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// As GPU libraries have it
+//===----------------------------------------------------------------------===//
+
+/// Where the scales of `outer` rows of `k` elements lie.
+struct ScalePlaces {
+  GemmScaling scaling;
+  int64_t outer, k;
+
+  int64_t getLength() const { return scaling == GemmScaling::Vec32UE8M0 ? 32 : 128; }
+  int64_t countBlocks() const { return llvm::divideCeil(k, getLength()); }
+  /// Where the scale of element `at` of row `row` is.
+  int64_t find(int64_t row, int64_t at) const {
+    const int64_t block = at / getLength();
+    if (scaling == GemmScaling::Vec128F32)
+      return block * outer + row;
+    const int64_t padded = llvm::alignTo(countBlocks(), 4);
+    if (scaling == GemmScaling::Block128F32)
+      return row / 128 * padded + block;
+    // A tile has 4 blocks of 128 rows: 32 lines of those of rows 32 apart.
+    const int64_t tile = row / 128 * (padded / 4) + block / 4;
+    return tile * 512 + row % 32 * 16 + row / 32 % 4 * 4 + block % 4;
+  }
+  int64_t count() const {
+    const int64_t padded = llvm::alignTo(countBlocks(), 4);
+    return scaling == GemmScaling::Vec128F32     ? countBlocks() * outer
+           : scaling == GemmScaling::Block128F32 ? llvm::divideCeil(outer, 128) * padded
+                                                 : llvm::alignTo(outer, 128) * padded;
+  }
+  LogicalResult check(Operation *op, ArrayRef<double> scales) const {
+    if (static_cast<int64_t>(scales.size()) == count())
+      return success();
+    return op->emitOpError("expected ")
+           << count() << " scales of " << outer << " rows of " << k << " elements as "
+           << stringifyGemmScaling(scaling) << ", found " << scales.size();
+  }
+};
+
+LogicalResult evaluateGemmQuantize(GemmQuantizeOp op, Frame &frame) {
+  Type f32 = Float32Type::get(op.getContext());
+  const Tensor &x = frame.get(op.getX());
+  const int64_t rows = x.shape[0], columns = x.shape[1];
+  std::vector<double> numbers = x.floats;
+  if (op.getScales()) {
+    const ScalePlaces places{op.getScaling(), rows, columns};
+    const std::vector<double> scales = frame.floats(op.getScales());
+    if (failed(places.check(op, scales)))
+      return failure();
+    for (auto [i, number] : llvm::enumerate(numbers))
+      number = frame.round(number * scales[places.find(i / columns, i % columns)], f32);
+  }
+  for (bool isColumn : {false, true}) {
+    Value q = isColumn ? op.getColumn() : op.getRow();
+    Value scales = isColumn ? op.getColumnScales() : op.getRowScales();
+    if (!q)
+      continue;
+    const int64_t outer = isColumn ? columns : rows, k = isColumn ? rows : columns;
+    auto read = [&](int64_t row, int64_t at) {
+      return numbers[isColumn ? at * columns + row : row * columns + at];
+    };
+    Type format = getElementTypeOrSelf(q.getType());
+    const double largest = getLargest(format);
+    const ScalePlaces places{op.getScaling(), outer, k};
+    // f8E8M0FNU has no zero: its bits 0 are 2^-127.
+    const double filler =
+        op.getScaling() == GemmScaling::Vec32UE8M0 ? std::ldexp(1.0, -127) : 0.0;
+    std::vector<double> elements(outer * k), stored(places.count(), filler);
+    const int64_t height = op.getBlock()[0], width = op.getBlock()[1];
+    for (int64_t top = 0; top < outer; top += height)
+      for (int64_t left = 0; left < k; left += width) {
+        const int64_t bottom = std::min(top + height, outer);
+        const int64_t right = std::min(left + width, k);
+        double amax = 0;
+        for (int64_t row = top; row < bottom; ++row)
+          for (int64_t at = left; at < right; ++at) {
+            const double element = read(row, at);
+            if (!std::isfinite(element))
+              amax = std::numeric_limits<double>::quiet_NaN();
+            else if (!std::isnan(amax))
+              amax = std::max(amax, std::fabs(element));
+          }
+        const double scale = getScale(amax, op.getRule(), format,
+                                      getElementTypeOrSelf(scales.getType()), frame);
+        for (int64_t row = top; row < bottom; ++row)
+          for (int64_t at = left; at < right; ++at) {
+            double element = frame.round(read(row, at) / scale, f32);
+            if (!std::isnan(element))
+              element = std::clamp(element, -largest, largest);
+            elements[row * k + at] = element;
+            stored[places.find(row, at)] = scale;
+          }
+      }
+    frame.set(q, std::move(elements));
+    frame.set(scales, std::move(stored));
+  }
+  return success();
+}
+
 } // namespace
+
+LogicalResult mpt::reference::multiplyScaled(GemmOp op, Frame &frame,
+                                             std::vector<double> &result) {
+  Type f32 = Float32Type::get(op.getContext());
+  const Tensor &lhs = frame.get(op.getLhs()), &rhs = frame.get(op.getRhs());
+  const int64_t rows = lhs.shape[0], columns = rhs.shape[0], k = lhs.shape[1];
+  const ScalePlaces left{op.getLhsScaling(), rows, k},
+      right{op.getRhsScaling(), columns, k};
+  const std::vector<double> leftScales = frame.floats(op.getLhsScales());
+  const std::vector<double> rightScales = frame.floats(op.getRhsScales());
+  if (failed(left.check(op, leftScales)) || failed(right.check(op, rightScales)))
+    return failure();
+  const bool hasSegments = op.getLhsScaling() != GemmScaling::Vec32UE8M0;
+  const int64_t segment = hasSegments ? 128 : k;
+  result.assign(rows * columns, 0.0);
+  for (int64_t m = 0; m < rows; ++m)
+    for (int64_t n = 0; n < columns; ++n)
+      for (int64_t begin = 0; begin < k; begin += segment) {
+        double partial = 0;
+        for (int64_t at = begin; at < std::min(begin + segment, k); ++at) {
+          double x = lhs.floats[m * k + at], y = rhs.floats[n * k + at];
+          if (!hasSegments) {
+            x = frame.round(x * leftScales[left.find(m, at)], f32);
+            y = frame.round(y * rightScales[right.find(n, at)], f32);
+          }
+          partial += x * y;
+        }
+        partial = frame.round(partial, f32);
+        if (hasSegments)
+          partial =
+              frame.round(partial * frame.round(leftScales[left.find(m, begin)] *
+                                                    rightScales[right.find(n, begin)],
+                                                f32),
+                          f32);
+        double &sum = result[m * columns + n];
+        sum = begin == 0 ? partial : frame.round(sum + partial, f32);
+      }
+  return success();
+}
 
 void mpt::reference::addBlockScale(OpTable &table) {
   table.add<BlockScaleOp>(evaluateBlockScale);
   table.add<QuantizeOp>(evaluateQuantize);
   table.add<DequantizeOp>(evaluateDequantize);
   table.add<ScaledMatmulOp>(evaluateScaledMatmul);
+  table.add<GemmQuantizeOp>(evaluateGemmQuantize);
 }

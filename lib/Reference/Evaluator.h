@@ -127,6 +127,8 @@ void addLosses(OpTable &table);
 void addTraining(OpTable &table);
 void addHalves(OpTable &table);
 void addBlockScale(OpTable &table);
+/// The sums of a matmul whose operands have scales, in f32.
+llvm::LogicalResult multiplyScaled(GemmOp op, Frame &frame, std::vector<double> &result);
 void addOptimizerState(OpTable &table);
 void addScalars(OpTable &table);
 void addKernels(OpTable &table);

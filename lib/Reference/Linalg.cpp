@@ -86,8 +86,11 @@ static LogicalResult evaluateGemm(GemmOp op, Frame &frame) {
   auto lhsStrides = matrixStrides(rows, inner, op.getTransposeLhs());
   auto rhsStrides = matrixStrides(inner, columns, op.getTransposeRhs());
   std::vector<double> result = frame.zeros(op.getResult());
-  multiply(result.data(), lhs.floats.data(), rhs.floats.data(), rows, columns, inner,
-           lhsStrides, rhsStrides);
+  if (!op.getLhsScales())
+    multiply(result.data(), lhs.floats.data(), rhs.floats.data(), rows, columns, inner,
+             lhsStrides, rhsStrides);
+  else if (failed(multiplyScaled(op, frame, result)))
+    return failure();
   for (size_t i = 0; i < result.size(); ++i) {
     if (op.getBias())
       result[i] += frame.floats(op.getBias())[i % columns];

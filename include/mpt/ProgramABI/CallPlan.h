@@ -90,7 +90,8 @@ bool checkCall(const Instruction &call, std::string &error);
 /// Whether a matmul has buffers that only GPUs support, in addition to operands, bias and
 /// result.
 inline bool usesMoreBuffers(const MatmulCall &call) {
-  return call.hasAux || call.hasAddend || call.hasSaved || call.hasBiasGrad;
+  return call.hasAux || call.hasAddend || call.hasSaved || call.hasBiasGrad ||
+         call.hasLhsScales || call.hasRhsScales;
 }
 /// Whether only a GPU can do a matmul as it is asked for.
 inline bool isForGpu(const MatmulCall &call) {

@@ -9,8 +9,8 @@
 /// \file
 /// What cublasLtMatmul is asked for, as data, and which of it the library can
 /// do. Sources of the rules: NVIDIA's documentation of cublasLtMatmul (tables of
-/// types and of epilogues, CUDA 13.0) and cublasLt.h of 13.1. Needs neither CUDA
-/// nor LLVM.
+/// types and of epilogues, CUDA 13.0) and of narrow precision (scaling modes), and
+/// cublasLt.h of 13.1. Needs neither CUDA nor LLVM.
 ///
 /// cuBLASLt is column-major, MPT's buffers row-major: the matmul is asked for
 /// transposed, with the operands swapped. Y[M, N] = X[M, K] W[K, N] becomes
@@ -23,6 +23,7 @@
 #ifndef MPT_PROGRAMABI_GEMMPLAN_H
 #define MPT_PROGRAMABI_GEMMPLAN_H
 
+#include "mpt/ProgramABI/GemmScales.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt::rt {
@@ -94,6 +95,12 @@ struct GemmPlan {
   /// Of the second matrix, where there is one, in elements (ReLU: in bits).
   int64_t auxLd = 0;
   double alpha = 1, beta = 0;
+  /// How the blocks of A and of B are scaled.
+  GemmScaling scalingA = GemmScaling::None, scalingB = GemmScaling::None;
+
+  bool isScaled() const {
+    return scalingA != GemmScaling::None || scalingB != GemmScaling::None;
+  }
 };
 
 /// Bytes that the runtime reserves for cuBLASLt's own sums, after the planned
@@ -108,6 +115,10 @@ inline constexpr int64_t kGemmOperandAlignment = 16;
 /// the operands do not fit together.
 bool makeGemmPlan(const Instruction &matmul, bool allowTF32, GemmPlan &plan,
                   std::string &error);
+
+/// Whether cuBLASLt multiplies 8-bit floats on architecture `sm` only if the summed
+/// dimension is the last one of both operands (A transposed, B not).
+inline bool wantsSummedLast(int sm) { return sm < 100 || sm >= 120; }
 
 /// Whether cuBLASLt can do `plan` on architecture `sm`; if not, `error` says
 /// what and what to do about it.

@@ -257,6 +257,16 @@ def GroupedConvolution : CudaRemark<"GroupedConvolution", 71, "grouped-convoluti
   "a convolution in groups is not a matmul",
   "",
   "It runs as loops on the device, without tensor cores. `Reason` has the number of groups.">;
+def ScaledGemm : CudaRemark<"ScaledGemm", 74, "scaled-matmul", "passed",
+  "cuBLASLt scales the blocks of a matmul's operands",
+  "",
+  "`Reason` has the dimensions and the scaling of either operand, as cuBLASLt calls it.">;
+def ScaledGemmMissed : CudaRemark<"ScaledGemmMissed", 75, "scaled-matmul-refused", "missed",
+  "blocks of a matmul's operands are scaled by kernels",
+  "",
+  "cuBLASLt cannot do it on one of the chips. `Reason` says why. Each segment of K is a "
+  "matmul into f32, which a kernel scales and adds; with scales of f8E8M0FNU the operands "
+  "are widened and multiplied in f32.">;
 def AttentionOnCPU : Remark<"AttentionOnCPU", 72, "attention-decomposed", "missed",
   "no call of the CPU's runtime takes it, or kernels are faster",
   "",
@@ -276,7 +286,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     RecomputedInFusion, KeptForPrice, KeptAlways, KeptForBits, RematSummary,
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
-    AttentionDecomposed, GroupedConvolution,
+    AttentionDecomposed, GroupedConvolution, ScaledGemm, ScaledGemmMissed,
     AttentionOnCPU, Raised], 8> {
   let cppNamespace = "::mpt";
 }

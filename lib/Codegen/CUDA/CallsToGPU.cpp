@@ -434,8 +434,9 @@ void Expander::addReplacement(program::MatmulOp matmul) {
                      alternatives.getPreferred().front().end());
   builder.setInsertionPointToStart(&alternatives.getFallback().front());
   SmallVector<Value> inputs = {matmul.getLhs(), matmul.getRhs()};
-  if (matmul.getAddend())
-    inputs.push_back(matmul.getAddend());
+  for (Value more : {matmul.getAddend(), matmul.getLhsScales(), matmul.getRhsScales()})
+    if (more)
+      inputs.push_back(more);
   program::createCall(builder, matmul.getLoc(), program::withoutEpilogue(call), inputs,
                       out);
   if (saves)

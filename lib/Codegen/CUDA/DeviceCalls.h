@@ -84,6 +84,7 @@ DeviceCall emitCall(const rt::AvgPoolCall &call, const CallSite &site);
 DeviceCall emitCall(const rt::AvgPoolGradCall &call, const CallSite &site);
 DeviceCall emitCall(const rt::ReduceCall &call, const CallSite &site);
 DeviceCall emitCall(const rt::ArgmaxCall &call, const CallSite &site);
+DeviceCall emitCall(const rt::GemmQuantizeCall &call, const CallSite &site);
 
 } // namespace mpt::detail
 

@@ -77,7 +77,8 @@ static LogicalResult transposeScaledMatmul(ScaledMatmulOp op, PatternRewriter &r
   }
   rewriter.replaceOpWithNewOp<ScaledMatmulOp>(
       op, op.getResult().getType(), lhs, lhsScales, rhs, rhsScales, lhsBlock, rhsBlock,
-      /*transpose_lhs=*/false, /*transpose_rhs=*/true, op.getPromotion());
+      /*transpose_lhs=*/false, /*transpose_rhs=*/true, op.getPromotion(),
+      op.getAccumulatorBits());
   return success();
 }
 

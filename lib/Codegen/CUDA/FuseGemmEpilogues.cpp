@@ -71,7 +71,8 @@ bool isSummedInF32(std::optional<Type> accType) { return !accType || accType->is
 
 /// An `mpt.gemm` that does not exist yet.
 struct Wanted {
-  Value lhs, rhs, bias, aux, addend;
+  Value lhs, rhs, bias, aux, addend, lhsScales, rhsScales;
+  GemmScaling lhsScaling = GemmScaling::None, rhsScaling = GemmScaling::None;
   bool transposeLhs = false, transposeRhs = false;
   Epilogue activation = Epilogue::None;
   bool isForward = false, hasBiasGrad = false;
@@ -89,6 +90,10 @@ struct Wanted {
     call.hasAddend = addend != nullptr;
     call.hasSaved = hasActivation && isForward;
     call.hasBiasGrad = hasBiasGrad;
+    call.hasLhsScales = lhsScales != nullptr;
+    call.hasRhsScales = rhsScales != nullptr;
+    call.lhsScaling = static_cast<rt::GemmScaling>(lhsScaling);
+    call.rhsScaling = static_cast<rt::GemmScaling>(rhsScaling);
     return call;
   }
   rt::GemmEpilogue epilogue() const { return rt::getGemmEpilogue(call()); }
@@ -188,8 +193,9 @@ bool Fuser::canDo(Operation *op, const Wanted &wanted) {
   if (wanted.activation != Epilogue::None)
     (wanted.isForward ? outputs : inputs)
         .push_back(getSavedType(wanted.activation, wanted.result));
-  if (wanted.addend)
-    inputs.push_back(wanted.addend.getType());
+  for (Value more : {wanted.addend, wanted.lhsScales, wanted.rhsScales})
+    if (more)
+      inputs.push_back(more.getType());
   if (wanted.hasBiasGrad)
     outputs.push_back(wanted.biasGradType());
   FailureOr<rt::Instruction> call =
@@ -218,10 +224,11 @@ GemmOp Fuser::create(const Wanted &wanted, Location loc) {
     saved = getSavedType(wanted.activation, wanted.result);
   if (wanted.hasBiasGrad)
     biasGrad = wanted.biasGradType();
-  auto gemm =
-      GemmOp::create(builder, loc, wanted.result, saved, biasGrad, flat(wanted.lhs),
-                     flat(wanted.rhs), wanted.bias, wanted.aux, wanted.addend,
-                     wanted.transposeLhs, wanted.transposeRhs, wanted.activation);
+  auto gemm = GemmOp::create(builder, loc, wanted.result, saved, biasGrad,
+                             flat(wanted.lhs), flat(wanted.rhs), wanted.bias, wanted.aux,
+                             wanted.addend, wanted.lhsScales, wanted.rhsScales,
+                             wanted.transposeLhs, wanted.transposeRhs, wanted.activation,
+                             wanted.lhsScaling, wanted.rhsScaling);
   return gemm;
 }
 
@@ -546,6 +553,10 @@ void Fuser::fuseAccumulation(AccumulateOp accumulation) {
     wanted.transposeLhs = gemm.getTransposeLhs();
     wanted.transposeRhs = gemm.getTransposeRhs();
     wanted.hasBiasGrad = gemm.getBiasGrad() != nullptr;
+    wanted.lhsScales = gemm.getLhsScales();
+    wanted.rhsScales = gemm.getRhsScales();
+    wanted.lhsScaling = gemm.getLhsScaling();
+    wanted.rhsScaling = gemm.getRhsScaling();
   } else {
     auto matmul = dyn_cast<MatmulOp>(maker);
     if (!matmul || !isSummedInF32(matmul.getAccType()) || !isStatic(matmul.getLhs()) ||

@@ -13,6 +13,7 @@
 
 #include "mpt/Codegen/CUDA/EightBitMatmuls.h"
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Codegen/CUDA/ScaledGemms.h"
 #include "mpt/Codegen/CUDA/WidenMatmuls.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
@@ -91,8 +92,10 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
     }
     if (failed(checkBlockScales(getOperation(), architectures)))
       return signalPassFailure();
+    rewriteScaledGemms(getOperation(), architectures);
     RewritePatternSet patterns(&getContext());
-    if (llvm::any_of(architectures, [](int64_t number) { return number < 100; }))
+    if (llvm::any_of(architectures,
+                     [](int64_t number) { return rt::wantsSummedLast(number); }))
       populateEightBitMatmulPatterns(patterns);
     patterns.add(transposeFilter<Conv2DOp>);
     patterns.add(transposeFilter<Conv2DInputGradOp>);

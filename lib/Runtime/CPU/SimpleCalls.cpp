@@ -549,6 +549,10 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
                  [&](const BroadcastCall &one) { return makeCollective(one, call); },
                  [&](const RankCall &one) { return makeCollective(one, call); },
                  [&](const WaitCall &one) { return makeCollective(one, call); },
+                 [&](const GemmQuantizeCall &) {
+                   error = "this call was planned for a GPU";
+                   return std::unique_ptr<Call>();
+                 },
                  // Plain loops: a call without a runCall does not compile.
                  [&](const auto &one) -> std::unique_ptr<Call> {
                    using Attributes = std::decay_t<decltype(one)>;

@@ -97,19 +97,23 @@ int mpt::rt::cuda::cudaType(DataType type) {
   }
 }
 
-Status CublasLtMatmul::move(const void *bias, const void *aux, const char *&what) {
+Status CublasLtMatmul::move(const CublasLtPointers &pointers, const char *&what) {
   auto set = [&](int attribute, const void *pointer) {
     return api->cublasLtMatmulDescSetAttribute(desc, attribute, &pointer,
                                                sizeof(pointer));
   };
-  if (bias)
-    MPT_LT_TRY("a bias", set(kDescBiasPointer, bias));
-  if (aux)
-    MPT_LT_TRY("a second matrix", set(kDescAuxPointer, aux));
+  if (pointers.bias)
+    MPT_LT_TRY("a bias", set(kDescBiasPointer, pointers.bias));
+  if (pointers.aux)
+    MPT_LT_TRY("a second matrix", set(kDescAuxPointer, pointers.aux));
+  if (pointers.scalesA)
+    MPT_LT_TRY("scales", set(kDescScalesA, pointers.scalesA));
+  if (pointers.scalesB)
+    MPT_LT_TRY("scales", set(kDescScalesB, pointers.scalesB));
   return 0;
 }
 
-Status CublasLtMatmul::create(const GemmPlan &plan, const void *bias, const void *aux,
+Status CublasLtMatmul::create(const GemmPlan &plan, const CublasLtPointers &pointers,
                               const char *&what) {
   isDouble = plan.compute == GemmCompute::F64;
   alpha = plan.alpha;
@@ -125,13 +129,19 @@ Status CublasLtMatmul::create(const GemmPlan &plan, const void *bias, const void
   MPT_LT_TRY("a matmul's attribute",
              set(kDescEpilogue, static_cast<uint32_t>(plan.epilogue)));
   if (usesBias(plan.epilogue)) {
-    MPT_LT_TRY("a bias", set(kDescBiasPointer, bias));
+    MPT_LT_TRY("a bias", set(kDescBiasPointer, pointers.bias));
     MPT_LT_TRY("a bias", set(kDescBiasType, int32_t(cudaType(plan.bias))));
   }
   if (usesAux(plan.epilogue)) {
     // Bits, or numbers of the result's type.
-    MPT_LT_TRY("a second matrix", set(kDescAuxPointer, aux));
+    MPT_LT_TRY("a second matrix", set(kDescAuxPointer, pointers.aux));
     MPT_LT_TRY("a second matrix", set(kDescAuxLd, plan.auxLd));
+  }
+  if (plan.isScaled()) {
+    MPT_LT_TRY("scales", set(kDescScalesA, pointers.scalesA));
+    MPT_LT_TRY("scales", set(kDescScalesB, pointers.scalesB));
+    MPT_LT_TRY("scales", set(kDescScaleModeA, static_cast<int32_t>(plan.scalingA)));
+    MPT_LT_TRY("scales", set(kDescScaleModeB, static_cast<int32_t>(plan.scalingB)));
   }
   auto layout = [&](CublasLtLayout &made, const GemmMatrix &matrix) -> Status {
     MPT_LT_TRY("a matrix",

@@ -37,6 +37,11 @@ struct CublasLtAlignments {
   uint32_t bytes[4] = {256, 256, 256, 256};
 };
 
+/// What a matmul reads and writes beside its matrices, as its plan says.
+struct CublasLtPointers {
+  const void *bias = nullptr, *aux = nullptr, *scalesA = nullptr, *scalesB = nullptr;
+};
+
 /// Whether a matmul that fails to run with `status` may run with another algorithm.
 bool isRefusedAlgorithm(Status status);
 
@@ -48,12 +53,11 @@ public:
   CublasLtMatmul(CublasLtMatmul &&other);
   CublasLtMatmul &operator=(CublasLtMatmul &&) = delete;
 
-  /// `bias` and `aux` as the epilogue uses them. Returns cuBLASLt's status;
-  /// `what` says of what.
-  Status create(const GemmPlan &plan, const void *bias, const void *aux,
+  /// Returns cuBLASLt's status; `what` says of what.
+  Status create(const GemmPlan &plan, const CublasLtPointers &pointers,
                 const char *&what);
-  /// Other places of what the epilogue uses.
-  Status move(const void *bias, const void *aux, const char *&what);
+  /// Other places of what it uses.
+  Status move(const CublasLtPointers &pointers, const char *&what);
   /// Up to `most` algorithms for matrices of such alignments, the best first by
   /// cuBLASLt's guess.
   Status propose(const CublasLtContext &context, int most,

@@ -126,8 +126,10 @@ int CudaExecutable::open(uint64_t numKernels, std::string &error) {
     if (!instruction.isCall())
       continue;
     std::string why;
-    // What the newest can do; a device's own limits are checked at the first run.
-    if (!checkCudaCall(instruction, /*sm=*/999, why))
+    // What the newest can do, or the one that has what newer ones have not; a device's
+    // own limits are checked at the first run.
+    if (std::string other; !checkCudaCall(instruction, /*sm=*/999, why) &&
+                           !checkCudaCall(instruction, /*sm=*/90, other))
       return fail(error, MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
   }
   if (!checkCudnnParts(error))
@@ -496,6 +498,13 @@ int CudaExecutable::prepare(std::string &error) {
   return MPT_RT_OK;
 }
 
+CublasLtPointers CudaExecutable::getPointers(const BoundInstruction &step) {
+  auto get = [&](int buffer) -> const void * {
+    return buffer < 0 ? nullptr : step.buffers[buffer];
+  };
+  return {get(step.bias), get(step.aux), get(step.scalesA), get(step.scalesB)};
+}
+
 int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next,
                                 BoundInstruction &step, bool &hasEpilogue,
                                 std::string &error) {
@@ -518,10 +527,13 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
               : writesBias(plan.epilogue)         ? written
                                                   : -1;
   step.aux = !usesAux(plan.epilogue) ? -1 : writesAux(plan.epilogue) ? written : 2;
-  const void *bias = step.bias < 0 ? nullptr : step.buffers[step.bias];
-  const void *aux = step.aux < 0 ? nullptr : step.buffers[step.aux];
+  if (plan.isScaled()) {
+    // The last ones; the right side is A.
+    step.scalesA = static_cast<int>(call.numInputs) - 1;
+    step.scalesB = step.scalesA - 1;
+  }
   CublasLtMatmul matmul(api);
-  MPT_TRY(attempt(matmul.create(plan, bias, aux, what)));
+  MPT_TRY(attempt(matmul.create(plan, getPointers(step), what)));
   Status code = propose(call, step, plan, matmul);
   hasEpilogue = true;
   bool isOwn = hasOwnBits && hasBits(plan.epilogue);
@@ -535,7 +547,7 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     hasEpilogue = false;
     step.bias = step.aux = -1;
     CublasLtMatmul plain(api);
-    MPT_TRY(attempt(plain.create(plan, nullptr, nullptr, what)));
+    MPT_TRY(attempt(plain.create(plan, getPointers(step), what)));
     code = propose(call, step, plan, plain);
     step.gemm = static_cast<int>(gemms.size());
     gemms.push_back(std::move(plain));
@@ -567,7 +579,7 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
 static std::array<size_t, 4> getMatrices(const Instruction &call) {
   const size_t result = call.numInputs;
   const bool hasAddend = call.getCall<MatmulCall>()->hasAddend;
-  return {1, 0, hasAddend ? result - 1 : result, result};
+  return {1, 0, hasAddend ? 2 : result, result};
 }
 
 Status CudaExecutable::propose(const Instruction &call, const BoundInstruction &step,
@@ -613,7 +625,7 @@ bool CudaExecutable::dropEpilogue(size_t index, Status code) {
   plan.epilogue = GemmEpilogue::Default;
   CublasLtMatmul plain(api);
   const char *what = nullptr;
-  if (plain.create(plan, nullptr, nullptr, what) != 0)
+  if (plain.create(plan, getPointers(steps[index]), what) != 0)
     return false;
   propose(call, steps[index], plan, plain);
   if (!plain.hasAlgo)
@@ -635,8 +647,7 @@ int CudaExecutable::launchGemm(size_t index, std::string &error) {
     CublasLtMatmul &gemm = gemms[step.gemm];
     if (!step.moving.empty()) {
       const char *what = nullptr;
-      Status code = gemm.move(step.bias < 0 ? nullptr : step.buffers[step.bias],
-                              step.aux < 0 ? nullptr : step.buffers[step.aux], what);
+      Status code = gemm.move(getPointers(step), what);
       if (code)
         return checkCublasLt(code, call.location + ": " + what, error);
     }

@@ -89,8 +89,8 @@ private:
     /// are done. The others have 0.
     size_t exchanges = 0;
     Event done = nullptr;
-    /// Which buffers the epilogue of a matmul uses, or -1.
-    int bias = -1, aux = -1;
+    /// Which buffers a matmul uses beside its matrices, or -1.
+    int bias = -1, aux = -1, scalesA = -1, scalesB = -1;
   };
   struct Input {
     char *device = nullptr;
@@ -108,6 +108,7 @@ private:
   std::string describeVersions() const;
   int findBits(std::string &error);
   int prepare(std::string &error);
+  static CublasLtPointers getPointers(const BoundInstruction &step);
   int prepareGemm(const Instruction &call, const Instruction *next,
                   BoundInstruction &step, bool &hasEpilogue, std::string &error);
   /// Asks cuBLASLt for algorithms, once for equal plans, and keeps them in `matmul`.

@@ -9,6 +9,7 @@
 #include "GemmTuning.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
@@ -133,13 +134,20 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
     return ((plan.batch - 1) * matrix.stride + matrix.ld * matrix.columns) *
            getSize(matrix.type);
   };
-  // A, B, D, bias, second matrix, workspace.
-  int64_t sizes[] = {bytesOf(plan.a),
-                     bytesOf(plan.b),
-                     bytesOf(plan.d),
-                     usesBias(plan.epilogue) ? std::max(plan.m, plan.n) * 8 : 0,
-                     usesAux(plan.epilogue) ? plan.auxLd * plan.n * 4 : 0,
-                     kGemmWorkspaceBytes};
+  // Scales are zeros: what time a matmul takes does not depend on them.
+  auto scaleBytes = [&](GemmScaling scaling, int64_t outer) {
+    return plan.isScaled() ? countScales(scaling, outer, plan.k) * 4 : 0;
+  };
+  // A, B, D, bias, second matrix, workspace, scales of A and B.
+  const int64_t sizes[] = {bytesOf(plan.a),
+                           bytesOf(plan.b),
+                           bytesOf(plan.d),
+                           usesBias(plan.epilogue) ? std::max(plan.m, plan.n) * 8 : 0,
+                           usesAux(plan.epilogue) ? plan.auxLd * plan.n * 4 : 0,
+                           kGemmWorkspaceBytes,
+                           scaleBytes(plan.scalingA, plan.m),
+                           scaleBytes(plan.scalingB, plan.n)};
+  constexpr size_t count = std::size(sizes);
   int64_t total = 0;
   for (int64_t size : sizes)
     total += (size + 255) / 256 * 256;
@@ -151,8 +159,8 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
     void *block;
     ~Free() { api.cudaFree(block); }
   } release{api, block};
-  char *buffers[6], *end = static_cast<char *>(block);
-  for (int i = 0; i < 6; ++i) {
+  char *buffers[count], *end = static_cast<char *>(block);
+  for (size_t i = 0; i < count; ++i) {
     buffers[i] = end;
     end += (sizes[i] + 255) / 256 * 256;
   }
@@ -173,7 +181,8 @@ bool GemmTuner::tune(const GemmPlan &plan, int most, TunedGemm &result,
   }
   CublasLtMatmul matmul(api);
   const char *what = nullptr;
-  if (Status status = matmul.create(plan, buffers[3], buffers[4], what)) {
+  if (Status status =
+          matmul.create(plan, {buffers[3], buffers[4], buffers[6], buffers[7]}, what)) {
     error = std::string(what) + ": cuBLASLt " + describeCublasLtStatus(status);
     return false;
   }

@@ -138,3 +138,51 @@ def scaled_matmul_cases(random):
     sa, sb = ("f32", np.zeros((3, 0), np.float32)), ("f32", np.zeros((0, 4), np.float32))
     yield Case("scaled_matmul", [a, sa, b, sb], [("f32", np.zeros((3, 4)))],
                "lhs_block = array<i64: 1, 2>, rhs_block = array<i64: 2, 1>", error=0)
+
+
+def lay_out(scales, scaling):
+    """Scales of blocks as cuBLASLt wants them."""
+    if scaling == "vec128_32f":
+        return np.ascontiguousarray(scales.T).ravel()
+    return np.pad(scales, ((0, 0), (0, -scales.shape[1] % 4))).ravel()
+
+
+def gemm_scale_cases(random):
+    """Operands of cuBLASLt's matmuls, both ways round, and the matmuls."""
+    rounded = TYPES["f8E4M3FN"].round
+    for scaling, block in ("vec128_32f", (1, 128)), ("blk128x128_32f", (128, 128)):
+        for rule in "power_of_two", "largest":
+            attributes = f"block = {i64s(list(block))}, scaling = #mpt.gemm_scaling<{scaling}>, {name(rule)}"
+
+            def sides(x):
+                made = []
+                for one in (x, np.ascontiguousarray(x.T)):
+                    q, scales = quantize(one, block, rule, "f8E4M3FN")
+                    made += [("f8E4M3FN", q), ("f32", lay_out(scales, scaling))]
+                return made
+
+            x = wild(random, (48, 272))
+            both = sides(x)
+            for segments, wanted in ("1, 1, 1, 1", both), ("1, 1, 0, 0", both[:2]), ("0, 0, 1, 1", both[2:]):
+                yield Case("gemm_quantize", [("f32", x)], wanted,
+                           f"{attributes}, resultSegmentSizes = array<i32: {segments}>", "{} {attributes}", error=0)
+            # From 8-bit rows.
+            q, scales = quantize(x, block, rule, "f8E4M3FN")
+            q = rounded(q)
+            numbers = np.float32(q) * spread(scales, block, q.shape)
+            yield Case("gemm_quantize", [("f8E4M3FN", q), ("f32", lay_out(scales, scaling))], sides(numbers)[2:],
+                       f"{attributes}, resultSegmentSizes = array<i32: 0, 0, 1, 1>", "{} scales({}) {attributes}", error=0)
+            # By 1x128 blocks, as cuBLASLt has no square by square.
+            w = wild(random, (32, 272))
+            p, others = quantize(w, (1, 128), rule, "f8E4M3FN")
+            p = rounded(p)
+            right = np.float32(p) * spread(others, (1, 128), p.shape).astype(np.float64)
+            left = np.float32(q) * spread(scales, block, q.shape).astype(np.float64)
+            case = Case("gemm", [("f8E4M3FN", q), ("f8E4M3FN", p), ("f32", lay_out(scales, scaling)),
+                                 ("f32", lay_out(others, "vec128_32f"))], [("f32", left @ right.T)],
+                        f"lhs_scaling = #mpt.gemm_scaling<{scaling}>, rhs_scaling = #mpt.gemm_scaling<vec128_32f>, "
+                        "transpose_rhs, resultSegmentSizes = array<i32: 1, 0, 0>",
+                        "{}, {} lhs_scales({}) rhs_scales({}) {attributes}",
+                        error=(272 + 4) * (abs(left) @ abs(right.T)))
+            case.scale = lambda i, case=case: case.error(i) * 2.0**-24 / 1e-13
+            yield case

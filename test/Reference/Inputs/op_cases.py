@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from block_scale_cases import block_scale_cases, scaled_matmul_cases
+from block_scale_cases import block_scale_cases, gemm_scale_cases, scaled_matmul_cases
 from case import INF, NAN, Case, Random, f64, i64s
 from nn_cases import nn_cases
 from matmul_cases import contraction_cases
@@ -343,7 +343,7 @@ def all_cases():
     makers = [unary_cases, activation_grad_cases, binary_cases, bit_cases, cast_cases, shape_cases, random_cases]
     cases = []
     with np.errstate(all="ignore"):
-        for maker in makers + [contraction_cases, nn_cases, training_cases, block_scale_cases, scaled_matmul_cases,
+        for maker in makers + [contraction_cases, nn_cases, training_cases, block_scale_cases, scaled_matmul_cases, gemm_scale_cases,
                                 optimizer_state_cases]:
             cases += list(maker(random))
     return cases

@@ -66,6 +66,14 @@ Status cublasLtMatmulDescSetAttribute(CublasLtDesc desc, int attribute, const vo
     return set(target->aux);
   case kDescAuxLd:
     return set(target->auxLd);
+  case kDescScalesA:
+    return set(target->scalesA);
+  case kDescScalesB:
+    return set(target->scalesB);
+  case kDescScaleModeA:
+    return set(target->scaleModeA);
+  case kDescScaleModeB:
+    return set(target->scaleModeB);
   default:
     return call.breach("an attribute that is not known here", kCublasLtInvalid);
   }
@@ -170,6 +178,8 @@ GemmPlan planOf(const DescState &desc, const LayoutState &a, const LayoutState &
   // Without the attribute a bias has the result's type.
   plan.bias = desc.biasType < 0 ? plan.d.type : typeOf(desc.biasType);
   plan.auxLd = desc.auxLd;
+  plan.scalingA = static_cast<GemmScaling>(desc.scaleModeA);
+  plan.scalingB = static_cast<GemmScaling>(desc.scaleModeB);
   return plan;
 }
 
@@ -234,6 +244,78 @@ float finish(const GemmPlan &plan, float value, const void *bias, void *aux, int
   default:
     return value;
   }
+}
+
+/// The scale of each of op(A)'s rows, or op(B)'s columns, for each block of K.
+std::vector<float> readScales(GemmScaling scaling, const void *data, int64_t outer,
+                              int64_t k) {
+  const int64_t length = getScaleLength(scaling), blocks = (k + length - 1) / length;
+  std::vector<float> scales(outer * blocks);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t at = findScale(scaling, outer, k, o, block);
+      float &scale = scales[o * blocks + block];
+      if (scaling != GemmScaling::Vec32UE8M0) {
+        scale = toF32(getScaleType(scaling), data, at);
+        continue;
+      }
+      const int exponent = static_cast<const uint8_t *>(data)[at];
+      scale = exponent == 255 ? NAN : std::ldexp(1.0f, exponent - 127);
+    }
+  return scales;
+}
+
+/// Whether what fills up tiles of scales is zeros, as the library asks for.
+bool isFilledUp(GemmScaling scaling, const void *data, int64_t outer, int64_t k) {
+  if (scaling != GemmScaling::Vec32UE8M0)
+    return true;
+  std::vector<char> isUsed(countScales(scaling, outer, k), 0);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t block = 0; block * 32 < k; ++block)
+      isUsed[findScale(scaling, outer, k, o, block)] = 1;
+  for (size_t i = 0; i < isUsed.size(); ++i)
+    if (!isUsed[i] && static_cast<const uint8_t *>(data)[i] != 0)
+      return false;
+  return true;
+}
+
+/// A matmul whose operands have scales. With blocks of 128 the sum of each is rounded to
+/// f32, then scaled, and added to those before; with shorter ones scaled numbers are
+/// multiplied, and their sum is rounded once. The library's own sums are not known to the
+/// bit; these are those that mpt.scaled_matmul defines.
+void multiplyScaled(const GemmPlan &plan, const void *a, const void *b,
+                    const void *scalesA, const void *scalesB, const void *bias, void *d,
+                    double alpha, double beta) {
+  // Both by rows of k: A is transposed, B lies by columns, where chips want that.
+  std::vector<float> x = widen(plan.a, a, 0, /*byColumns=*/plan.transposeA);
+  std::vector<float> y = widen(plan.b, b, 0, /*byColumns=*/!plan.transposeB);
+  std::vector<float> sx = readScales(plan.scalingA, scalesA, plan.m, plan.k);
+  std::vector<float> sy = readScales(plan.scalingB, scalesB, plan.n, plan.k);
+  const int64_t length = getScaleLength(plan.scalingA);
+  const int64_t blocks = (plan.k + length - 1) / length;
+  const bool isExact = length < 128;
+  for (int64_t j = 0; j < plan.n; ++j)
+    for (int64_t i = 0; i < plan.m; ++i) {
+      double sum = 0;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const float scaleX = sx[i * blocks + block], scaleY = sy[j * blocks + block];
+        const float *left = &x[i * plan.k], *right = &y[j * plan.k];
+        const int64_t begin = block * length, end = std::min(plan.k, begin + length);
+        double partial = 0;
+        for (int64_t k = begin; k < end; ++k)
+          if (isExact)
+            sum += double(left[k] * scaleX) * double(right[k] * scaleY);
+          else
+            partial += double(left[k]) * right[k];
+        if (!isExact)
+          sum = static_cast<float>(sum) + static_cast<float>(partial) * (scaleX * scaleY);
+      }
+      const int64_t at = j * plan.d.ld + i;
+      float value = static_cast<float>(alpha) * static_cast<float>(sum);
+      if (beta != 0)
+        value += static_cast<float>(beta) * toF32(plan.d.type, d, at);
+      fromF32(plan.d.type, d, at, finish(plan, value, bias, nullptr, i, j));
+    }
 }
 
 /// By cuBLASLt's definition; sums of f32 products go left to right in f32.
@@ -418,6 +500,18 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
         "the second matrix lies outside the device's allocations or is not "
         "aligned",
         kCublasLtInvalid);
+  const void *scalesA = matmul->scalesA, *scalesB = matmul->scalesB;
+  if (!plan.isScaled() && (scalesA || scalesB))
+    return call.breach("scales without their mode", kCublasLtInvalid);
+  auto areScales = [&](const void *scales, GemmScaling scaling, int64_t outer) {
+    return reinterpret_cast<uintptr_t>(scales) % kGemmOperandAlignment == 0 &&
+           isOnDevice(scales, countScales(scaling, outer, plan.k) *
+                                  getSize(getScaleType(scaling)));
+  };
+  if (plan.isScaled() && (!areScales(scalesA, plan.scalingA, plan.m) ||
+                          !areScales(scalesB, plan.scalingB, plan.n)))
+    return call.breach("scales lie outside the device's allocations or are not aligned",
+                       kCublasLtInvalid);
   if (!isOnDevice(workspace, static_cast<int64_t>(workspaceBytes)) ||
       reinterpret_cast<uintptr_t>(workspace) % kGemmWorkspaceAlignment)
     return call.breach("the workspace is not aligned or not on the device",
@@ -436,7 +530,14 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
     state.now += milliseconds;
     if (c != d && scaleD != 0)
       std::memcpy(d, c, resultBytes);
-    multiply(plan, a, b, bias, aux, d, scaleA, scaleD);
+    if (plan.isScaled()) {
+      if (!isFilledUp(plan.scalingA, scalesA, plan.m, plan.k) ||
+          !isFilledUp(plan.scalingB, scalesB, plan.n, plan.k))
+        state.breach = "cublasLtMatmul: what fills up tiles of scales is not zero";
+      multiplyScaled(plan, a, b, scalesA, scalesB, bias, d, scaleA, scaleD);
+    } else {
+      multiply(plan, a, b, bias, aux, d, scaleA, scaleD);
+    }
     // What the library leaves there is of no use to anybody.
     std::memset(workspace, 0xa5, std::min<size_t>(workspaceBytes, 4096));
     return kSuccess;

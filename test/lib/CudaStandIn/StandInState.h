@@ -68,6 +68,8 @@ struct DescState {
   const void *bias = nullptr;
   void *aux = nullptr;
   int64_t auxLd = 0;
+  const void *scalesA = nullptr, *scalesB = nullptr;
+  int32_t scaleModeA = 0, scaleModeB = 0;
 };
 /// When it was recorded, in the stand-in's own milliseconds.
 struct EventState {

@@ -666,6 +666,13 @@ TEST(ProgramTest, WhatIsWrongWithLoopsIsSaid) {
 /// Every call reads as it was written, whatever its attributes.
 TEST(ProgramTest, CallsRoundTrip) {
   ProgramBuilder b = makeLarge();
+  // For GPUs alone.
+  GemmQuantizeCall quantize;
+  quantize.block = {1, 32};
+  quantize.scaling = GemmScaling::Vec32UE8M0;
+  quantize.hasRow = quantize.hasRowScales = true;
+  b.call(quantize, {b.arena(F32, {16, 32})},
+         {b.arena(DataType::F8E4M3FN, {16, 32}), b.arena(DataType::I8, {512})});
   EXPECT_EQ(b.program.instructions.size(), std::variant_size_v<LibraryCall>);
   // No field has its default any more.
   for (Instruction &instruction : b.program.instructions) {
@@ -677,6 +684,8 @@ TEST(ProgramTest, CallsRoundTrip) {
                    [](Rounding &field) { field = Rounding::BF16; },
                    [](ReduceKind &field) { field = ReduceKind::Prod; },
                    [](SumOrder &field) { field = SumOrder::Library; },
+                   [](GemmScaling &field) { field = GemmScaling::Vec32UE8M0; },
+                   [](ScaleRule &field) { field = ScaleRule::OcpMX; },
                    [&](std::optional<int64_t> &field) { field = --number - 10; },
                    [&](std::vector<int64_t> &field) { field = {++number, -7}; },
                    [&](double &field) { field = ++number / 2.0; },

@@ -304,7 +304,7 @@ protected:
     ASSERT_TRUE(checkGemmPlan(wanted, 90, error)) << error;
     cuda::CublasLtMatmul matmul(api);
     const char *what = nullptr;
-    ASSERT_EQ(matmul.create(wanted, bias, aux, what), 0) << what;
+    ASSERT_EQ(matmul.create(wanted, {bias, aux}, what), 0) << what;
     std::vector<cuda::CublasLtHeuristic> found;
     ASSERT_EQ(matmul.propose(context, 1, found), 0) << mpt_standin_breach();
     ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace, stream), 0)
@@ -391,7 +391,7 @@ TEST_F(Epilogues, Accumulates) {
   std::fill(d, d + 32, 3.0f);
   cuda::CublasLtMatmul matmul(api);
   const char *what = nullptr;
-  ASSERT_EQ(matmul.create(wanted, nullptr, nullptr, what), 0);
+  ASSERT_EQ(matmul.create(wanted, {}, what), 0);
   std::vector<cuda::CublasLtHeuristic> found;
   ASSERT_EQ(matmul.propose(context, 1, found), 0);
   ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace, stream), 0);

@@ -182,6 +182,9 @@ TEST(GemmPlan, Types) {
             "a matmul of f8E4M3FN and f8E5M2 into bf16 needs sm_89 or newer");
   EXPECT_NE(refusal(square(e4, e4, bf16).plan()), "");
   EXPECT_EQ(refusal(square(e4, e4, bf16).plan(), 100), "");
+  EXPECT_EQ(refusal(square(e4, e4, bf16).plan(), 120),
+            "a matmul of f8E4M3FN and f8E4M3FN into bf16: on sm_120 the summed dimension "
+            "must be the last one of both operands; transpose a copy");
   f8.lhs.type = e5;
   EXPECT_EQ(refusal(f8.plan()),
             "a matmul of f8E5M2 and f8E5M2 into bf16: one operand must be f8E4M3FN");
@@ -246,6 +249,165 @@ TEST(GemmPlan, Epilogues) {
   plan = square(DataType::F64, DataType::F64, DataType::F64).plan();
   plan.epilogue = GemmEpilogue::Relu;
   EXPECT_EQ(refusal(plan), "the epilogue RELU does not exist for f64");
+}
+
+/// A matmul of 8-bit floats with K = 256, whose operands have scales.
+GemmPlan scaled(GemmScaling lhs, GemmScaling rhs) {
+  const DataType e4 = DataType::F8E4M3FN;
+  Matmul matmul{buffer(e4, {32, 256}), buffer(e4, {48, 256}), buffer(bf16, {32, 48}),
+                false, true};
+  GemmPlan plan = matmul.plan();
+  // The right side is A.
+  plan.scalingA = rhs;
+  plan.scalingB = lhs;
+  return plan;
+}
+
+/// NVIDIA's tables: "Scaling Mode Support Overview", and which modes go together.
+TEST(GemmPlan, Scales) {
+  const GemmScaling none = GemmScaling::None, vec128 = GemmScaling::Vec128F32,
+                    square128 = GemmScaling::Block128F32, vec32 = GemmScaling::Vec32UE8M0,
+                    vec16 = GemmScaling::Vec16UE4M3;
+  EXPECT_EQ(refusal(scaled(vec128, vec128)), "");
+  EXPECT_EQ(refusal(scaled(vec128, square128)), "");
+  EXPECT_EQ(refusal(scaled(square128, vec128)), "");
+  EXPECT_EQ(
+      refusal(scaled(square128, square128)),
+      "a matmul with scales BLK128x128_32F and BLK128x128_32F: one operand must have "
+      "VEC128_32F");
+  for (int sm : {89, 100, 103, 120})
+    EXPECT_NE(refusal(scaled(vec128, square128), sm), "") << sm;
+  EXPECT_EQ(refusal(scaled(vec128, vec128), 100),
+            "a matmul with scales VEC128_32F and VEC128_32F exists for sm_90 alone, and "
+            "this is sm_100; use VEC32_UE8M0 with scales that are powers of two");
+  EXPECT_EQ(refusal(scaled(vec128, vec128), 89),
+            "a matmul with scales VEC128_32F and VEC128_32F exists for sm_90 alone, and "
+            "this is sm_89; use one scale for each tensor");
+  for (int sm : {100, 103, 120})
+    EXPECT_EQ(refusal(scaled(vec32, vec32), sm), "") << sm;
+  EXPECT_EQ(refusal(scaled(vec32, vec32)),
+            "a matmul with scales VEC32_UE8M0 and VEC32_UE8M0 needs sm_100 or newer, and "
+            "this is sm_90; use VEC128_32F");
+  for (auto [lhs, rhs] : {std::pair(vec32, vec128), std::pair(vec16, vec16)})
+    for (int sm : {90, 100})
+      EXPECT_NE(refusal(scaled(lhs, rhs), sm), "") << getName(lhs) << getName(rhs);
+  EXPECT_EQ(refusal(scaled(none, vec128)),
+            "a matmul with scales VEC128_32F and SCALAR_32F: either both operands have "
+            "scales of blocks or none");
+
+  // Types, sizes and epilogues.
+  GemmPlan plan = scaled(vec128, vec128);
+  plan.a.type = plan.b.type = bf16;
+  EXPECT_EQ(refusal(plan),
+            "a matmul with scales VEC128_32F and VEC128_32F needs operands "
+            "of 8 bits, found bf16 and bf16");
+  plan = scaled(vec128, vec128);
+  plan.d.type = DataType::F8E4M3FN;
+  EXPECT_NE(refusal(plan), "");
+  plan = scaled(vec128, vec128);
+  plan.epilogue = GemmEpilogue::Bias;
+  plan.bias = bf16;
+  EXPECT_EQ(refusal(plan), "");
+  plan.epilogue = GemmEpilogue::Relu;
+  EXPECT_EQ(refusal(plan),
+            "a matmul with scales VEC128_32F and VEC128_32F has no epilogue "
+            "but a bias; found RELU");
+  plan = scaled(vec128, vec128);
+  plan.batch = 2;
+  plan.d.stride = 32 * 48;
+  EXPECT_EQ(refusal(plan), "a matmul with scales VEC128_32F and VEC128_32F is for one "
+                           "matmul, not for a batch");
+  plan = scaled(vec128, vec128);
+  plan.k = plan.a.rows = plan.b.rows = plan.a.ld = plan.b.ld = 120;
+  EXPECT_NE(refusal(plan), "");
+  EXPECT_EQ(describeGemmPlan(scaled(vec128, square128)),
+            "m=48 n=32 k=256 A=f8E4M3FN[256x48 ld 256]T B=f8E4M3FN[256x32 ld 256]N "
+            "D=bf16[48x32 ld 48]N compute=32F epilogue=DEFAULT "
+            "scales=BLK128x128_32F,VEC128_32F");
+}
+
+/// As NVIDIA documents the layouts.
+TEST(GemmPlan, ScaleLayouts) {
+  const GemmScaling vec128 = GemmScaling::Vec128F32, square = GemmScaling::Block128F32,
+                    vec32 = GemmScaling::Vec32UE8M0, vec16 = GemmScaling::Vec16UE4M3;
+  // M-major: M x L.
+  EXPECT_EQ(countScales(vec128, 48, 300), 48 * 3);
+  EXPECT_EQ(findScale(vec128, 48, 300, 7, 2), 2 * 48 + 7);
+  // K-major, with columns of L rounded up to 4.
+  EXPECT_EQ(countScales(square, 300, 640), 8 * 3);
+  EXPECT_EQ(findScale(square, 300, 640, 129, 4), 8 + 4);
+  // Tiles of 128 x 4: offset = (outer % 32) * 16 + (outer / 32) * 4 + inner; tiles lie by
+  // rows, at (sf_inner + sf_outer * sf_inner_dim) * 128 for a multiple of 4 sf_inner.
+  EXPECT_EQ(countScales(vec32, 130, 160), 256 * 8);
+  EXPECT_EQ(findScale(vec32, 130, 160, 0, 1), 1);
+  EXPECT_EQ(findScale(vec32, 130, 160, 1, 0), 16);
+  EXPECT_EQ(findScale(vec32, 130, 160, 32, 0), 4);
+  EXPECT_EQ(findScale(vec32, 130, 160, 127, 3), 31 * 16 + 3 * 4 + 3);
+  EXPECT_EQ(findScale(vec32, 130, 160, 0, 4), 512);
+  EXPECT_EQ(findScale(vec32, 130, 160, 128, 0), 8 * 128);
+  EXPECT_EQ(countScales(vec16, 130, 160), 256 * 12);
+  EXPECT_EQ(findScale(vec16, 130, 160, 129, 9), 3 * 512 + 2 * 512 + 16 + 1);
+  // Each scale has a place of its own.
+  for (GemmScaling scaling : {vec128, vec32, vec16}) {
+    const int64_t outer = 144, k = 272, blocks = (k - 1) / getScaleLength(scaling) + 1;
+    std::vector<int> uses(countScales(scaling, outer, k), 0);
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t block = 0; block < blocks; ++block)
+        EXPECT_EQ(++uses.at(findScale(scaling, outer, k, o, block)), 1);
+  }
+}
+
+/// Calls with scales, and what makes them.
+TEST(GemmPlan, ScaledCalls) {
+  const DataType e4 = DataType::F8E4M3FN;
+  Instruction call;
+  MatmulCall matmul;
+  matmul.transposeRhs = matmul.hasLhsScales = matmul.hasRhsScales = true;
+  matmul.lhsScaling = GemmScaling::Vec128F32;
+  matmul.rhsScaling = GemmScaling::Block128F32;
+  call.call = matmul;
+  call.numInputs = 4;
+  call.numOutputs = 1;
+  call.refs = {buffer(e4, {32, 256}), buffer(e4, {48, 256}), buffer(f32, {64}),
+               buffer(f32, {4}), buffer(bf16, {32, 48})};
+  std::string error;
+  GemmPlan plan;
+  ASSERT_TRUE(makeGemmPlan(call, false, plan, error)) << error;
+  EXPECT_EQ(plan.scalingA, GemmScaling::Block128F32);
+  EXPECT_EQ(plan.scalingB, GemmScaling::Vec128F32);
+  EXPECT_TRUE(checkCudaCall(call, 90, error)) << error;
+  call.refs[3].dims = {2};
+  EXPECT_FALSE(makeGemmPlan(call, false, plan, error));
+  EXPECT_EQ(error, "the scales of a matmul's operand do not fit it");
+  call.refs[3].dims = {4};
+  std::get<MatmulCall>(*call.call).hasRhsScales = false;
+  EXPECT_FALSE(makeGemmPlan(call, false, plan, error));
+
+  GemmQuantizeCall quantize;
+  quantize.block = {1, 128};
+  quantize.scaling = GemmScaling::Vec128F32;
+  quantize.hasRow = quantize.hasRowScales = true;
+  quantize.hasColumn = quantize.hasColumnScales = true;
+  Instruction made;
+  made.call = quantize;
+  made.numInputs = 1;
+  made.numOutputs = 4;
+  made.refs = {buffer(bf16, {32, 144}), buffer(e4, {32, 144}), buffer(f32, {64}),
+               buffer(e4, {144, 32}), buffer(f32, {144})};
+  EXPECT_TRUE(checkCall(made, error)) << error;
+  auto expectMisfit = [&](auto change) {
+    Instruction bad = made;
+    change(bad, std::get<GemmQuantizeCall>(*bad.call));
+    EXPECT_FALSE(checkCall(bad, error));
+  };
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[3].dims = {32, 144}; });
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[4].dims = {143}; });
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[0].dims = {24, 144}; });
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[0].type = DataType::F8E4M3FN; });
+  expectMisfit([](Instruction &, auto &call) { call.block = {1, 64}; });
+  expectMisfit(
+      [](Instruction &, auto &call) { call.scaling = GemmScaling::Block128F32; });
+  expectMisfit([](Instruction &, auto &call) { call.scaling = GemmScaling::Vec16UE4M3; });
 }
 
 TEST(GemmPlan, Rounding) {

@@ -40,8 +40,9 @@ bool isSplat(Value value) {
 
 /// True for the matmuls, windows and loops between which a step's memory peaks.
 bool isHeavyCall(Operation *op) {
-  return isa<GemmOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp,
-             MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp, ScanOp>(op);
+  return isa<GemmOp, GemmQuantizeOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
+             Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp,
+             ScanOp>(op);
 }
 
 /// How an op could be part of a kernel.

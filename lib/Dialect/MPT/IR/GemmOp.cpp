@@ -8,7 +8,9 @@
 
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace mpt;
@@ -20,6 +22,48 @@ RankedTensorType mpt::getSavedType(Epilogue activation, RankedTensorType type) {
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = llvm::alignTo(shape.back(), 128) / 8;
   return RankedTensorType::get(shape, IntegerType::get(type.getContext(), 8));
+}
+
+static bool isEightBit(Value value) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Whether `scales` has one dimension, of a known size, of what `scaling` stores. How
+/// many there must be is the library's affair (mpt/ProgramABI/GemmScales.h).
+static bool areScales(Value scales, GemmScaling scaling) {
+  auto type = cast<RankedTensorType>(scales.getType());
+  Type element = type.getElementType();
+  const bool fits = scaling == GemmScaling::Vec32UE8M0 ? isa<Float8E8M0FNUType>(element)
+                    : scaling == GemmScaling::Vec16UE4M3
+                        ? isa<Float8E4M3FNType>(element)
+                        : scaling != GemmScaling::None && element.isF32();
+  return type.hasStaticShape() && type.getRank() == 1 && fits;
+}
+
+/// Checks a matmul whose operands have scales.
+static LogicalResult verifyScales(GemmOp op) {
+  if (!op.getLhsScales() || !op.getRhsScales())
+    return op.emitOpError("needs scales of both operands or of none");
+  const std::tuple<Value, Value, GemmScaling, StringRef> operands[] = {
+      {op.getLhs(), op.getLhsScales(), op.getLhsScaling(), "lhs"},
+      {op.getRhs(), op.getRhsScales(), op.getRhsScaling(), "rhs"}};
+  for (auto [operand, scales, scaling, name] : operands) {
+    if (!isEightBit(operand))
+      return op.emitOpError("needs operands of 8 bits with scales, found ")
+             << operand.getType();
+    if (!areScales(scales, scaling))
+      return op.emitOpError("has scales of ")
+             << name << " that do not fit " << name
+             << "_scaling = " << stringifyGemmScaling(scaling) << ", found "
+             << scales.getType();
+  }
+  if (op.getTransposeLhs() || !op.getTransposeRhs())
+    return op.emitOpError("needs K as the last dimension of operands with scales: "
+                          "transpose_rhs alone");
+  if (op.getEpilogue() != Epilogue::None || op.getBias() || op.getBiasGrad())
+    return op.emitOpError("has neither an activation nor a bias if its operands have "
+                          "scales");
+  return success();
 }
 
 LogicalResult GemmOp::verify() {
@@ -40,11 +84,18 @@ LogicalResult GemmOp::verify() {
     if (value && shapeOf(value) != ArrayRef<int64_t>{columns})
       return emitOpError("needs one number for each of ")
              << columns << " columns, found " << value.getType();
+  if (getLhsScales() || getRhsScales()) {
+    if (failed(verifyScales(*this)))
+      return failure();
+  } else if (getLhsScaling() != GemmScaling::None ||
+             getRhsScaling() != GemmScaling::None) {
+    return emitOpError("says how scales are that it does not have");
+  }
   bool isActivated = getEpilogue() != Epilogue::None;
   if (isActivated != (getAux() || getSaved()) || (getAux() && getSaved()) ||
-      (!isActivated && !getBiasGrad() && !getAddend()))
+      (!isActivated && !getBiasGrad() && !getAddend() && !getLhsScales()))
     return emitOpError("either saves what its activation needs, or reads it, or has no "
-                       "activation and sums rhs or has an addend");
+                       "activation and sums rhs or has an addend or scales");
   if ((getBias() && !getSaved()) || (getBiasGrad() && getSaved()))
     return emitOpError("has a bias forward, and its gradient backward");
   if (Value addend = getAddend())
@@ -56,5 +107,55 @@ LogicalResult GemmOp::verify() {
     if (value && value.getType() != getSavedType(getEpilogue(), result))
       return emitOpError("needs ") << getSavedType(getEpilogue(), result)
                                    << " for its activation, found " << value.getType();
+  return success();
+}
+
+LogicalResult GemmQuantizeOp::verify() {
+  auto x = cast<RankedTensorType>(getX().getType());
+  if (!x.hasStaticShape() || x.getRank() != 2)
+    return emitOpError("needs a matrix of static shape, found ") << x;
+  for (int64_t size : x.getShape())
+    if (size == 0 || size % 16 != 0)
+      return emitOpError("needs sizes that are multiples of 16, found ") << x;
+  const int64_t outer = getBlock().size() == 2 ? getBlock()[0] : 0;
+  const int64_t length = getBlock().size() == 2 ? getBlock()[1] : 0;
+  const bool isRow = outer == 1, isSquare = outer == 128 && length == 128;
+  bool fits = false;
+  switch (getScaling()) {
+  case GemmScaling::Vec128F32:
+    fits = isRow && length == 128;
+    break;
+  case GemmScaling::Block128F32:
+    fits = isSquare;
+    break;
+  case GemmScaling::Vec32UE8M0:
+    fits = isSquare || (isRow && (length == 32 || length == 128));
+    break;
+  default:
+    break;
+  }
+  if (!fits)
+    return emitOpError("needs blocks that fit scaling = ")
+           << stringifyGemmScaling(getScaling()) << ", found [" << getBlock() << "]";
+  if (getScaling() == GemmScaling::Vec32UE8M0 && getRule() == ScaleRule::Largest)
+    return emitOpError("needs the rule 'power_of_two' or 'ocp_mx' for scales of "
+                       "f8E8M0FNU, found 'largest'");
+  if ((getScales() != nullptr) != isEightBit(getX()) ||
+      (getScales() && !areScales(getScales(), getScaling())))
+    return emitOpError("needs scales that fit x if x is 8 bits wide, and none otherwise");
+  const std::tuple<Value, Value, SmallVector<int64_t>> results[] = {
+      {getRow(), getRowScales(), {x.getDimSize(0), x.getDimSize(1)}},
+      {getColumn(), getColumnScales(), {x.getDimSize(1), x.getDimSize(0)}}};
+  if (!getRow() && !getColumn())
+    return emitOpError("needs a result");
+  for (const auto &[q, scales, shape] : results) {
+    if (!q && !scales)
+      continue;
+    if (!q || !scales ||
+        cast<RankedTensorType>(q.getType()).getShape() != ArrayRef<int64_t>(shape) ||
+        !areScales(scales, getScaling()))
+      return emitOpError("needs results of x's shape and of its transpose's, with their "
+                         "scales");
+  }
   return success();
 }

@@ -408,6 +408,8 @@ LogicalResult program::AlternativesOp::verify() {
   if (!plain || plain.getLhs() != matmul.getLhs() || plain.getRhs() != matmul.getRhs() ||
       plain.getResult() != matmul.getResult() ||
       plain.getAddend() != matmul.getAddend() ||
+      plain.getLhsScales() != matmul.getLhsScales() ||
+      plain.getRhsScales() != matmul.getRhsScales() ||
       !areEqual(std::get<rt::MatmulCall>(plain.getCall()), withoutEpilogue(asked)))
     return emitOpError("expected the second region to begin with the same matmul without "
                        "its epilogue");

@@ -212,9 +212,10 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value
                [&](const BufferView &input) { return input.value == old; }) == 1;
   // cuBLASLt adds in place, too.
   if (auto gemm = dyn_cast<GemmOp>(instruction.op))
-    return index == 0 && gemm.getAddend() && instruction.inputs.back().value == old &&
-           llvm::none_of(ArrayRef(instruction.inputs).drop_back(),
-                         [&](const BufferView &input) { return input.value == old; });
+    return index == 0 && gemm.getAddend() && instruction.inputs[2].value == old &&
+           llvm::count_if(instruction.inputs, [&](const BufferView &input) {
+             return input.value == old;
+           }) == 1;
   // Each tensor of an all_reduce may be reduced where it is.
   if (auto reduce = dyn_cast<AllReduceOp>(instruction.op))
     return instruction.inputs[index].value == old &&

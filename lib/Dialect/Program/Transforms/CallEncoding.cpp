@@ -88,6 +88,22 @@ rt::LibraryCall getCall(GemmOp op) {
   call.hasAddend = op.getAddend() != nullptr;
   call.hasSaved = op.getSaved() != nullptr;
   call.hasBiasGrad = op.getBiasGrad() != nullptr;
+  call.hasLhsScales = op.getLhsScales() != nullptr;
+  call.hasRhsScales = op.getRhsScales() != nullptr;
+  call.lhsScaling = static_cast<rt::GemmScaling>(op.getLhsScaling());
+  call.rhsScaling = static_cast<rt::GemmScaling>(op.getRhsScaling());
+  return call;
+}
+rt::LibraryCall getCall(GemmQuantizeOp op) {
+  rt::GemmQuantizeCall call;
+  call.block = toArray<2>(op.getBlock());
+  call.scaling = static_cast<rt::GemmScaling>(op.getScaling());
+  call.rule = static_cast<rt::ScaleRule>(op.getRule());
+  call.hasScales = op.getScales() != nullptr;
+  call.hasRow = op.getRow() != nullptr;
+  call.hasRowScales = op.getRowScales() != nullptr;
+  call.hasColumn = op.getColumn() != nullptr;
+  call.hasColumnScales = op.getColumnScales() != nullptr;
   return call;
 }
 template <typename Call, typename Op>
@@ -256,10 +272,11 @@ rt::LibraryCall mpt::getCollectiveCall(Operation *op, int64_t ranks, int64_t ten
 
 std::optional<rt::LibraryCall> mpt::getLibraryCall(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<rt::LibraryCall>>(op)
-      .Case<MatmulOp, LinearOp, GemmOp, Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp,
-            MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp, GatherOp, ScatterAddOp,
-            ReduceOp, ArgmaxOp, RandomMaskOp, RandomBitsOp, CheckIndicesOp, AttentionOp,
-            AttentionGradOp>([](auto op) { return getCall(op); })
+      .Case<MatmulOp, LinearOp, GemmOp, GemmQuantizeOp, Conv2DOp, Conv2DInputGradOp,
+            Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp,
+            GatherOp, ScatterAddOp, ReduceOp, ArgmaxOp, RandomMaskOp, RandomBitsOp,
+            CheckIndicesOp, AttentionOp, AttentionGradOp>(
+          [](auto op) { return getCall(op); })
       .Default([](auto) { return std::nullopt; });
 }
 

@@ -204,7 +204,7 @@ private:
   LogicalResult visit(Operation *op);
   LogicalResult visitMatmul(MatmulOp op);
   LogicalResult visitLinear(LinearOp op);
-  LogicalResult visitGemm(GemmOp op);
+  LogicalResult visitGemm(Operation *op);
   LogicalResult visitCopyLike(Operation *op);
   LogicalResult visitKernel(kernel::KernelOp op);
   LogicalResult visitAttention(Operation *op);
@@ -279,10 +279,10 @@ LogicalResult Scheduler::visitLinear(LinearOp op) {
                     flattenLeading(cast<RankedTensorType>(op.getResult().getType())))});
 }
 
-LogicalResult Scheduler::visitGemm(GemmOp op) {
+LogicalResult Scheduler::visitGemm(Operation *op) {
   if (!isForGPU)
-    return op.emitOpError("is done on GPUs only; plan with target=\"cuda sm_90\" or "
-                          "another chip");
+    return op->emitOpError("is done on GPUs only; plan with target=\"cuda sm_90\" or "
+                           "another chip");
   return call(op, *getLibraryCall(op));
 }
 
@@ -578,7 +578,7 @@ LogicalResult Scheduler::visit(Operation *op) {
       })
       .Case<MatmulOp>([&](MatmulOp matmul) { return visitMatmul(matmul); })
       .Case<LinearOp>([&](LinearOp linear) { return visitLinear(linear); })
-      .Case<GemmOp>([&](GemmOp gemm) { return visitGemm(gemm); })
+      .Case<GemmOp, GemmQuantizeOp>([&](Operation *gemm) { return visitGemm(gemm); })
       .Case<AllReduceOp, ReduceScatterOp, AllGatherOp, BroadcastFromOp, RankOp>(
           [&](Operation *collective) { return visitCollective(collective); })
       .Case<TransposeOp>([&](TransposeOp transpose) {

@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -13,6 +13,7 @@ largest differences found. The stand-in refuses matmuls with the EPILOGUEs (numb
 of cuBLASLt's); how many matmuls run without theirs is printed, too. With cudnn=none
 there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses such
 operations. How many convolutions it did in a step, and how many not, is printed.
+The device is an sm_90 or sm_NN.
 """
 import math
 import random
@@ -27,7 +28,9 @@ standin_step.load(lib_dir)
 cudnn = None
 for word in refused:
     kind = word.removeprefix("cudnn=")
-    if kind == "none":
+    if word.startswith("sm_"):
+        standin_step.standin.mpt_standin_set_device(1, *divmod(int(word[3:]), 10), standin_step.ctypes.c_int64(1 << 30))
+    elif kind == "none":
         cudnn = b"/none/libcudnn.so.9"
     elif kind != word:
         standin_step.standin.mpt_standin_refuse_convolutions(int(kind))

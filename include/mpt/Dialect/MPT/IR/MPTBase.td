@@ -152,6 +152,16 @@ def MPT_ScaleRuleEnum : MPT_Enum<"ScaleRule", "how the scale of a block follows 
   I32EnumAttrCase<"OcpMX", 2, "ocp_mx">]>;
 def MPT_ScaleRule : MPT_EnumAttr<MPT_ScaleRuleEnum, "scale_rule">;
 
+// The numbers are those of cublasLtMatmulMatrixScale_t.
+def MPT_GemmScalingEnum : MPT_Enum<"GemmScaling", "how cuBLASLt scales an 8-bit operand, "
+    "and how the scales lie in memory", [
+  I32EnumAttrCase<"None", 0, "none">,
+  I32EnumAttrCase<"Vec16UE4M3", 1, "vec16_ue4m3">,
+  I32EnumAttrCase<"Vec32UE8M0", 2, "vec32_ue8m0">,
+  I32EnumAttrCase<"Vec128F32", 4, "vec128_32f">,
+  I32EnumAttrCase<"Block128F32", 5, "blk128x128_32f">]>;
+def MPT_GemmScaling : MPT_EnumAttr<MPT_GemmScalingEnum, "gemm_scaling">;
+
 //===----------------------------------------------------------------------===//
 // Targets
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,13 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
       weight's gradient is added to that of earlier micro-batches). `bias_grad`, if
       present, is rhs summed over K.
 
+    Operands of 8 bits may have scales: `lhs_scales` and `rhs_scales`, as
+    `mpt.gemm_quantize` makes them for `lhs_scaling` and `rhs_scaling`. Both operands then
+    have K as their last dimension (`transpose_rhs` alone), and the sum is that of
+    `mpt.scaled_matmul` with such blocks: with blocks of 128 along K and f32 scales, of one
+    segment for each block; with the others of one segment for all of K. There is neither
+    an activation nor a bias.
+
     Example:
 
     ```mlir
@@ -48,10 +55,16 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
         "for ReLU; backward">:$aux,
     Arg<Optional<MPT_FloatTensor>,
         "[M, N], of the result's type; without an activation">:$addend,
+    Arg<Optional<MPT_ScaleTensor>, "one dimension; scales of lhs">:$lhs_scales,
+    Arg<Optional<MPT_ScaleTensor>, "one dimension; scales of rhs">:$rhs_scales,
     Arg<UnitAttr, "lhs is transposed">:$transpose_lhs,
     Arg<UnitAttr, "rhs is transposed">:$transpose_rhs,
     Arg<DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">,
-        "activation, forward or backward">:$epilogue);
+        "activation, forward or backward">:$epilogue,
+    Arg<DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">,
+        "what `lhs_scales` are">:$lhs_scaling,
+    Arg<DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">,
+        "what `rhs_scales` are">:$rhs_scaling);
   let results = (outs
     Res<MPT_FloatTensor, "[M, N]">:$result,
     Res<Optional<MPT_Tensor>,
@@ -59,7 +72,66 @@ def MPT_GemmOp : MPT_TensorOp<"gemm", "Allow", "Allow",
     Res<Optional<MPT_FloatTensor>, "[N]; backward or without an activation">:$bias_grad);
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`aux` `(` $aux^ `)`)?
-    (`add` `(` $addend^ `)`)? attr-dict `:` functional-type(operands, results)
+    (`add` `(` $addend^ `)`)? (`lhs_scales` `(` $lhs_scales^ `)`)?
+    (`rhs_scales` `(` $rhs_scales^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def MPT_GemmQuantizeOp : MPT_TensorOp<"gemm_quantize", "Stable", "Stable",
+                                      [AttrSizedResultSegments]> {
+  let summary = "8-bit operands of matmuls of GPU libraries, both ways round";
+  let description = [{
+    `--mpt-legalize-for-gpu` makes it of `mpt.quantize`, for matmuls of `mpt.gemm`, which
+    want K as the last dimension of their operands and scales in a layout of cuBLASLt's. It
+    is not meant to be written by hand. It reads x once.
+
+    - `row` and `row_scales`: x in blocks of `block`, which are its elements along the rows
+      and along K. K is x's last dimension.
+    - `column` and `column_scales`: the same of x transposed, so K is x's first dimension.
+
+    8-bit floats and scales are those of `mpt.quantize`. x may be 8 bits wide itself, with
+    `scales` as those of `row`: the numbers are then those of `mpt.dequantize`.
+
+    The scales of O rows and K columns, with L = K / 128 rounded up, lie by `scaling`:
+
+    - `vec128_32f`: f32, of blocks of 1 x 128. That of row o and block l of K is number
+      l O + o of L O.
+    - `blk128x128_32f`: f32, of blocks of 128 x 128. It is number o / 128 times (L rounded
+      up to a multiple of 4) + l.
+    - `vec32_ue8m0`: f8E8M0FNU, of blocks of 1 x 32, or of 1 x 128 and 128 x 128, with the
+      scale of each several times. Each 128 rows and 128 columns have a tile of 512, by rows,
+      where that of row o and block l of K (of 32 each) is number o % 32 * 16 +
+      o % 128 / 32 * 4 + l % 4.
+
+    What is there in addition for a size that is rounded up has the bits 0. O and K are
+    multiples of 16.
+
+    Example:
+
+    ```mlir
+    %q, %s, %t, %u = mpt.gemm_quantize %x {block = array<i64: 1, 128>,
+        scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 1, 1>}
+        : (tensor<256x384xbf16>) -> (tensor<256x384xf8E4M3FN>, tensor<768xf32>,
+        tensor<384x256xf8E4M3FN>, tensor<768xf32>)
+    ```
+  }];
+  let arguments = (ins
+    Arg<RankedTensorOf<[F32, F16, BF16, F8E4M3FN, F8E5M2]>, "[R, C]">:$x,
+    Arg<Optional<MPT_ScaleTensor>, "one dimension; where x is 8 bits wide">:$scales,
+    Arg<DenseI64ArrayAttr, "rows and elements along K of a block">:$block,
+    Arg<MPT_GemmScaling, "layout of the scales">:$scaling,
+    Arg<DefaultValuedAttr<MPT_ScaleRule, "::mpt::ScaleRule::PowerOfTwo">,
+        "as in `mpt.block_scale`">:$rule);
+  let results = (outs
+    Res<Optional<RankedTensorOf<[F8E4M3FN, F8E5M2]>>, "[R, C]">:$row,
+    Res<Optional<MPT_ScaleTensor>, "one dimension">:$row_scales,
+    Res<Optional<RankedTensorOf<[F8E4M3FN, F8E5M2]>>, "[C, R]">:$column,
+    Res<Optional<MPT_ScaleTensor>, "one dimension">:$column_scales);
+  let fixedOperands = "true";
+  let fixedResults = "true";
+  let assemblyFormat = [{
+    $x (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

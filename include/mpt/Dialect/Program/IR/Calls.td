@@ -115,7 +115,8 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     result is multiplied by the activation's gradient. `saved` is what this activation
     saves. `bias_grad` is the gradient summed over rows. `addend` is added to the result.
     With `accumulate` the result is added to what its buffer held before. `f32_matmuls`
-    says how f32 operands are multiplied.
+    says how f32 operands are multiplied. Operands of 8 bits may have the scales of their
+    blocks, `lhs_scales` and `rhs_scales`, as `mpt.gemm` has them.
 
     Example:
 
@@ -125,15 +126,19 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins In:$lhs, In:$rhs, OptionalIn:$bias, OptionalIn:$aux,
-    OptionalIn:$addend, Out:$result, OptionalOut:$saved, OptionalOut:$bias_grad,
+    OptionalIn:$addend, OptionalIn:$lhs_scales, OptionalIn:$rhs_scales, Out:$result,
+    OptionalOut:$saved, OptionalOut:$bias_grad,
     Workspace:$workspace, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
     DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
     UnitAttr:$accumulate,
     DefaultValuedAttr<Program_F32Matmuls, "::mpt::program::F32Matmuls::Exact">
       :$f32_matmuls,
-    DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding);
+    DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding,
+    DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">:$lhs_scaling,
+    DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">:$rhs_scaling);
   let inputs = TwoInputs<"lhs", "rhs">.format # Group<"bias">.format # Group<"aux">.format #
-               Group<"addend">.format;
+               Group<"addend">.format # Group<"lhs_scales">.format #
+               Group<"rhs_scales">.format;
   let outputs = "`outs` `(` $result `:` type($result) `)`" # Group<"saved">.format #
                 Group<"bias_grad">.format;
 }
@@ -404,6 +409,30 @@ def Program_RandomBitsOp : Program_CallOp<"random_bits", 16> {
   let arguments = (ins In:$seed, In:$attempt, Out:$result, Workspace:$workspace,
                        I64Attr:$stream);
   let inputs = TwoInputs<"seed", "attempt">.format;
+}
+
+def Program_GemmQuantizeOp
+    : Program_CallOp<"gemm_quantize", 25, [AttrSizedOperandSegments]> {
+  let summary = "8-bit operands of matmuls, both ways round";
+  let description = [{
+    As `mpt.gemm_quantize`. x is a matrix. Only GPUs support it, with a device function.
+
+    Example:
+
+    ```mlir
+    mpt_program.gemm_quantize ins(%x : memref<256x384xbf16>)
+        row(%q : memref<256x384xf8E4M3FN>) row_scales(%s : memref<768xf32>)
+        column(%t : memref<384x256xf8E4M3FN>) column_scales(%u : memref<768xf32>)
+        {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>}
+    ```
+  }];
+  let arguments = (ins In:$x, OptionalIn:$scales, OptionalOut:$row, OptionalOut:$row_scales,
+    OptionalOut:$column, OptionalOut:$column_scales, Workspace:$workspace,
+    Int64s<2>:$block, MPT_GemmScaling:$scaling,
+    DefaultValuedAttr<MPT_ScaleRule, "::mpt::ScaleRule::PowerOfTwo">:$rule);
+  let inputs = OneInput<"x">.format # Group<"scales">.format;
+  let outputs = Group<"row">.format # Group<"row_scales">.format # Group<"column">.format #
+                Group<"column_scales">.format;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,375 @@
+//===- DeviceQuantize.cpp - 8-bit operands of matmuls on a GPU -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A block of 256 threads takes 128 rows and 128 columns of the matrix, a thread 8 of
+/// either, in registers: it is read once, in vectors of 8. 16 threads share 8 rows, and a
+/// warp has two such groups. Maxima of rows are taken by a butterfly, those of columns by
+/// an exchange between the groups of a warp and then through shared memory, through which
+/// the transposed 8-bit floats go, too. The order of nothing matters: maxima are exact.
+///
+//===----------------------------------------------------------------------===//
+
+#include "DeviceCalls.h"
+#include "GPUFunctionBuilder.h"
+#include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/GemmScales.h"
+
+#include "../Common/EightBitFloats.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+/// Rows and columns of a block, and of a thread; threads that share rows, and warps.
+constexpr int64_t kTile = 128, kPatch = 8, kThreads = 256, kRowThreads = kTile / kPatch,
+                  kWarps = kThreads / kWarp;
+
+/// One orientation of the result: its rows, the elements of each, and its buffers.
+struct Orientation {
+  Value q, scales;
+  Type format, scaleType;
+  int64_t outer, k;
+};
+
+class QuantizeEmitter {
+public:
+  QuantizeEmitter(const rt::GemmQuantizeCall &call, const CallSite &site,
+                  GPUFunctionBuilder &code)
+      : call(call), site(site), code(code), b(code.b), loc(code.loc),
+        rows(site.ref(0).dims[0]), columns(site.ref(0).dims[1]), f32(b.getF32Type()),
+        i32(b.getI32Type()), wide(VectorType::get({kPatch}, f32)),
+        bits(VectorType::get({kPatch}, i32)) {}
+
+  void emit();
+
+private:
+  bool isSquare() const { return call.block[0] == kTile; }
+  Value bitcast(Type type, Value value) {
+    return arith::BitcastOp::create(b, loc, type, value);
+  }
+  Value larger(Value x, Value y) { return arith::MaxUIOp::create(b, loc, x, y); }
+  Value largerOfOther(Value x, int64_t distance) {
+    return larger(x, code.exchange(x, distance));
+  }
+  Value extract(Value vector, int64_t lane) {
+    return vector::ExtractOp::create(b, loc, vector, lane);
+  }
+  Value build(Type element, ArrayRef<Value> lanes) {
+    return vector::FromElementsOp::create(b, loc, VectorType::get({kPatch}, element),
+                                          lanes);
+  }
+  Value spread(Value number) { return vector::BroadcastOp::create(b, loc, wide, number); }
+
+  Index findScale(Index o, Index block, int64_t outer, int64_t k);
+  void load();
+  Value reduceRow(int64_t i);
+  Value reduceColumns();
+  Value reduceSquare();
+  Value getScale(Value amaxBits, Type format);
+  Value quantize(Value x, Value scales, Type format);
+  void storeScales(const Orientation &side, ArrayRef<Value> scales, bool isColumn);
+  void storeRows(const Orientation &side, ArrayRef<Value> scales);
+  void storeColumns(const Orientation &side, Value scales);
+
+  const rt::GemmQuantizeCall &call;
+  const CallSite &site;
+  GPUFunctionBuilder &code;
+  OpBuilder &b;
+  Location loc;
+  const int64_t rows, columns;
+  Type f32, i32;
+  VectorType wide, bits;
+  /// Of this thread: its number, that of its group of rows, and its place in the group;
+  /// its first row and column, and whether they are in the matrix.
+  Index thread = 0, group = 0, place = 0, row = 0, column = 0;
+  Value isInside;
+  /// The thread's rows, and the bits of their magnitudes.
+  SmallVector<Value> numbers, magnitudes;
+};
+
+} // namespace
+
+/// As rt::findScale.
+Index QuantizeEmitter::findScale(Index o, Index block, int64_t outer, int64_t k) {
+  const int64_t blocks = llvm::divideCeil(k, rt::getScaleLength(call.scaling));
+  switch (call.scaling) {
+  case rt::GemmScaling::Vec128F32:
+    return block * outer + o;
+  case rt::GemmScaling::Block128F32:
+    return o / kTile * static_cast<int64_t>(llvm::alignTo(blocks, 4)) + block;
+  default:
+    break;
+  }
+  Index tile = o / kTile * static_cast<int64_t>(llvm::divideCeil(blocks, 4)) + block / 4;
+  return tile * (4 * kTile) + o % 32 * 16 + o % kTile / 32 * 4 + block % 4;
+}
+
+/// Reads 8 rows of 8 columns; zeros where the matrix ends.
+void QuantizeEmitter::load() {
+  Value zero = code.constant(wide, 0);
+  Value mask = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(bits, b.getI32IntegerAttr(0x7fffffff)));
+  Index first = code.select(isInside, row, 0), from = code.select(isInside, column, 0);
+  for (int64_t i = 0; i < kPatch; ++i) {
+    Value x = code.loadNumber(code.parameter(0), site.elements[0],
+                              (first + i) * columns + from, kPatch);
+    if (call.hasScales) {
+      // Those of the 8-bit rows.
+      Index block = from / rt::getScaleLength(call.scaling);
+      Value scale = code.loadNumber(code.parameter(1), site.elements[1],
+                                    findScale(first + i, block, rows, columns));
+      x = arith::MulFOp::create(b, loc, x, spread(scale));
+    }
+    x = arith::SelectOp::create(b, loc, isInside, x, zero);
+    numbers.push_back(x);
+    magnitudes.push_back(arith::AndIOp::create(b, loc, bitcast(bits, x), mask));
+  }
+}
+
+/// The bits of the largest magnitude of the block in which row `i` of the thread lies.
+/// As integers they have the order of numbers, infinity and NaN.
+Value QuantizeEmitter::reduceRow(int64_t i) {
+  Value most = extract(magnitudes[i], 0);
+  for (int64_t lane = 1; lane < kPatch; ++lane)
+    most = larger(most, extract(magnitudes[i], lane));
+  for (int64_t distance = 1; distance * kPatch < call.block[1]; distance *= 2)
+    most = largerOfOther(most, distance);
+  return most;
+}
+
+/// The same for each of the thread's columns.
+Value QuantizeEmitter::reduceColumns() {
+  Value most = magnitudes[0];
+  for (Value row : ArrayRef(magnitudes).drop_front())
+    most = larger(most, row);
+  // The warp's other group of rows.
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < kPatch; ++lane)
+    lanes.push_back(largerOfOther(extract(most, lane), kRowThreads));
+  most = build(i32, lanes);
+  const int64_t warps = call.block[1] / (kTile / kWarps);
+  Value shared = code.shared(kWarps * kTile * 4);
+  Index warp = thread / kWarp, local = place * kPatch;
+  code.ifThen(code.isEqual(group % 2, 0),
+              [&] { code.store(most, shared, i32, warp * kTile + local, kPatch); });
+  code.barrier();
+  Index first = warp / warps * warps;
+  for (int64_t i = 0; i < warps; ++i) {
+    Value other = code.load(shared, i32, (first + i) * kTile + local, kPatch);
+    most = i == 0 ? other : larger(most, other);
+  }
+  return most;
+}
+
+/// The same for all that the block's threads have.
+Value QuantizeEmitter::reduceSquare() {
+  Value all = magnitudes[0];
+  for (Value row : ArrayRef(magnitudes).drop_front())
+    all = larger(all, row);
+  Value most = extract(all, 0);
+  for (int64_t lane = 1; lane < kPatch; ++lane)
+    most = larger(most, extract(all, lane));
+  for (int64_t distance = 1; distance < kWarp; distance *= 2)
+    most = largerOfOther(most, distance);
+  Value shared = code.shared(kWarps * 4);
+  code.ifThen(code.isEqual(thread % kWarp, 0),
+              [&] { code.store(most, shared, i32, thread / kWarp); });
+  code.barrier();
+  for (int64_t i = 0; i < kWarps; ++i) {
+    Value other = code.load(shared, i32, i);
+    most = i == 0 ? other : larger(most, other);
+  }
+  return most;
+}
+
+/// The scale, in f32, as the scalar code of mpt.block_scale has it.
+Value QuantizeEmitter::getScale(Value amaxBits, Type format) {
+  Block holder;
+  auto tensor = RankedTensorType::get({}, f32);
+  OpBuilder outside(b.getContext());
+  outside.setInsertionPointToEnd(&holder);
+  auto op = BlockScaleOp::create(
+      outside, loc, tensor, holder.addArgument(tensor, loc), TypeAttr::get(format),
+      ScaleRuleAttr::get(b.getContext(), static_cast<ScaleRule>(call.rule)));
+  return ScalarBuilder(b, op).blockScale(bitcast(f32, amaxBits), op.getRule(), format);
+}
+
+/// `scales` are f32, one for each lane. What is a power of two has an exact inverse.
+Value QuantizeEmitter::quantize(Value x, Value scales, Type format) {
+  if (call.rule == rt::ScaleRule::Largest) {
+    x = arith::DivFOp::create(b, loc, x, scales);
+  } else {
+    // 2^(-e), by the exponent; NaN stays.
+    Value one = code.constant(wide, 1);
+    x = arith::MulFOp::create(b, loc, x, arith::DivFOp::create(b, loc, one, scales));
+  }
+  const double largest =
+      llvm::APFloat::getLargest(cast<FloatType>(format).getFloatSemantics())
+          .convertToDouble();
+  x = arith::MinimumFOp::create(b, loc, x, code.constant(wide, largest));
+  x = arith::MaximumFOp::create(b, loc, x, code.constant(wide, -largest));
+  return truncateToEightBitFloat(b, loc, x, format);
+}
+
+/// Stores one scale for each of the thread's rows, or columns. Tiles of f8E8M0FNU are
+/// filled up with zeros.
+void QuantizeEmitter::storeScales(const Orientation &side, ArrayRef<Value> scales,
+                                  bool isColumn) {
+  Index outer = isColumn ? column : row, along = isColumn ? row : column;
+  // Threads along K that have the same scales.
+  Index part = isColumn ? group : place;
+  if (call.scaling == rt::GemmScaling::Vec128F32) {
+    Value isFirst = arith::AndIOp::create(b, loc, code.isEqual(part, 0), isInside);
+    code.ifThen(isFirst, [&] {
+      code.store(build(f32, scales), side.scales, f32,
+                 findScale(outer, along / kTile, side.outer, side.k), kPatch);
+    });
+    return;
+  }
+  if (call.scaling == rt::GemmScaling::Block128F32) {
+    const int64_t blocks = llvm::divideCeil(side.k, kTile);
+    code.ifThen(code.isEqual(thread, 0), [&] {
+      Index block = along / kTile;
+      code.store(scales[0], side.scales, f32,
+                 findScale(outer, block, side.outer, side.k));
+      const int64_t padded = llvm::alignTo(blocks, 4);
+      if (padded == blocks)
+        return;
+      code.ifThen(code.isEqual(block, blocks - 1), [&] {
+        for (int64_t i = blocks; i < padded; ++i)
+          code.store(code.constant(f32, 0), side.scales, f32,
+                     findScale(outer, i, side.outer, side.k));
+      });
+    });
+    return;
+  }
+  code.ifThen(code.isEqual(part % 4, 0), [&] {
+    Value zero = code.constant(b.getI8Type(), 0);
+    for (auto [i, scale] : llvm::enumerate(scales)) {
+      Value stored = truncateToEightBitFloat(b, loc, scale, side.scaleType);
+      stored = arith::SelectOp::create(b, loc, isInside, stored, zero);
+      code.store(
+          stored, side.scales, side.scaleType,
+          findScale(outer + static_cast<int64_t>(i), along / 32, side.outer, side.k));
+    }
+  });
+}
+
+void QuantizeEmitter::storeRows(const Orientation &side, ArrayRef<Value> scales) {
+  code.ifThen(isInside, [&] {
+    for (int64_t i = 0; i < kPatch; ++i)
+      code.store(quantize(numbers[i], spread(scales[i]), side.format), side.q,
+                 side.format, (row + i) * columns + column, kPatch);
+  });
+}
+
+void QuantizeEmitter::storeColumns(const Orientation &side, Value scales) {
+  SmallVector<Value> patch;
+  for (Value x : numbers)
+    patch.push_back(quantize(x, scales, side.format));
+  // 16 words of 8 rows for each column; which is which is mixed, so that the threads of
+  // a group, whose columns are 8 apart, meet in no bank of the memory.
+  Type word = b.getI64Type(), i8 = b.getI8Type();
+  Value shared = code.shared(kTile * kTile);
+  auto mix = [&](Index chunk, Index eighth) -> Index {
+    return {code, arith::XOrIOp::create(b, loc, code.get(chunk), code.get(eighth))};
+  };
+  Index chunk = mix(group, place);
+  for (int64_t lane = 0; lane < kPatch; ++lane) {
+    SmallVector<Value> lanes;
+    for (Value x : patch)
+      lanes.push_back(extract(x, lane));
+    Value packed =
+        vector::BitCastOp::create(b, loc, VectorType::get({1}, word), build(i8, lanes));
+    code.store(extract(packed, 0), shared, word,
+               (place * kPatch + lane) * (kTile / kPatch) + chunk);
+  }
+  code.barrier();
+  Index firstRow = row - group * kPatch, firstColumn = column - place * kPatch;
+  for (int64_t i = 0; i < kPatch; ++i) {
+    Index piece = thread + i * kThreads;
+    Index local = piece / kRowThreads, at = piece % kRowThreads;
+    Value x = code.load(shared, word, local * (kTile / kPatch) + mix(at, local / kPatch));
+    Index to = firstColumn + local, from = firstRow + at * kPatch;
+    Value isThere =
+        arith::AndIOp::create(b, loc, code.isLess(to, columns), code.isLess(from, rows));
+    code.ifThen(isThere, [&] {
+      Value one = vector::BroadcastOp::create(b, loc, VectorType::get({1}, word), x);
+      Value lanes = vector::BitCastOp::create(b, loc, VectorType::get({kPatch}, i8), one);
+      code.store(lanes, side.q, side.format, to * rows + from, kPatch);
+    });
+  }
+}
+
+void QuantizeEmitter::emit() {
+  thread = code.thread();
+  group = thread / kRowThreads;
+  place = thread % kRowThreads;
+  row = code.blockY() * kTile + group * kPatch;
+  column = code.blockX() * kTile + place * kPatch;
+  isInside =
+      arith::AndIOp::create(b, loc, code.isLess(row, rows), code.isLess(column, columns));
+  load();
+  unsigned next = site.call.numInputs;
+  auto take = [&](int64_t outer, int64_t k) {
+    Orientation side{code.parameter(next),
+                     code.parameter(next + 1),
+                     site.elements[next],
+                     site.elements[next + 1],
+                     outer,
+                     k};
+    next += 2;
+    return side;
+  };
+  // A square has one scale, whichever way it is turned.
+  Value square = isSquare() ? reduceSquare() : Value();
+  if (call.hasRow) {
+    const Orientation side = take(rows, columns);
+    SmallVector<Value> scales;
+    for (int64_t i = 0; i < kPatch; ++i)
+      scales.push_back(isSquare() && i != 0
+                           ? scales[0]
+                           : getScale(isSquare() ? square : reduceRow(i), side.format));
+    storeScales(side, scales, /*isColumn=*/false);
+    storeRows(side, scales);
+  }
+  if (call.hasColumn) {
+    const Orientation side = take(columns, rows);
+    SmallVector<Value> scales;
+    Value most = isSquare() ? Value() : reduceColumns();
+    for (int64_t lane = 0; lane < kPatch; ++lane)
+      scales.push_back(
+          isSquare() && lane != 0
+              ? scales[0]
+              : getScale(isSquare() ? square : extract(most, lane), side.format));
+    storeScales(side, scales, /*isColumn=*/true);
+    storeColumns(side, build(f32, scales));
+  }
+}
+
+DeviceCall mpt::detail::emitCall(const rt::GemmQuantizeCall &call, const CallSite &site) {
+  const rt::BufferRef &x = site.ref(0);
+  DeviceLaunch launch;
+  launch.function = site.name;
+  launch.threads = kThreads;
+  launch.blocks[0] = llvm::divideCeil(x.dims[1], kTile);
+  launch.blocks[1] = llvm::divideCeil(x.dims[0], kTile);
+  GPUFunctionBuilder code(site.device, site.loc, site.name,
+                          static_cast<int64_t>(site.call.refs.size()), kThreads,
+                          site.isWide());
+  QuantizeEmitter(call, site, code).emit();
+  code.finish();
+  DeviceCall result;
+  result.launches.push_back(launch);
+  return result;
+}
