@@ -15,6 +15,7 @@ from jax._src.lib.mlir import ir
 import module_checks as checks
 import round_trip
 import train_steps
+from mpt._stablehlo import walk
 
 
 def in_half(text, chosen):
@@ -32,7 +33,7 @@ def in_half(text, chosen):
             if checks.element(operand) == "f32":
                 op.operands[i] = ir.Operation.create("stablehlo.convert", [retyped(operand)],
                                                      [operand], ip=ir.InsertionPoint(op)).result
-        inner = [value for o in checks.operations(op) for value in o.results]
+        inner = [value for o in walk(op) for value in o.results]
         inner += [value for region in op.regions for block in region for value in block.arguments]
         for value in inner:
             if checks.element(value) == "f32":

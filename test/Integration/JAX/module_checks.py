@@ -5,6 +5,8 @@ import re
 
 from jax._src.lib.mlir import ir
 
+from mpt._stablehlo import walk
+
 HALF = ("bf16", "f16")
 PRODUCTS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution")
 # Ops that move elements, and the operands that hold them.
@@ -15,15 +17,6 @@ MOVES = {f"stablehlo.{name}": operands for name, operands in {
 ELEMENTWISE = {f"stablehlo.{name}" for name in (
     "add", "subtract", "multiply", "divide", "sqrt", "rsqrt", "power", "negate", "maximum",
     "minimum", "abs", "sign", "exponential", "log", "tanh", "logistic")} | {"chlo.square"}
-
-
-def operations(op):
-    """All ops in `op`, in order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from operations(inner.operation)
 
 
 def element(value):
@@ -50,7 +43,7 @@ def interface(module):
 
 
 def products(module):
-    return [op for op in operations(module.operation) if op.name in PRODUCTS]
+    return [op for op in walk(module.operation) if op.name in PRODUCTS]
 
 
 def flops(op):
@@ -76,7 +69,7 @@ def low_flops(module):
 
 
 def float_converts(module):
-    return [op for op in operations(module.operation)
+    return [op for op in walk(module.operation)
             if op.name == "stablehlo.convert" and is_float(op.operands[0])
             and is_float(op.results[0])]
 

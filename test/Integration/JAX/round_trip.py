@@ -27,6 +27,7 @@ from jax._src.lib.mlir import ir
 
 import module_checks as checks
 import train_steps
+from mpt._stablehlo import inline_calls
 
 # How much farther from f32 than converts around products alone a step may be: the pass
 # also rounds what lies between products.
@@ -35,36 +36,13 @@ SEEDS = 5
 TAIL = 10  # losses whose mean is "the final loss"
 
 
-def inline_calls(module):
-    """Replaces each call by its callee's body: the pass sees no call in an unregistered region."""
-    functions = {op.attributes["sym_name"].value: op.operation for op in module.body.operations}
-    main = functions["main"]
-    while calls := [op for op in checks.operations(main) if op.name == "func.call"]:
-        for call in calls:
-            callee = functions[call.attributes["callee"].value]
-            clone = callee.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
-            block = clone.regions[0].blocks[0]
-            for argument, operand in zip(block.arguments, call.operands):
-                argument.replace_all_uses_with(operand)
-            body = [op.operation for op in block.operations]
-            for op in body[:-1]:
-                op.move_before(call)
-            for result, value in zip(call.results, body[-1].operands):
-                result.replace_all_uses_with(value)
-            call.erase()
-            clone.erase()
-    for name, function in functions.items():
-        if name != "main":
-            function.erase()
-
-
 def lower(step, state, batch):
     leaves, tree = jax.tree.flatten((state, batch))
     flat = jax.jit(lambda *values: jax.tree.leaves(step(*jax.tree.unflatten(tree, values))),
                    keep_unused=True)
     module = flat.lower(*leaves).compiler_ir("stablehlo")
     with module.context, ir.Location.unknown():
-        inline_calls(module)
+        inline_calls(module, ir)
         module.operation.verify()
         return module.operation.get_asm(print_generic_op_form=True)
 

@@ -24,6 +24,7 @@ import numpy
 from mpt import Module
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._names import STEP_NAMES, rename
+from mpt._stablehlo import inline_calls, walk
 from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
                        spell_loss_scale)
 
@@ -88,14 +89,6 @@ def _lower_forward(jitted, *arguments):
     mark = jax.lax.composite(lambda x: x, name="mpt.stop_gradient")
     rules = ((stop_gradient_p, lower_fun(mark, multiple_results=False)),)
     return traced.lower(_private_parameters=LoweringParameters(override_lowering_rules=rules))
-
-
-def _walk(operation):
-    for region in operation.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from _walk(op.operation)
 
 
 def _spell_path(path) -> str:
@@ -507,39 +500,6 @@ def train_step(loss: Callable[..., Any], params: Any, batch: Any,
                      loss_scale=loss_scale, threads=threads, max_programs=max_programs)
 
 
-def _inline_calls(module, ir) -> None:
-    """Replaces each call by the body of its function: MLIR verifies no call in an op that it
-    does not know."""
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation
-                 for op in module.body.operations if op.operation.name == "func.func"}
-    # What a composite computes stays beside it.
-    kept = ["main"]
-    for kept_name in kept:
-        function = functions[kept_name]
-        while calls := [op for op in _walk(function) if op.name == "func.call"]:
-            for call in calls:
-                callee = functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
-                clone = callee.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
-                block = clone.regions[0].blocks[0]
-                for argument, operand in zip(block.arguments, call.operands):
-                    argument.replace_all_uses_with(operand)
-                body = [op.operation for op in block.operations]
-                for op in body[:-1]:
-                    op.move_before(call)
-                for result, value in zip(call.results, body[-1].operands):
-                    result.replace_all_uses_with(value)
-                call.erase()
-                clone.erase()
-        for op in _walk(function):
-            if op.name == "stablehlo.composite":
-                name = ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value
-                if name not in kept:
-                    kept.append(name)
-    for name, function in functions.items():
-        if name not in kept:
-            function.erase()
-
-
 def _cast(exported: "jax.export.Exported", passes: str) -> "jax.export.Exported":
     """The same function, after `passes`."""
     ir, dialects = _import_mlir()
@@ -550,12 +510,12 @@ def _cast(exported: "jax.export.Exported", passes: str) -> "jax.export.Exported"
     with context, ir.Location.unknown():
         module = stablehlo.deserialize_portable_artifact(
             context, exported.mlir_module_serialized)
-        _inline_calls(module, ir)
+        inline_calls(module, ir)
         low = Module(module.operation.get_asm(print_generic_op_form=True), exported.fun_name)
         low.run(passes)
         module = ir.Module.parse(str(low), context)
         # The pass's notes for a second run.
-        for op in [module.operation, *_walk(module.operation)]:
+        for op in [module.operation, *walk(module.operation)]:
             for name in list(op.attributes):
                 if name.startswith("mpt."):
                     del op.attributes[name]

@@ -18,13 +18,11 @@ import sys
 
 import numpy
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "../../../Integration/JAX"))
 import programs
 import jax
 
 import check_steps
-import round_trip
+from mpt._stablehlo import inline_calls
 
 COMPARE = re.compile(r'^ *(%\S+) = "stablehlo\.compare"\(.*comparison_direction GT.*'
                      r'-> (tensor<\d+x\d+x[\dx]*i1>).*$', re.M)
@@ -126,7 +124,7 @@ def small_resnet():
     module = jax.jit(flat).lower(*leaves, numpy.zeros((8, 16, 16, 3), "f"),
                                  numpy.zeros(8, "i")).compiler_ir("stablehlo")
     with module.context, programs.ir.Location.unknown():
-        round_trip.inline_calls(module)
+        inline_calls(module, programs.ir)
         text = module.operation.get_asm(print_generic_op_form=True)
     values = []
     rng = numpy.random.default_rng(0)
@@ -142,7 +140,7 @@ def inlined(path):
     module_text = open(path, encoding="utf-8").read()
     with programs.mlir.make_ir_context(), programs.ir.Location.unknown():
         module = programs.ir.Module.parse(module_text)
-        round_trip.inline_calls(module)
+        inline_calls(module, programs.ir)
         return module.operation.get_asm(print_generic_op_form=True)
 
 
