@@ -277,6 +277,10 @@ def Raised : Remark<"Raised", 73, "raised", "passed",
   "`--mpt-raise-ops`, which the import of StableHLO runs, replaced ops by the one that "
   "`Reason` names.",
   "mpt.raise">;
+def NotRaised : Remark<"NotRaised", 74, "not-raised", "missed",
+  "ops look like a formula that they are not", "",
+  "`--mpt-raise-ops` left ops as they are. `Reason` names the op whose formula they look like, and "
+  "what is not as in it.", "mpt.raise">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
@@ -287,7 +291,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
     AttentionDecomposed, GroupedConvolution, ScaledGemm, ScaledGemmMissed,
-    AttentionOnCPU, Raised], 8> {
+    AttentionOnCPU, Raised, NotRaised], 8> {
   let cppNamespace = "::mpt";
 }
 

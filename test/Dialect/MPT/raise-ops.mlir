@@ -17,6 +17,10 @@ func.func @softmax(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
 
 // Over the other dimension, of another sum, with e^x for others, with a shift by the maximum
 // of another value.
+// REMARK-DAG: not-raised {{.*}} Function=not_softmax | Reason="mpt.softmax: the sum is over dimensions [0], expected the last alone"
+// REMARK-DAG: not-raised {{.*}} Function=not_softmax | Reason="mpt.softmax: the sum is that of other exponentials"
+// REMARK-DAG: not-raised {{.*}} Function=not_softmax | Reason="mpt.softmax: others read the exponentials"
+// REMARK-DAG: not-raised {{.*}} Function=not_softmax | Reason="mpt.softmax: the sum is not read as that of its own row"
 // CHECK-LABEL: func.func @not_softmax
 //   CHECK-NOT:   mpt.softmax
 //       CHECK:   return
@@ -119,6 +123,10 @@ func.func @rms_norm(%x: tensor<2x4xf32>, %w: tensor<4xf32>) -> tensor<2x4xf32> {
 
 // The variance of n - 1 numbers, that of another value, over a dimension in the middle,
 // x - mean that is returned.
+// REMARK-DAG: not-raised {{.*}} Function=not_norm | Reason="mpt.rms_norm: the sum of 4 squares is divided by 3, not by their number"
+// REMARK-DAG: not-raised {{.*}} Function=not_norm | Reason="mpt.rms_norm: expected x rstd gamma of the x that the mean of squares is of, with gamma along the last dimension"
+// REMARK-DAG: not-raised {{.*}} Function=not_norm | Reason="mpt.rms_norm: the mean is over dimensions [1], expected the last alone"
+// REMARK-DAG: not-raised {{.*}} Function=not_norm | Reason="mpt.layer_norm: others read a value in between that is as large as x"
 // CHECK-LABEL: func.func @not_norm
 //   CHECK-NOT:   mpt.layer_norm
 //   CHECK-NOT:   mpt.rms_norm
@@ -170,6 +178,9 @@ func.func @conv(%x: tensor<1x4x4x2xf32>, %f: tensor<3x3x2x5xf32>, %b: tensor<5xf
 }
 
 // A bias for each row, a bias for each element, a matmul that others read, two batches.
+// REMARK-DAG: not-raised {{.*}} Function=not_linear | Reason="mpt.linear: what is added is not one number for each column"
+// REMARK-DAG: not-raised {{.*}} Function=not_linear | Reason="mpt.linear: others read the result without its bias"
+// REMARK-DAG: not-raised {{.*}} Function=not_linear | Reason="mpt.linear: each batch has a matrix of its own"
 // CHECK-LABEL: func.func @not_linear
 //   CHECK-NOT:   mpt.linear
 //       CHECK:   return
@@ -251,6 +262,8 @@ func.func @masks(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x
 }
 
 // A number that hides little, probabilities that are returned.
+// REMARK-DAG: not-raised {{.*}} Function=not_attention | Reason="mpt.attention: others read the probabilities"
+// REMARK-DAG: not-raised {{.*}} Function=not_attention | Reason="mpt.attention: what is masked becomes -10, expected a number of at most -1e9"
 // CHECK-LABEL: func.func @not_attention
 //   CHECK-NOT:   mpt.attention
 //       CHECK:   return
@@ -289,6 +302,9 @@ func.func @cross_entropy(%x: tensor<4x5xf32>, %y: tensor<4x1xi64>) -> tensor<f32
 }
 
 // Rows of another width, labels that may leave their row, rows that are weighed.
+// REMARK-DAG: not-raised {{.*}} Function=not_cross_entropy | Reason="mpt.cross_entropy: what is read is not one element of each row, at its label"
+// REMARK-DAG: not-raised {{.*}} Function=not_cross_entropy | Reason="mpt.cross_entropy: a label may be one of the next row"
+// REMARK-DAG: not-raised {{.*}} Function=not_cross_entropy | Reason="mpt.cross_entropy: losses of rows are weighed or masked"
 // CHECK-LABEL: func.func @not_cross_entropy
 //   CHECK-NOT:   mpt.cross_entropy
 //       CHECK:   return
@@ -317,11 +333,18 @@ func.func @not_cross_entropy(%x: tensor<4x5xf32>, %y: tensor<4xi64>, %w: tensor<
   return %8, %11, %15 : tensor<f32>, tensor<f32>, tensor<f32>
 }
 
-// One-hot labels may be smoothed, or have rows of zeros: the loss stays as it is written.
+// One-hot labels: a row whose label is out of range counts nothing.
 // CHECK-LABEL: func.func @one_hot_loss
-//   CHECK-NOT:   mpt.cross_entropy
+//       CHECK:   %[[ROWS:.*]] = mpt.reshape %arg1 : (tensor<4x1xi64>) -> tensor<4xi64>
+//       CHECK:   %[[ABOVE:.*]] = mpt.compare %[[ROWS]], %{{.*}} {predicate = #mpt.predicate<ge>}
+//       CHECK:   %[[BELOW:.*]] = mpt.compare %[[ROWS]], %{{.*}} {predicate = #mpt.predicate<lt>}
+//       CHECK:   %[[IS:.*]] = mpt.and %[[ABOVE]], %[[BELOW]]
+//       CHECK:   %[[LABELS:.*]] = mpt.where %[[IS]], %[[ROWS]]
+//       CHECK:   %[[LOSS:.*]], %{{.*}} = mpt.cross_entropy %arg0, %[[LABELS]] {ignore_index = -1 : i64, reduction = #mpt.loss_reduction<sum>}
+//       CHECK:   mpt.mul %[[LOSS]], %{{.*}} : (tensor<f32>, tensor<f32>)
+//   CHECK-NOT:   mpt.log_softmax
 //       CHECK:   return
-func.func @one_hot_loss(%x: tensor<4x5xf32>, %y: tensor<4x1xi64>, %smooth: tensor<4x5xf32>) -> (tensor<f32>, tensor<f32>) {
+func.func @one_hot_loss(%x: tensor<4x5xf32>, %y: tensor<4x1xi64>) -> tensor<f32> {
   %classes = mpt.iota {axis = 1 : i64} : () -> tensor<4x5xi64>
   %0 = mpt.compare %y, %classes {predicate = #mpt.predicate<eq>} : (tensor<4x1xi64>, tensor<4x5xi64>) -> tensor<4x5xi1>
   %1 = mpt.cast %0 : (tensor<4x5xi1>) -> tensor<4x5xf32>
@@ -330,10 +353,157 @@ func.func @one_hot_loss(%x: tensor<4x5xf32>, %y: tensor<4x1xi64>, %smooth: tenso
   %4 = mpt.reduce %3 {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x5xf32>) -> tensor<4xf32>
   %5 = mpt.neg %4 : (tensor<4xf32>) -> tensor<4xf32>
   %6 = mpt.reduce %5 {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4xf32>) -> tensor<f32>
-  %7 = mpt.mul %2, %smooth : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
-  %8 = mpt.reduce %7 {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x5xf32>) -> tensor<4xf32>
-  %9 = mpt.reduce %8 {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4xf32>) -> tensor<f32>
-  return %6, %9 : tensor<f32>, tensor<f32>
+  return %6 : tensor<f32>
+}
+
+// Probabilities, classes along the other dimension, labels of each element, a log-softmax that
+// is returned.
+// REMARK-DAG: not-raised {{.*}} Function=not_one_hot | Reason="mpt.cross_entropy: labels are neither integers nor their one-hot form: they may be smoothed, or probabilities"
+// REMARK-DAG: not-raised {{.*}} Function=not_one_hot | Reason="mpt.cross_entropy: others read the log-softmax"
+// CHECK-LABEL: func.func @not_one_hot
+//   CHECK-NOT:   mpt.cross_entropy
+//       CHECK:   return
+func.func @not_one_hot(%x: tensor<5x5xf32>, %y: tensor<5x1xi64>, %z: tensor<5x5xi64>, %smooth: tensor<5x5xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<5x5xf32>) {
+  %rows = mpt.iota {axis = 0 : i64} : () -> tensor<5x5xi64>
+  %classes = mpt.iota {axis = 1 : i64} : () -> tensor<5x5xi64>
+  %0 = mpt.log_softmax %x : (tensor<5x5xf32>) -> tensor<5x5xf32>
+  %1 = mpt.mul %0, %smooth : (tensor<5x5xf32>, tensor<5x5xf32>) -> tensor<5x5xf32>
+  %2 = mpt.reduce %1 {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<5x5xf32>) -> tensor<f32>
+  %3 = mpt.log_softmax %x : (tensor<5x5xf32>) -> tensor<5x5xf32>
+  %4 = mpt.compare %y, %rows {predicate = #mpt.predicate<eq>} : (tensor<5x1xi64>, tensor<5x5xi64>) -> tensor<5x5xi1>
+  %5 = mpt.cast %4 : (tensor<5x5xi1>) -> tensor<5x5xf32>
+  %6 = mpt.mul %3, %5 : (tensor<5x5xf32>, tensor<5x5xf32>) -> tensor<5x5xf32>
+  %7 = mpt.reduce %6 {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<5x5xf32>) -> tensor<f32>
+  %8 = mpt.log_softmax %x : (tensor<5x5xf32>) -> tensor<5x5xf32>
+  %9 = mpt.compare %z, %classes {predicate = #mpt.predicate<eq>} : (tensor<5x5xi64>, tensor<5x5xi64>) -> tensor<5x5xi1>
+  %10 = mpt.cast %9 : (tensor<5x5xi1>) -> tensor<5x5xf32>
+  %11 = mpt.mul %8, %10 : (tensor<5x5xf32>, tensor<5x5xf32>) -> tensor<5x5xf32>
+  %12 = mpt.reduce %11 {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<5x5xf32>) -> tensor<f32>
+  %13 = mpt.log_softmax %x : (tensor<5x5xf32>) -> tensor<5x5xf32>
+  %14 = mpt.compare %y, %classes {predicate = #mpt.predicate<eq>} : (tensor<5x1xi64>, tensor<5x5xi64>) -> tensor<5x5xi1>
+  %15 = mpt.cast %14 : (tensor<5x5xi1>) -> tensor<5x5xf32>
+  %16 = mpt.mul %13, %15 : (tensor<5x5xf32>, tensor<5x5xf32>) -> tensor<5x5xf32>
+  %17 = mpt.reduce %16 {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<5x5xf32>) -> tensor<f32>
+  return %2, %7, %12, %17, %13 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<5x5xf32>
+}
+
+// REMARK-DAG: not-raised {{.*}} Function=not_log_softmax | Reason="mpt.log_softmax: the sum is over dimensions [0], expected the last alone"
+// REMARK-DAG: not-raised {{.*}} Function=not_log_softmax | Reason="mpt.log_softmax: others read the exponentials"
+// REMARK-DAG: not-raised {{.*}} Function=not_log_softmax | Reason="mpt.log_softmax: the sum is that of other exponentials"
+// CHECK-LABEL: func.func @not_log_softmax
+//   CHECK-NOT:   mpt.log_softmax
+//       CHECK:   return
+func.func @not_log_softmax(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = mpt.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = mpt.reduce %0 {axes = array<i64: 0>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<4x4xf32>) -> tensor<1x4xf32>
+  %2 = mpt.log %1 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %3 = mpt.sub %x, %2 : (tensor<4x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+  %4 = mpt.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %5 = mpt.reduce %4 {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %6 = mpt.log %5 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %7 = mpt.sub %x, %6 : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %8 = mpt.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %9 = mpt.reduce %8 {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %10 = mpt.log %9 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %11 = mpt.sub %z, %10 : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  return %3, %7, %11, %4 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// Statistics over the batch alone, gamma for each row, a standard deviation of n - 1 numbers.
+// REMARK-DAG: not-raised {{.*}} Function=not_batch_norm | Reason="mpt.layer_norm: the mean is over dimensions [0], expected the last alone, or all others"
+// REMARK-DAG: not-raised {{.*}} Function=not_batch_norm | Reason="mpt.batch_norm: expected (x - mean) rstd gamma + beta of the x that the variance is of, with gamma and beta along the last dimension"
+// REMARK-DAG: not-raised {{.*}} Function=not_batch_norm | Reason="mpt.layer_norm: the sum of 6 squares is divided by 5, not by their number"
+// CHECK-LABEL: func.func @not_batch_norm
+//   CHECK-NOT:   mpt.batch_norm
+//   CHECK-NOT:   mpt.layer_norm
+//       CHECK:   return
+func.func @not_batch_norm(%x: tensor<2x3x4xf32>, %gamma: tensor<3x1xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  %five = mpt.constant dense<5.0> : tensor<f32>
+  %eps = mpt.constant dense<0.5> : tensor<f32>
+  %mean = mpt.reduce %x {axes = array<i64: 0>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<1x3x4xf32>
+  %0 = mpt.sub %x, %mean : (tensor<2x3x4xf32>, tensor<1x3x4xf32>) -> tensor<2x3x4xf32>
+  %1 = mpt.mul %0, %0 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %2 = mpt.reduce %1 {axes = array<i64: 0>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<1x3x4xf32>
+  %3 = mpt.add %2, %eps : (tensor<1x3x4xf32>, tensor<f32>) -> tensor<1x3x4xf32>
+  %4 = mpt.rsqrt %3 : (tensor<1x3x4xf32>) -> tensor<1x3x4xf32>
+  %5 = mpt.mul %0, %4 : (tensor<2x3x4xf32>, tensor<1x3x4xf32>) -> tensor<2x3x4xf32>
+  %mean2 = mpt.reduce %x {axes = array<i64: 0, 1>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<1x1x4xf32>
+  %6 = mpt.sub %x, %mean2 : (tensor<2x3x4xf32>, tensor<1x1x4xf32>) -> tensor<2x3x4xf32>
+  %7 = mpt.mul %6, %6 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %8 = mpt.reduce %7 {axes = array<i64: 0, 1>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4xf32>) -> tensor<1x1x4xf32>
+  %9 = mpt.add %8, %eps : (tensor<1x1x4xf32>, tensor<f32>) -> tensor<1x1x4xf32>
+  %10 = mpt.rsqrt %9 : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
+  %11 = mpt.mul %10, %gamma : (tensor<1x1x4xf32>, tensor<3x1xf32>) -> tensor<1x3x4xf32>
+  %12 = mpt.mul %6, %11 : (tensor<2x3x4xf32>, tensor<1x3x4xf32>) -> tensor<2x3x4xf32>
+  %centered = mpt.sub %x, %mean2 : (tensor<2x3x4xf32>, tensor<1x1x4xf32>) -> tensor<2x3x4xf32>
+  %squares = mpt.mul %centered, %centered : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %13 = mpt.reduce %squares {axes = array<i64: 0, 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<2x3x4xf32>) -> tensor<1x1x4xf32>
+  %14 = mpt.div %13, %five : (tensor<1x1x4xf32>, tensor<f32>) -> tensor<1x1x4xf32>
+  %15 = mpt.sqrt %14 : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
+  %16 = mpt.div %centered, %15 : (tensor<2x3x4xf32>, tensor<1x1x4xf32>) -> tensor<2x3x4xf32>
+  return %5, %12, %16 : tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>
+}
+
+// Dropout in between, one head without its dimension, queries of another type.
+// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: probabilities are changed after their softmax, as dropout does"
+// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: its matmul has operands of 3 and 3 dimensions, expected 4: batch, heads, rows and columns"
+// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: expected scores that are a matmul, multiplied by numbers, with at most one value added and then one mask"
+// CHECK-LABEL: func.func @changed_probabilities
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @changed_probabilities(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x3x4xf32>, %keep: tensor<1x2x3x3xi1>, %s: tensor<1x2x3x3xf32>, %p: tensor<2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<2x3x4xf32>, tensor<1x2x3x4xf32>) {
+  %zero = mpt.constant dense<0.0> : tensor<f32>
+  %0 = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x3xf32>
+  %1 = mpt.softmax %0 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %2 = mpt.where %keep, %1, %zero : (tensor<1x2x3x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %3 = mpt.matmul %2, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  %4 = mpt.matmul %p, %p {transpose_rhs} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x3xf32>
+  %5 = mpt.softmax %4 : (tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
+  %6 = mpt.matmul %5, %p : (tensor<2x3x3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %7 = mpt.tanh %0 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %8 = mpt.softmax %7 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %9 = mpt.matmul %8, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return %3, %6, %9 : tensor<1x2x3x4xf32>, tensor<2x3x4xf32>, tensor<1x2x3x4xf32>
+}
+
+// Numbers of no GELU and no SiLU, and a gate.
+// REMARK-DAG: not-raised {{.*}} Function=not_activations | Reason="mpt.gelu: expected x / 2 (1 + erf(x / sqrt(2))), with no other number"
+// REMARK-DAG: not-raised {{.*}} Function=not_activations | Reason="mpt.gelu: expected x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), with no other number"
+// REMARK-DAG: not-raised {{.*}} Function=not_activations | Reason="mpt.silu: expected x sigmoid(x), with no other number"
+// REMARK-NOT: Function=gate
+// CHECK-LABEL: func.func @not_activations
+//   CHECK-NOT:   mpt.gelu
+//   CHECK-NOT:   mpt.silu
+//       CHECK:   return
+func.func @not_activations(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %inverse = mpt.constant dense<0.7> : tensor<f32>
+  %cubic = mpt.constant dense<0.045> : tensor<f32>
+  %root = mpt.constant dense<0.7978845608> : tensor<f32>
+  %quick = mpt.constant dense<1.702> : tensor<f32>
+  %h = mpt.mul %x, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %0 = mpt.mul %x, %inverse : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = mpt.erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = mpt.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = mpt.mul %h, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = mpt.mul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = mpt.mul %4, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %6 = mpt.mul %5, %cubic : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %7 = mpt.add %x, %6 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %8 = mpt.mul %7, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %9 = mpt.tanh %8 : (tensor<4xf32>) -> tensor<4xf32>
+  %10 = mpt.add %9, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %11 = mpt.mul %h, %10 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %12 = mpt.mul %x, %quick : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %13 = mpt.sigmoid %12 : (tensor<4xf32>) -> tensor<4xf32>
+  %14 = mpt.mul %x, %13 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %3, %11, %14 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+func.func @gate(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = mpt.sigmoid %z : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = mpt.mul %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func @lstm_cell
@@ -360,6 +530,7 @@ func.func @lstm_cell(%x: tensor<2x3xf32>, %h: tensor<2x4xf32>, %c: tensor<2x4xf3
 }
 
 // Gates in another order.
+// REMARK-DAG: not-raised {{.*}} Function=not_lstm_cell | Reason="mpt.lstm_cell: gates are not in the order input, forget, cell, output"
 // CHECK-LABEL: func.func @not_lstm_cell
 //   CHECK-NOT:   mpt.lstm_cell
 //       CHECK:   return
@@ -384,6 +555,7 @@ func.func @not_lstm_cell(%x: tensor<2x3xf32>, %h: tensor<2x4xf32>, %c: tensor<2x
 }
 
 // A gate that is returned.
+// REMARK-DAG: not-raised {{.*}} Function=read_gate | Reason="mpt.lstm_cell: others read a gate"
 // CHECK-LABEL: func.func @read_gate
 //   CHECK-NOT:   mpt.lstm_cell
 //       CHECK:   return

@@ -13,6 +13,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace mlir;
@@ -35,6 +37,23 @@ static bool isStaticFloat(Value value) {
 /// True if `number` is `wanted` as a constant of f32 spells it.
 static bool isNear(double number, double wanted) {
   return std::abs(number - wanted) <= 0x1p-20 * std::abs(wanted);
+}
+
+/// Says why what looks like a formula is none.
+static std::nullopt_t miss(NearMiss *why, const char *op, const Twine &reason) {
+  if (why)
+    *why = {op, reason.str()};
+  return std::nullopt;
+}
+
+static std::string spell(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", number);
+  return text;
+}
+
+static std::string listDims(ArrayRef<int64_t> dims) {
+  return llvm::formatv("[{0:$[, ]}]", llvm::make_range(dims.begin(), dims.end()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -368,7 +387,26 @@ static Value getLogSumExp(const View &view, int64_t rank) {
   return x && isLastMax(max, x) ? x : Value();
 }
 
-std::optional<Softmax> formulas::matchSoftmax(Operation *root) {
+/// Why `rhs`, the divisor of an e^x, is not its sum over the last dimension. Nothing if it is
+/// no sum of e^x at all.
+static std::nullopt_t missSum(const View &rhs, ExpOp exp, int64_t rank, const char *op,
+                              NearMiss *why) {
+  auto sum = getOp<ReduceOp>(rhs);
+  auto summed = sum ? sum.getX().getDefiningOp<ExpOp>() : ExpOp();
+  if (!summed || sum.getKind() != ReduceKind::Sum)
+    return std::nullopt;
+  if (exp && summed != exp)
+    return miss(why, op, "the sum is that of other exponentials");
+  if (sum.getAxes().size() != 1 || sum.getAxes()[0] != rank - 1)
+    return miss(why, op,
+                "the sum is over dimensions " + listDims(sum.getAxes()) +
+                    ", expected the last alone");
+  if (!exp && !summed.getResult().hasOneUse())
+    return miss(why, op, "others read the exponentials");
+  return miss(why, op, "the sum is not read as that of its own row");
+}
+
+std::optional<Softmax> formulas::matchSoftmax(Operation *root, NearMiss *why) {
   if (!isa<DivOp, MulOp, SubOp>(root) || !isStaticFloat(root->getResult(0)))
     return std::nullopt;
   Value y = root->getResult(0);
@@ -379,7 +417,12 @@ std::optional<Softmax> formulas::matchSoftmax(Operation *root) {
   if (isa<SubOp>(root)) {
     // x - log(sum e^x); x may be shifted.
     Value x = root->getOperand(0);
-    if (getLogSumExp(rhs, rank) != x)
+    Value found = getLogSumExp(rhs, rank);
+    if (!found && getOp<LogOp>(rhs))
+      return missSum(skipAbs(getOperand(rhs, 0)), {}, rank, "mpt.log_softmax", why);
+    if (found && found != x)
+      return miss(why, "mpt.log_softmax", "the sum is that of other exponentials");
+    if (!found)
       return std::nullopt;
     Value source = getShifted(x);
     return Softmax{source ? source : x, /*log=*/true};
@@ -396,10 +439,10 @@ std::optional<Softmax> formulas::matchSoftmax(Operation *root) {
       return std::nullopt;
   }
   if (getSumOfExp(rhs, rank) != exp)
-    return std::nullopt;
+    return missSum(rhs, exp, rank, "mpt.softmax", why);
   // Where e^x is read by others it has to be kept in any case.
   if (!isReadOnlyBy(exp, {root, rhs.base.getDefiningOp()}))
-    return std::nullopt;
+    return miss(why, "mpt.softmax", "others read the exponentials");
   Value x = getShifted(exp.getX());
   return Softmax{x ? x : exp.getX(), /*log=*/false};
 }
@@ -608,19 +651,34 @@ std::optional<Sum> NormReader::read(const View &view, unsigned depth) {
 }
 
 /// The norm that `root` is the end of, where `variance` is that of the formula.
-static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance) {
+static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance,
+                                       NearMiss *why) {
   Value y = root->getResult(0);
   int64_t last = getRank(y) - 1;
   bool overLast = variance.axes.size() == 1 && variance.axes[0] == last;
   bool overOthers = int64_t(variance.axes.size()) == last && last > 0 &&
                     !llvm::is_contained(variance.axes, last);
+  const char *name = !variance.hasMean ? "mpt.rms_norm"
+                     : overOthers      ? "mpt.batch_norm"
+                                       : "mpt.layer_norm";
   if ((!overLast && !overOthers) || (overOthers && !variance.hasMean) ||
       getShape(y)[last] == 1)
-    return std::nullopt;
+    return miss(why, name,
+                "the mean is over dimensions " + listDims(variance.axes) +
+                    ", expected the last alone" +
+                    (variance.hasMean ? ", or all others" : ""));
   NormReader reader(y, variance);
   std::optional<Sum> sum = reader.read(getView(y, last + 1));
+  auto missForm = [&] {
+    return miss(why, name,
+                variance.hasMean
+                    ? "expected (x - mean) rstd gamma + beta of the x that the variance "
+                      "is of, with gamma and beta along the last dimension"
+                    : "expected x rstd gamma of the x that the mean of squares is of, "
+                      "with gamma along the last dimension");
+  };
   if (!sum)
-    return std::nullopt;
+    return missForm();
   Norm norm{variance.hasMean ? overLast ? Norm::Kind::Layer : Norm::Kind::Batch
                              : Norm::Kind::RMS,
             variance.x,
@@ -632,7 +690,7 @@ static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance
   for (const Term &term : *sum) {
     std::optional<Term> *place = nullptr;
     if (term.vectors.size() > 1)
-      return std::nullopt;
+      return missForm();
     if (term.rstds == 1 && term.xs == 1 && term.means == 0 && term.number == 1)
       place = &scaled;
     else if (term.rstds == 1 && term.xs == 0 && term.means == 1 && term.number == -1)
@@ -641,12 +699,12 @@ static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance
              term.vectors.size() == 1)
       place = &beta;
     if (!place || *place)
-      return std::nullopt;
+      return missForm();
     *place = term;
   }
   if (!scaled || shifted.has_value() != variance.hasMean ||
       (shifted && shifted->vectors != scaled->vectors) || (beta && !variance.hasMean))
-    return std::nullopt;
+    return missForm();
   if (!scaled->vectors.empty())
     norm.gamma = scaled->vectors.front();
   if (beta)
@@ -659,11 +717,51 @@ static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance
         readers.push_back(user);
   for (Operation *op : reader.large)
     if (op != root && !isReadOnlyBy(op, readers))
-      return std::nullopt;
+      return miss(why, name,
+                  "others read a value in between that is as large as x");
   return norm;
 }
 
-std::optional<Norm> formulas::matchNorm(Operation *rsqrt) {
+/// Says why what `rsqrt` is taken of is no variance, if it is a sum of squares over some
+/// dimensions, multiplied by a number.
+static std::nullopt_t missVariance(Operation *rsqrt, NearMiss *why) {
+  Value value = rsqrt->getOperand(0);
+  double factor = 1;
+  for (unsigned depth = 0; why && depth < maxDepth; ++depth) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      break;
+    if (auto sum = dyn_cast<ReduceOp>(op)) {
+      Value x = getRoot(sum.getX());
+      double count = double(countReduced({sum.getX(), SmallVector<int64_t>(sum.getAxes())}));
+      if (x && sum.getKind() == ReduceKind::Sum && factor != 1)
+        return miss(why, x.getDefiningOp<SubOp>() ? "mpt.layer_norm" : "mpt.rms_norm",
+                    llvm::formatv("the sum of {0} squares is divided by {1}, not by their "
+                                  "number",
+                                  spell(count), spell(1 / factor))
+                        .str());
+      break;
+    }
+    if (isa<ReshapeOp, BroadcastOp, ReluOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    if (!isa<AddOp, MaximumOp, MulOp, DivOp>(op))
+      break;
+    std::optional<double> left = formulas::getNumber(op->getOperand(0));
+    std::optional<double> right = formulas::getNumber(op->getOperand(1));
+    if ((!left && !right) || (isa<DivOp>(op) && !right))
+      break;
+    if (isa<MulOp>(op))
+      factor *= left ? *left : *right;
+    else if (isa<DivOp>(op))
+      factor /= *right;
+    value = op->getOperand(right ? 0 : 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<Norm> formulas::matchNorm(Operation *rsqrt, NearMiss *why) {
   if (!isa<RsqrtOp, SqrtOp, PowOp>(rsqrt) || !isStaticFloat(rsqrt->getResult(0)))
     return std::nullopt;
   // Ops that follow in few steps.
@@ -695,10 +793,14 @@ std::optional<Norm> formulas::matchNorm(Operation *rsqrt) {
     }
     if (!variance || variance->x.getType() != root->getResult(0).getType())
       continue;
-    if (std::optional<Norm> norm = matchNormAt(root, *variance))
+    // The first reason after all ops of the formula are read is the best.
+    NearMiss here;
+    if (std::optional<Norm> norm = matchNormAt(root, *variance, why ? &here : nullptr))
       return norm;
+    if (why && (why->op.empty() || !StringRef(here.reason).starts_with("expected")))
+      *why = here;
   }
-  return std::nullopt;
+  return why && why->op.empty() ? missVariance(rsqrt, why) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -775,8 +877,11 @@ static bool isRowOffset(Value value, ArrayRef<int64_t> rows, int64_t width,
 }
 
 /// The element of each row of a table whose position in the row is a label.
-static std::optional<Picked> getPicked(Value value) {
+static std::optional<Picked> getPicked(Value value, NearMiss *why = nullptr) {
   auto gather = skipToPicked(value).getDefiningOp<GatherOp>();
+  auto missLabel = [&](const Twine &reason) {
+    return miss(why, "mpt.cross_entropy", reason);
+  };
   if (!gather || getRank(gather.getTable()) != 1)
     return std::nullopt;
   auto flat = gather.getTable().getDefiningOp<ReshapeOp>();
@@ -792,7 +897,7 @@ static std::optional<Picked> getPicked(Value value) {
   for (int64_t size : shape)
     numIndices *= size;
   if (numRows != numIndices)
-    return std::nullopt;
+    return missLabel("there is not one label for each row of logits");
   // label + iota width + ..
   SmallVector<bool> found(shape.size());
   for (auto [index, size] : llvm::enumerate(shape))
@@ -808,69 +913,108 @@ static std::optional<Picked> getPicked(Value value) {
     if (isRowOffset(next, shape, width, found))
       continue;
     if (label || getShape(next) != shape)
-      return std::nullopt;
+      return missLabel("what is read is not one element of each row, at its label");
     label = next;
   }
   if (!label || !llvm::all_of(found, [](bool is) { return is; }))
-    return std::nullopt;
+    return missLabel("what is read is not one element of each row, at its label");
   // Labels are kept within the row.
   auto min = skipReshapes(label).getDefiningOp<MinimumOp>();
   if (!min || !isNumber(min.getRhs(), double(width - 1)))
-    return std::nullopt;
+    return missLabel("a label may be one of the next row");
   auto max = skipReshapes(min.getLhs()).getDefiningOp<MaximumOp>();
   if (!max || !isNumber(max.getRhs(), 0))
-    return std::nullopt;
+    return missLabel("a label may be one of the row before");
   return Picked{table, max.getLhs()};
 }
 
-std::optional<CrossEntropy> formulas::matchCrossEntropy(Operation *sum) {
-  auto reduce = dyn_cast<ReduceOp>(sum);
-  if (!reduce || !isStaticFloat(reduce.getX()) ||
-      (reduce.getKind() != ReduceKind::Sum && reduce.getKind() != ReduceKind::Mean))
-    return std::nullopt;
-  int64_t rank = getRank(reduce.getX());
-  if (int64_t(reduce.getAxes().size()) != rank || getRank(reduce.getY()) != 0)
-    return std::nullopt;
-  int64_t count = 1;
-  for (int64_t size : getShape(reduce.getX()))
-    count *= size;
-  double factor = reduce.getKind() == ReduceKind::Mean ? 1.0 / double(count) : 1.0;
-  Value rows = skipReshapes(reduce.getX());
-  if (auto neg = rows.getDefiningOp<NegOp>()) {
-    factor = -factor;
-    rows = skipReshapes(neg.getX());
+/// The labels, one for each of `rows`, of which `value`, as a product with [rows.., V] reads
+/// it, is the one-hot form: 1 where a position is the label, else 0.
+static Value getOneHotLabels(Value value, ArrayRef<int64_t> rows) {
+  int64_t rank = rows.size() + 1;
+  View view = getView(value, rank);
+  if (auto cast = getOp<CastOp>(view)) {
+    view = getOperand(view, 0);
+  } else if (auto where = getOp<WhereOp>(view); where && isNumber(where.getOnTrue(), 1) &&
+                                                isNumber(where.getOnFalse(), 0)) {
+    view = getOperand(view, 0);
   }
-  std::optional<Picked> picked;
-  Value logits;
-  if (auto sub = rows.getDefiningOp<SubOp>()) {
-    picked = getPicked(sub.getRhs());
-    if (!picked)
-      return std::nullopt;
-    // The dimensions of lse are the rows. The table may be the same logits in another
-    // shape.
-    Value lse = skipReshapes(sub.getLhs());
-    logits = getLogSumExp(getView(lse, getRank(lse)), getRank(lse) + 1);
-    if (!logits || skipReshapes(logits) != skipReshapes(picked->table) ||
-        getShape(logits).back() != getShape(picked->table).back())
-      return std::nullopt;
-  } else {
-    picked = getPicked(rows);
-    auto log = picked ? skipReshapes(picked->table).getDefiningOp<LogSoftmaxOp>()
-                      : LogSoftmaxOp();
-    if (log && getShape(log.getX()).back() != getShape(picked->table).back())
-      log = {};
-    if (!log || !log.getResult().hasOneUse())
-      return std::nullopt;
-    logits = log.getX();
-    factor = -factor;
+  auto compare = getOp<CompareOp>(view);
+  if (!compare || compare.getPredicate() != ComparePredicate::EQ)
+    return Value();
+  for (unsigned side : {0u, 1u}) {
+    View classes = getOperand(view, side), labels = getOperand(view, 1 - side);
+    auto iota = getOp<IotaOp>(classes);
+    auto type = cast<RankedTensorType>(labels.base.getType());
+    if (!iota || classes.dims[iota.getAxis()] != rank - 1 ||
+        !isa<IntegerType>(type.getElementType()) ||
+        type.getElementType() !=
+            cast<RankedTensorType>(iota.getType()).getElementType())
+      continue;
+    // One for each row, in the rows' order.
+    int64_t next = 0, numLabels = 1, numRows = 1;
+    for (auto [size, dim] : llvm::zip_equal(type.getShape(), labels.dims)) {
+      if (dim != -1 && (dim < next || dim == rank - 1))
+        return Value();
+      next = dim == -1 ? next : dim + 1;
+      numLabels *= size;
+    }
+    for (int64_t size : rows)
+      numRows *= size;
+    return numLabels == numRows ? labels.base : Value();
   }
-  int64_t numRows = 1;
-  for (int64_t size : getShape(logits).drop_back())
-    numRows *= size;
-  if (numRows != count)
-    return std::nullopt;
-  // Numbers that the sum is multiplied by.
-  Operation *root = reduce;
+  return Value();
+}
+
+namespace {
+/// Rows of log-softmax times one-hot labels, perhaps negated.
+struct OneHot {
+  LogSoftmaxOp log;
+  Value labels;
+  double sign;
+};
+} // namespace
+
+/// `mul` as such rows.
+static std::optional<OneHot> getOneHot(MulOp mul, NearMiss *why) {
+  for (unsigned side : {0u, 1u}) {
+    Value table = mul ? mul->getOperand(side) : Value();
+    auto neg = table ? table.getDefiningOp<NegOp>() : NegOp();
+    auto log = neg     ? neg.getX().getDefiningOp<LogSoftmaxOp>()
+               : table ? table.getDefiningOp<LogSoftmaxOp>()
+                       : LogSoftmaxOp();
+    if (!log || log.getResult().getType() != mul.getType())
+      continue;
+    Value labels = getOneHotLabels(mul->getOperand(1 - side),
+                                   getShape(mul.getResult()).drop_back());
+    if (!labels)
+      return miss(why, "mpt.cross_entropy",
+                  "labels are neither integers nor their one-hot form: they may be "
+                  "smoothed, or probabilities");
+    if (!log.getResult().hasOneUse() || !table.hasOneUse())
+      return miss(why, "mpt.cross_entropy", "others read the log-softmax");
+    return OneHot{log, labels, neg ? -1.0 : 1.0};
+  }
+  return std::nullopt;
+}
+
+/// True if `value` is computed from losses of rows.
+static bool isOfLosses(Value value, unsigned depth = 4) {
+  value = skipReshapes(value);
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (skipToPicked(value).getDefiningOp<GatherOp>())
+    return getPicked(value).has_value();
+  if (getOneHot(dyn_cast<MulOp>(op), nullptr))
+    return true;
+  return isa<MulOp, WhereOp, NegOp, DivOp, SubOp, ReduceOp, CastOp>(op) &&
+         llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return isOfLosses(operand, depth - 1); });
+}
+
+/// The factor of `root`, with the numbers that it is multiplied by after.
+static Operation *takeFactors(Operation *root, double &factor) {
   while (root->hasOneUse()) {
     Operation *user = *root->getUsers().begin();
     if (!isa<NegOp, DivOp, MulOp>(user) ||
@@ -887,7 +1031,84 @@ std::optional<CrossEntropy> formulas::matchCrossEntropy(Operation *sum) {
     }
     root = user;
   }
-  return CrossEntropy{logits, picked->labels, factor, root};
+  return root;
+}
+
+std::optional<CrossEntropy> formulas::matchCrossEntropy(Operation *sum, NearMiss *why) {
+  auto reduce = dyn_cast<ReduceOp>(sum);
+  if (!reduce || !isStaticFloat(reduce.getX()) ||
+      (reduce.getKind() != ReduceKind::Sum && reduce.getKind() != ReduceKind::Mean))
+    return std::nullopt;
+  int64_t rank = getRank(reduce.getX());
+  if (int64_t(reduce.getAxes().size()) != rank || getRank(reduce.getY()) != 0)
+    return std::nullopt;
+  int64_t count = 1;
+  for (int64_t size : getShape(reduce.getX()))
+    count *= size;
+  double factor = reduce.getKind() == ReduceKind::Mean ? 1.0 / double(count) : 1.0;
+  Value rows = skipReshapes(reduce.getX());
+  if (auto neg = rows.getDefiningOp<NegOp>()) {
+    factor = -factor;
+    rows = skipReshapes(neg.getX());
+  }
+  // Of one-hot labels, this may be the sum over classes, too.
+  double sign = -factor;
+  Value products = rows;
+  if (auto classes = rows.getDefiningOp<ReduceOp>();
+      classes && classes.getKind() == ReduceKind::Sum && classes.getAxes().size() == 1 &&
+      classes.getAxes()[0] == getRank(classes.getX()) - 1)
+    products = classes.getX();
+  if (auto neg = products.getDefiningOp<NegOp>()) {
+    sign = -sign;
+    products = neg.getX();
+  }
+  if (auto mul = products.getDefiningOp<MulOp>())
+    if (std::optional<OneHot> oneHot = getOneHot(mul, why)) {
+      CrossEntropy loss{oneHot->log.getX(), oneHot->labels, sign * oneHot->sign, reduce};
+      loss.isOneHot = true;
+      loss.root = takeFactors(reduce, loss.factor);
+      return loss;
+    }
+  std::optional<Picked> picked;
+  Value logits;
+  if (auto sub = rows.getDefiningOp<SubOp>()) {
+    // The dimensions of lse are the rows. The table may be the same logits in another
+    // shape.
+    Value lse = skipReshapes(sub.getLhs());
+    logits = getLogSumExp(getView(lse, getRank(lse)), getRank(lse) + 1);
+    picked = getPicked(sub.getRhs(), logits ? why : nullptr);
+    if (!picked)
+      return std::nullopt;
+    if (!logits || skipReshapes(logits) != skipReshapes(picked->table) ||
+        getShape(logits).back() != getShape(picked->table).back())
+      return std::nullopt;
+  } else {
+    auto gather = skipToPicked(rows).getDefiningOp<GatherOp>();
+    bool isOfLog =
+        gather && skipReshapes(gather.getTable()).getDefiningOp<LogSoftmaxOp>();
+    picked = getPicked(rows, isOfLog ? why : nullptr);
+    auto log = picked ? skipReshapes(picked->table).getDefiningOp<LogSoftmaxOp>()
+                      : LogSoftmaxOp();
+    if (log && getShape(log.getX()).back() != getShape(picked->table).back())
+      log = {};
+    if (log && !log.getResult().hasOneUse())
+      return miss(why, "mpt.cross_entropy", "others read the log-softmax");
+    if (why && !log && isa_and_present<MulOp, WhereOp>(rows.getDefiningOp()) &&
+        isOfLosses(rows))
+      return miss(why, "mpt.cross_entropy", "losses of rows are weighed or masked");
+    if (!log)
+      return std::nullopt;
+    logits = log.getX();
+    factor = -factor;
+  }
+  int64_t numRows = 1;
+  for (int64_t size : getShape(logits).drop_back())
+    numRows *= size;
+  if (numRows != count)
+    return std::nullopt;
+  CrossEntropy loss{logits, picked->labels, factor, reduce};
+  loss.root = takeFactors(reduce, loss.factor);
+  return loss;
 }
 
 //===----------------------------------------------------------------------===//
@@ -903,7 +1124,7 @@ static bool takesBias(Operation *op) {
   return conv && !conv.getBias() && conv.getEpilogue() == Epilogue::None;
 }
 
-std::optional<Dense> formulas::matchDense(Operation *root) {
+std::optional<Dense> formulas::matchDense(Operation *root, NearMiss *why) {
   auto add = dyn_cast<AddOp>(root);
   if (!add || !isStaticFloat(add.getResult()))
     return std::nullopt;
@@ -911,6 +1132,14 @@ std::optional<Dense> formulas::matchDense(Operation *root) {
   for (auto [x, bias] :
        {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
     Operation *contraction = skipReshapes(x).getDefiningOp();
+    // What is as large as the result is no bias.
+    bool isSmall = cast<RankedTensorType>(bias.getType()).getNumElements() <
+                   type.getNumElements();
+    const char *name =
+        isa_and_present<Conv2DOp>(contraction) ? "mpt.conv2d" : "mpt.linear";
+    if (auto matmul = dyn_cast_or_null<MatmulOp>(contraction);
+        matmul && getRank(matmul.getRhs()) > 2 && isSmall && x.getType() == type)
+      return miss(why, name, "each batch has a matrix of its own");
     if (!takesBias(contraction) || x.getType() != type ||
         getRank(bias) > type.getRank() ||
         cast<RankedTensorType>(contraction->getResult(0).getType()).getElementType() !=
@@ -927,6 +1156,11 @@ std::optional<Dense> formulas::matchDense(Operation *root) {
       int64_t size = dim < offset ? 1 : getShape(bias)[dim - offset];
       fits = fits && size == (dim < first ? 1 : type.getDimSize(dim));
     }
+    if (!fits) {
+      if (isSmall)
+        (void)miss(why, name, "what is added is not one number for each column");
+      continue;
+    }
     for (Value value = x; fits; value = value.getDefiningOp()->getOperand(0)) {
       fits = value.hasOneUse();
       if (value.getDefiningOp() == contraction)
@@ -934,6 +1168,7 @@ std::optional<Dense> formulas::matchDense(Operation *root) {
     }
     if (fits)
       return Dense{contraction, bias};
+    (void)miss(why, name, "others read the result without its bias");
   }
   return std::nullopt;
 }
@@ -1089,10 +1324,51 @@ static View getProbabilities(Value operand) {
   return view;
 }
 
-std::optional<Attention> formulas::matchAttention(MatmulOp root) {
-  if (!isStaticFloat(root.getResult()) || getRank(root.getLhs()) != 4 ||
-      getRank(root.getRhs()) != 4)
+/// True if `value` is computed from a softmax in few elementwise steps.
+static bool isOfSoftmax(Value value, unsigned depth = 6) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  return isa<SoftmaxOp>(op) ||
+         (isa<CastOp, MulOp, DivOp, WhereOp, ReshapeOp, TransposeOp, DropoutOp>(op) &&
+          llvm::any_of(op->getOperands(), [&](Value operand) {
+            return isOfSoftmax(operand, depth - 1);
+          }));
+}
+
+/// Why probabilities that `root` reads are not those of an attention.
+static std::nullopt_t missProbabilities(MatmulOp root, NearMiss *why) {
+  for (Value operand : {root.getLhs(), root.getRhs()}) {
+    if (!why || !isOfSoftmax(operand))
+      continue;
+    View view = getView(operand, getRank(operand));
+    if (getOp<CastOp>(view))
+      view = getOperand(view, 0);
+    auto softmax = getOp<SoftmaxOp>(view);
+    if (!softmax)
+      return miss(why, "mpt.attention",
+                  "probabilities are changed after their softmax, as dropout does");
+    // A head of a classifier.
+    if (getRank(softmax.getResult()) < 3)
+      continue;
+    if (getRank(root.getLhs()) != 4 || getRank(root.getRhs()) != 4)
+      return miss(why, "mpt.attention",
+                  llvm::formatv("its matmul has operands of {0} and {1} dimensions, "
+                                "expected 4: batch, heads, rows and columns",
+                                getRank(root.getLhs()), getRank(root.getRhs()))
+                      .str());
+    if (!softmax.getResult().hasOneUse() || !operand.hasOneUse())
+      return miss(why, "mpt.attention", "others read the probabilities");
+    return miss(why, "mpt.attention", "the matmul does not sum over the keys");
+  }
+  return std::nullopt;
+}
+
+std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) {
+  if (!isStaticFloat(root.getResult()))
     return std::nullopt;
+  if (getRank(root.getLhs()) != 4 || getRank(root.getRhs()) != 4)
+    return missProbabilities(root, why);
   Attention attention;
   View scores = root.getTransposeLhs() ? View() : getProbabilities(root.getLhs());
   ArrayRef<int64_t> shape = getShape(root.getLhs());
@@ -1107,7 +1383,7 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root) {
     attention.transposeResult = true;
   }
   if (!scores.base)
-    return std::nullopt;
+    return missProbabilities(root, why);
   scores = getOperand(scores, 0);
   int64_t late = shape[3] - shape[2];
   auto takeCausal = [&](const View &view) {
@@ -1118,7 +1394,10 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root) {
   if (getOp<WhereOp>(scores)) {
     std::optional<double> hidden = formulas::getNumber(getOperand(scores, 2).base);
     if (!hidden || !(*hidden <= -1e9))
-      return std::nullopt;
+      return miss(why, "mpt.attention",
+                  "what is masked becomes " +
+                      (hidden ? spell(*hidden) : "other values") +
+                      ", expected a number of at most -1e9");
     attention.hidden = *hidden;
     View mask = getOperand(scores, 0), truth = skipTruth(mask);
     attention.mask = mask;
@@ -1147,7 +1426,11 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root) {
       !isWhole(scores, matmul) || getShape(matmul) != shape ||
       (attention.mask.base && !isOrdered(attention.mask)) ||
       (attention.bias.base && !isOrdered(attention.bias)))
-    return std::nullopt;
+    return miss(why, "mpt.attention",
+                matmul ? "expected scores [batch, heads, queries, keys], and masks and what "
+                         "is added with these dimensions in their order"
+                       : "expected scores that are a matmul, multiplied by numbers, with at "
+                         "most one value added and then one mask");
   attention.query = matmul.getLhs();
   attention.transposeQuery = matmul.getTransposeLhs();
   attention.key = matmul.getRhs();
@@ -1155,7 +1438,7 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root) {
   Type element = cast<RankedTensorType>(attention.query.getType()).getElementType();
   for (Value value : {attention.key, attention.value, Value(root.getResult())})
     if (cast<RankedTensorType>(value.getType()).getElementType() != element)
-      return std::nullopt;
+      return miss(why, "mpt.attention", "queries, keys and values are not of one type");
   return attention;
 }
 
@@ -1202,7 +1485,7 @@ static std::optional<Gate> getGate(Value z) {
   return gate;
 }
 
-std::optional<LSTMCell> formulas::matchLSTMCell(Operation *root) {
+std::optional<LSTMCell> formulas::matchLSTMCell(Operation *root, NearMiss *why) {
   auto newH = dyn_cast<MulOp>(root);
   if (!newH || !isStaticFloat(newH.getResult()) || getRank(newH.getResult()) != 2)
     return std::nullopt;
@@ -1245,9 +1528,14 @@ std::optional<LSTMCell> formulas::matchLSTMCell(Operation *root) {
   for (auto [index, gate] : llvm::enumerate(gates)) {
     std::optional<Gate> found = getGate(argument(gate));
     // Gates that others read, as gradients do, have to be computed in any case.
-    if (!found || !gate.hasOneUse() || found->begin != int64_t(index) * width ||
-        (index && (found->first != first || found->second != second)))
-      return std::nullopt;
+    if (!found || (index && (found->first != first || found->second != second)))
+      return miss(why, "mpt.lstm_cell",
+                  "gates are not the quarters of one sum x W + h U + bias");
+    if (!gate.hasOneUse())
+      return miss(why, "mpt.lstm_cell", "others read a gate");
+    if (found->begin != int64_t(index) * width)
+      return miss(why, "mpt.lstm_cell",
+                  "gates are not in the order input, forget, cell, output");
     first = found->first;
     second = found->second;
   }
@@ -1261,7 +1549,8 @@ std::optional<LSTMCell> formulas::matchLSTMCell(Operation *root) {
   cell.input = first.getDefiningOp();
   cell.hidden = second.getDefiningOp();
   if (!isDense(cell.input) || !isDense(cell.hidden))
-    return std::nullopt;
+    return miss(why, "mpt.lstm_cell",
+                "gates are not the quarters of one sum x W + h U + bias");
   auto getColumns = [](Operation *op) { return getShape(op->getOperand(0))[1]; };
   // The hidden state has as many columns as the cell's.
   if (getColumns(cell.hidden) != width ||

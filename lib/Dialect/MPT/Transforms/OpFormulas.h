@@ -18,6 +18,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
 #include <optional>
+#include <string>
 
 namespace mpt::formulas {
 
@@ -39,13 +40,21 @@ View getView(mlir::Value value, int64_t rank);
 /// The number that all elements of `value` are, if ops on constants tell it.
 std::optional<double> getNumber(mlir::Value value);
 
+/// The op whose formula was nearly found, and what is not as in it; no op if nothing looks
+/// like a formula.
+struct NearMiss {
+  std::string op, reason;
+};
+
+// Each matcher says in `why`, if given, why what looks like its formula is none.
+
 /// e^(x - max x) / sum e^(x - max x) over the last dimension, or its logarithm. The
 /// maximum may be left out.
 struct Softmax {
   mlir::Value x;
   bool log;
 };
-std::optional<Softmax> matchSoftmax(mlir::Operation *root);
+std::optional<Softmax> matchSoftmax(mlir::Operation *root, NearMiss *why = nullptr);
 
 /// (x - mean) rstd gamma + beta over the last dimension (layer) or all others (batch), or
 /// x rstd gamma (rms), in any grouping of sums and products. The variance is the mean of
@@ -60,7 +69,7 @@ struct Norm {
 };
 /// `rsqrt` computes 1 / sqrt, or sqrt; of the ops that read it, the last that ends the
 /// formula is the root.
-std::optional<Norm> matchNorm(mlir::Operation *rsqrt);
+std::optional<Norm> matchNorm(mlir::Operation *rsqrt, NearMiss *why = nullptr);
 
 /// factor * sum of the rows' losses.
 struct CrossEntropy {
@@ -69,9 +78,12 @@ struct CrossEntropy {
   mlir::Value labels;
   double factor;
   mlir::Operation *root;
+  /// Labels came as rows of zeros and a one: a row whose label is out of range counts 0.
+  bool isOneHot = false;
 };
 /// `sum` adds all that it reads.
-std::optional<CrossEntropy> matchCrossEntropy(mlir::Operation *sum);
+std::optional<CrossEntropy> matchCrossEntropy(mlir::Operation *sum,
+                                              NearMiss *why = nullptr);
 
 /// x @ weight + bias, or a convolution and a bias.
 struct Dense {
@@ -80,7 +92,7 @@ struct Dense {
   /// An element for each column, in any shape.
   mlir::Value bias;
 };
-std::optional<Dense> matchDense(mlir::Operation *root);
+std::optional<Dense> matchDense(mlir::Operation *root, NearMiss *why = nullptr);
 
 /// softmax(scale q @ k^T, masked, + bias) @ v.
 struct Attention {
@@ -97,7 +109,7 @@ struct Attention {
   double hidden = 0;
   View bias;
 };
-std::optional<Attention> matchAttention(MatmulOp root);
+std::optional<Attention> matchAttention(MatmulOp root, NearMiss *why = nullptr);
 
 /// new_c = sigmoid(z_f) c + sigmoid(z_i) tanh(z_g) and new_h = sigmoid(z_o) tanh(new_c),
 /// where z_i, z_f, z_g and z_o are the quarters of x @ W + h @ U + bias, in this order.
@@ -109,7 +121,10 @@ struct LSTMCell {
   mlir::Value newC;
 };
 /// Which of the two sums reads x does not matter.
-std::optional<LSTMCell> matchLSTMCell(mlir::Operation *root);
+std::optional<LSTMCell> matchLSTMCell(mlir::Operation *root, NearMiss *why = nullptr);
+
+/// Why an op of a product that looks like GELU or SiLU is none (RaiseActivations.cpp).
+NearMiss explainActivation(mlir::Operation *root);
 
 } // namespace mpt::formulas
 

@@ -13,6 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "OpFormulas.h"
+
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
@@ -272,6 +274,48 @@ struct RaiseActivation : OpRewritePattern<Root> {
     return rewriter.notifyMatchFailure(op, "not the formula of an activation");
   }
 };
+
+} // namespace
+
+formulas::NearMiss formulas::explainActivation(Operation *root) {
+  auto isProduct = [](Operation *op) { return isa<MulOp, DivOp>(op); };
+  if (!isProduct(root) || !isa<RankedTensorType>(root->getResult(0).getType()))
+    return {};
+  // The product with all its numbers says it, not its parts.
+  Value y = root->getResult(0);
+  if (llvm::any_of(root->getUsers(), [&](Operation *user) {
+        return isProduct(user) &&
+               (getNumber(user->getOperand(0)) || getNumber(user->getOperand(1)));
+      }))
+    return {};
+  SmallVector<Value> nodes;
+  if (!getProduct(y, Value(), &nodes))
+    return {};
+  for (Value x : nodes) {
+    std::optional<Product> product = getProduct(y, x);
+    if (!product || product->factors.size() != 2 || x.getType() != y.getType())
+      continue;
+    Value other = product->factors[product->factors[0] == x ? 1 : 0];
+    auto isOfX = [&](Value argument, unsigned degree) {
+      std::optional<Polynomial> p = getPolynomial(argument, x);
+      return p && (*p)[degree] != 0;
+    };
+    if (auto sigmoid = other.getDefiningOp<SigmoidOp>(); sigmoid && isOfX(sigmoid.getX(), 1))
+      return {"mpt.silu", "expected x sigmoid(x), with no other number"};
+    Value function = getAddendOfOne(other);
+    Operation *op = function ? function.getDefiningOp() : nullptr;
+    unsigned degree = isa_and_present<TanhOp>(op) ? 3 : 1;
+    if (!isa_and_present<TanhOp, ErfOp>(op) || !isOfX(op->getOperand(0), degree))
+      continue;
+    return {"mpt.gelu", degree == 3
+                            ? "expected x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), "
+                              "with no other number"
+                            : "expected x / 2 (1 + erf(x / sqrt(2))), with no other number"};
+  }
+  return {};
+}
+
+namespace {
 
 struct RaiseActivationsPass : mpt::impl::RaiseActivationsPassBase<RaiseActivationsPass> {
   using Base::Base;

@@ -54,6 +54,10 @@ private:
   Value constant(double value, RankedTensorType type);
   Value reshape(Value value, ArrayRef<int64_t> shape);
   Value transpose(Value value, bool enabled);
+  /// `labels`, with -1 for those outside [0, numClasses).
+  Value ignoreOutOfRange(Value labels, int64_t numClasses);
+  /// Remarks on what looks like formulas and is none.
+  void explainRest();
 
   void raiseSoftmax(Operation *op);
   void raiseNorm(Operation *op);
@@ -154,6 +158,22 @@ void Raiser::raiseNorm(Operation *op) {
           "mpt.batch_norm");
 }
 
+Value Raiser::ignoreOutOfRange(Value labels, int64_t numClasses) {
+  RankedTensorType type = getType(labels);
+  auto scalar = [&](int64_t number) {
+    return ConstantOp::create(
+        rewriter, loc,
+        DenseElementsAttr::get(
+            RankedTensorType::get({}, type.getElementType()),
+            ArrayRef<Attribute>(rewriter.getIntegerAttr(type.getElementType(), number))));
+  };
+  Value isLabel = AndOp::create(
+      rewriter, loc,
+      CompareOp::create(rewriter, loc, labels, scalar(0), ComparePredicate::GE),
+      CompareOp::create(rewriter, loc, labels, scalar(numClasses), ComparePredicate::LT));
+  return WhereOp::create(rewriter, loc, type, isLabel, labels, scalar(-1));
+}
+
 void Raiser::raiseCrossEntropy(Operation *op) {
   std::optional<CrossEntropy> found = matchCrossEntropy(op);
   if (!found)
@@ -165,13 +185,18 @@ void Raiser::raiseCrossEntropy(Operation *op) {
   for (int64_t size : rows)
     count *= double(size);
   auto reduction = LossReduction::Sum;
-  if (std::abs(found->factor * count - 1) < 0x1p-20) {
+  Value labels = reshape(found->labels, rows);
+  IntegerAttr ignored;
+  if (found->isOneHot) {
+    labels = ignoreOutOfRange(labels, getType(found->logits).getShape().back());
+    ignored = rewriter.getI64IntegerAttr(-1);
+  } else if (std::abs(found->factor * count - 1) < 0x1p-20) {
     reduction = LossReduction::Mean;
     found->factor = 1;
   }
   Value loss =
-      CrossEntropyOp::create(rewriter, loc, found->logits, reshape(found->labels, rows),
-                             reduction, llvm::APFloat(0.0), IntegerAttr())
+      CrossEntropyOp::create(rewriter, loc, found->logits, labels, reduction,
+                             llvm::APFloat(0.0), ignored)
           .getLoss();
   Type type = found->root->getResult(0).getType();
   if (loss.getType() != type)
@@ -332,6 +357,24 @@ void Raiser::run() {
   clean();
   forEachOp(body, [&](Operation *op) { raiseLSTMCell(op); });
   clean();
+  if (function->getContext()->getRemarkEngine())
+    explainRest();
+}
+
+void Raiser::explainRest() {
+  forEachOp(function.getFunctionBody(), [&](Operation *op) {
+    NearMiss why;
+    auto isFound = [&](const auto &formula) { return formula || !why.op.empty(); };
+    auto matmul = dyn_cast<MatmulOp>(op);
+    if (!isFound(matchSoftmax(op, &why)) && !isFound(matchNorm(op, &why)) &&
+        !isFound(matchCrossEntropy(op, &why)) && !isFound(matchDense(op, &why)) &&
+        !isFound(matchLSTMCell(op, &why)) &&
+        !(matmul && isFound(matchAttention(matmul, &why))))
+      why = explainActivation(op);
+    if (!why.op.empty())
+      emitRemark(RemarkId::NotRaised, op->getLoc(), function.getName())
+          << remark::reason("{0}: {1}", why.op, why.reason);
+  });
 }
 
 void mpt::raiseOps(FunctionOpInterface function) {

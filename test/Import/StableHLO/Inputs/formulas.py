@@ -1,9 +1,12 @@
 """Formulas that --mpt-raise-ops finds, as libraries spell them.
 
 formulas.py NAME: generic StableHLO. formulas.py check BUILD [NAME...]: the op is found, and
-its value and gradients are those of XLA.
+its value and gradients are those of XLA. formulas.py near BUILD: what libraries write that is no
+op; a remark says why, and value and gradients are XLA's, too. formulas.py table: which library's
+spellings of an op are checked.
 """
 import os
+import re
 import sys
 
 os.environ["KERAS_BACKEND"] = "jax"
@@ -65,40 +68,25 @@ def plain(function, params, *inputs):
     return function, params, inputs
 
 
-def haiku_layer_norm(params, x):
-    """As dm-haiku's LayerNorm, which is not installed."""
-    mean = jnp.mean(x, axis=-1, keepdims=True)
-    variance = jnp.var(x, axis=-1, keepdims=True)
-    inv = params["scale"] * jax.lax.rsqrt(variance + 1e-5)
-    return weigh(inv * (x - mean) + params["offset"])
+def haiku(make, *inputs, **options):
+    """`make(hk)` gives a module of dm-haiku, or a function of one."""
+    import haiku as hk
+    module = hk.transform_with_state(lambda *x: make(hk)(*x, **options))
+    params, state = module.init(jax.random.key(0), *inputs)
+
+    def loss(params, *inputs):
+        return weigh(module.apply(params, state, jax.random.key(1), *inputs)[0])
+
+    return loss, jax.tree.map(lambda p: p + data(*p.shape) * 0.1, params), inputs
 
 
-def haiku_rms_norm(params, x):
-    mean_squared = jnp.mean(jnp.square(x), axis=[-1], keepdims=True)
-    return weigh(x * params["scale"] * jax.lax.rsqrt(mean_squared + 1e-5))
-
-
-def haiku_batch_norm(params, x):
-    mean = jnp.mean(x, axis=(0, 1, 2), keepdims=True)
-    variance = jnp.mean(jnp.square(x), axis=(0, 1, 2), keepdims=True) - jnp.square(mean)
-    inv = params["scale"] * jax.lax.rsqrt(variance + 1e-5)
-    return weigh((x - mean) * inv + params["offset"])
-
-
-def haiku_attention(params, x):
-    """As dm-haiku's MultiHeadAttention in its transformer example."""
-    batch, length, width = x.shape
-
-    def heads(name):
-        return (x @ params[name]).reshape(batch, length, 4, width // 4)
-
-    logits = jnp.einsum("...thd,...Thd->...htT", heads("query"), heads("key"))
-    logits = logits / numpy.sqrt(width // 4).astype("f")
-    mask = jnp.tril(jnp.ones((1, 1, length, length)))
-    logits = jnp.where(mask, logits, -1e30)
-    weights = jax.nn.softmax(logits)
-    y = jnp.einsum("...htT,...Thd->...thd", weights, heads("value"))
-    return weigh(y.reshape(batch, length, width) @ params["out"])
+def haiku_attention(x, dropout=0.0):
+    """Attention as in dm-haiku's transformer example, with a causal mask."""
+    def make(hk):
+        init = hk.initializers.VarianceScaling(1.0)
+        layer = hk.MultiHeadAttention(4, 4, model_size=16, w_init=init)
+        return lambda x: layer(x, x, x, mask=jnp.tril(jnp.ones((1, 1) + x.shape[1:2] * 2)))
+    return haiku(make, x)
 
 
 def padded_attention(params, x, lengths):
@@ -116,6 +104,46 @@ def log_softmax_loss(params, x, y):
 def optax_loss(params, x, y):
     import optax
     return optax.softmax_cross_entropy_with_integer_labels(x @ params["w"], y).mean()
+
+
+def one_hot_loss(params, x, y):
+    import optax
+    labels = jax.nn.one_hot(y, params["w"].shape[1])
+    return optax.softmax_cross_entropy(x @ params["w"], labels).mean()
+
+
+def summed_one_hot_loss(params, x, y):
+    """As in dm-haiku's examples; labels out of range count nothing."""
+    logits = x @ params["w"]
+    labels = jax.nn.one_hot(y, logits.shape[-1])
+    return -jnp.sum(labels * jax.nn.log_softmax(logits)) / labels.shape[0]
+
+
+def quick_gelu(params, x):
+    y = x @ params["w"]
+    return weigh(y * jax.nn.sigmoid(1.702 * y))
+
+
+def smoothed_loss(params, x, y):
+    import optax
+    labels = optax.smooth_labels(jax.nn.one_hot(y, params["w"].shape[1]), 0.1)
+    return optax.softmax_cross_entropy(x @ params["w"], labels).mean()
+
+
+def masked_loss(params, x, y):
+    import optax
+    rows = optax.softmax_cross_entropy_with_integer_labels(x @ params["w"], y)
+    return jnp.where(y > 0, rows, 0).mean()
+
+
+def keras_loss(name):
+    def loss(params, x, y):
+        import keras
+        if name == "CategoricalCrossentropy":
+            y = keras.ops.one_hot(y, params["w"].shape[1])
+        return getattr(keras.losses, name)(from_logits=True)(y, x @ params["w"])
+
+    return loss
 
 
 def weights(**shapes):
@@ -140,6 +168,17 @@ def causal(x):
 
     def loss(params, x):
         return weigh(module.apply(params, x, mask=nn.make_causal_mask(x[..., 0])))
+
+    return loss, params, (x,)
+
+
+def dropped_attention(x):
+    module = linen_modules().MultiHeadDotProductAttention(4, dropout_rate=0.25)
+    params = module.init(jax.random.key(0), x, deterministic=True)
+
+    def loss(params, x):
+        return weigh(module.apply(params, x, deterministic=False,
+                                  rngs={"dropout": jax.random.key(1)}))
 
     return loss, params, (x,)
 
@@ -179,10 +218,6 @@ def tokens_loss(ids):
     return plain(loss, params, ids)
 
 
-def embedded(params, ids):
-    return weigh(jnp.tanh(params["table"][ids]))
-
-
 OPS = ("layer_norm", "rms_norm", "batch_norm", "attention", "cross_entropy", "gelu",
        "lstm_cell", "log_softmax", "softmax", "silu", "relu", "linear", "gather")
 IMAGES, ROWS, WORDS = (2, 4, 4, 8), (4, 8), (2, 6, 16)
@@ -190,28 +225,26 @@ CASES = {
     "linen_layer_norm": lambda: linen(linen_modules().LayerNorm(), data(*ROWS)),
     "nnx_layer_norm": lambda: nnx(
         lambda rngs: nnx_modules().LayerNorm(8, use_fast_variance=False, rngs=rngs), data(*ROWS)),
-    "haiku_layer_norm": lambda: plain(haiku_layer_norm, weights(scale=(8,), offset=(8,)),
-                                      data(*ROWS)),
+    "haiku_layer_norm": lambda: haiku(lambda hk: hk.LayerNorm(-1, True, True), data(*ROWS)),
     "keras_layer_norm": lambda: keras(keras_layers().LayerNormalization(), data(*ROWS)),
     "linen_rms_norm": lambda: linen(linen_modules().RMSNorm(), data(*ROWS)),
     "nnx_rms_norm": lambda: nnx(lambda rngs: nnx_modules().RMSNorm(8, rngs=rngs), data(*ROWS)),
-    "haiku_rms_norm": lambda: plain(haiku_rms_norm, weights(scale=(8,)), data(*ROWS)),
+    "haiku_rms_norm": lambda: haiku(lambda hk: hk.RMSNorm(-1), data(*ROWS)),
+    "keras_rms_norm": lambda: keras(keras_layers().RMSNormalization(), data(*ROWS)),
     "linen_batch_norm": lambda: linen(
         linen_modules().BatchNorm(use_running_average=False), data(*IMAGES)),
     "nnx_batch_norm": lambda: nnx(
         lambda rngs: nnx_modules().BatchNorm(8, use_running_average=False, rngs=rngs),
         data(*IMAGES)),
-    "haiku_batch_norm": lambda: plain(haiku_batch_norm, weights(scale=(8,), offset=(8,)),
-                                      data(*IMAGES)),
+    "haiku_batch_norm": lambda: haiku(lambda hk: hk.BatchNorm(True, True, 0.9), data(*IMAGES),
+                                      is_training=True),
     "keras_batch_norm": lambda: keras(keras_layers().BatchNormalization(), data(*IMAGES),
                                       training=True),
     "linen_attention": lambda: causal(data(*WORDS)),
     "nnx_attention": lambda: nnx(
         lambda rngs: nnx_modules().MultiHeadAttention(4, 16, decode=False, rngs=rngs),
         data(*WORDS)),
-    "haiku_attention": lambda: plain(
-        haiku_attention, weights(query=(16, 16), key=(16, 16), value=(16, 16), out=(16, 16)),
-        data(*WORDS)),
+    "haiku_attention": lambda: haiku_attention(data(*WORDS)),
     "jax_padded_attention": lambda: plain(
         padded_attention, weights(q=(16, 4, 4), k=(16, 4, 4), v=(16, 4, 4)), data(*WORDS),
         numpy.array([4, 0], "i")),
@@ -222,8 +255,18 @@ CASES = {
     "jax_cross_entropy": lambda: plain(log_softmax_loss, weights(w=(8, 5)), data(*ROWS),
                                        labels(5, 4)),
     "linen_tokens_cross_entropy": lambda: tokens_loss(labels(11, 2, 6)),
+    "keras_sparse_cross_entropy": lambda: plain(
+        keras_loss("SparseCategoricalCrossentropy"), weights(w=(8, 5)), data(*ROWS), labels(5, 4)),
+    "keras_one_hot_cross_entropy": lambda: plain(
+        keras_loss("CategoricalCrossentropy"), weights(w=(8, 5)), data(*ROWS), labels(5, 4)),
+    "optax_one_hot_cross_entropy": lambda: plain(one_hot_loss, weights(w=(8, 5)), data(*ROWS),
+                                                 labels(5, 4)),
+    "jax_one_hot_cross_entropy": lambda: plain(
+        summed_one_hot_loss, weights(w=(8, 5)), data(*ROWS), numpy.array([4, -1, 0, 5], "i")),
     "linen_softmax": lambda: linen(linen_modules().Sequential(
         [linen_modules().Dense(8), linen_modules().softmax]), data(*ROWS)),
+    "haiku_softmax": lambda: haiku(
+        lambda hk: hk.Sequential([hk.Linear(8), jax.nn.softmax]), data(*ROWS)),
     "keras_softmax": lambda: keras(keras_layers().Dense(8, activation="softmax"), data(*ROWS)),
     "nnx_log_softmax": lambda: nnx(lambda rngs: nnx_modules().Sequential(
         nnx_modules().Linear(8, 8, rngs=rngs), nnx_modules().log_softmax), data(*ROWS)),
@@ -239,9 +282,10 @@ CASES = {
     "nnx_linear": lambda: nnx(
         lambda rngs: nnx_modules().Linear(8, 5, rngs=rngs), data(*ROWS)),
     "keras_linear": lambda: keras(keras_layers().Dense(5), data(*ROWS)),
+    "haiku_linear": lambda: haiku(lambda hk: hk.Linear(5), data(*ROWS)),
     "linen_gather": lambda: linen(linen_modules().Embed(11, 16), labels(11, 2, 6)),
     "keras_gather": lambda: keras(keras_layers().Embedding(11, 16), labels(11, 2, 6)),
-    "haiku_gather": lambda: plain(embedded, weights(table=(11, 16)), labels(11, 2, 6)),
+    "haiku_gather": lambda: haiku(lambda hk: hk.Embed(11, 16), labels(11, 2, 6)),
     "nnx_gelu": lambda: nnx(lambda rngs: nnx_modules().Sequential(
         nnx_modules().Linear(8, 8, rngs=rngs), nnx_modules().gelu), data(*ROWS)),
     "nnx_lstm_cell": lambda: nnx(lambda rngs: nnx_modules().RNN(
@@ -253,15 +297,35 @@ CASES = {
         linen_modules().Sequential([linen_modules().Dense(8), linen_modules().gelu]),
         data(*ROWS)),
     "keras_gelu": lambda: keras(keras_layers().Dense(8, activation="gelu"), data(*ROWS)),
+    "linen_erf_gelu": lambda: linen(linen_modules().Sequential(
+        [linen_modules().Dense(8), lambda x: linen_modules().gelu(x, approximate=False)]),
+        data(*ROWS)),
+}
+# What is no op, and the beginning of the remark.
+NEAR = {
+    "haiku_group_norm": (lambda: haiku(lambda hk: hk.GroupNorm(2), data(*IMAGES)),
+                         "mpt.layer_norm: the mean is over dimensions [1, 2, 4]"),
+    "keras_group_norm": (lambda: keras(keras_layers().GroupNormalization(2), data(*IMAGES)),
+                         "mpt.layer_norm: the mean is over dimensions [1, 2, 4]"),
+    "jax_softmax": (lambda: plain(
+        lambda params, x: weigh(jax.nn.softmax(x @ params["w"], axis=0)), weights(w=(8, 5)), data(*ROWS)),
+        "mpt.softmax: the sum is over dimensions [0]"),
+    "linen_dropped_attention": (lambda: dropped_attention(data(*WORDS)),
+                                "mpt.attention: probabilities"),
+    "optax_smoothed_loss": (lambda: plain(smoothed_loss, weights(w=(8, 5)), data(*ROWS),
+                                          labels(5, 4)), "mpt.cross_entropy: labels"),
+    "optax_masked_loss": (lambda: plain(masked_loss, weights(w=(8, 5)), data(*ROWS),
+                                        labels(5, 4)), "mpt.cross_entropy: losses"),
+    "haiku_lstm": (lambda: haiku(lambda hk: lambda x: hk.dynamic_unroll(
+        hk.LSTM(8), x, hk.LSTM(8, "start").initial_state(2))[0], data(3, 2, 6)), "mpt.lstm_cell"),
+    "keras_lstm": (lambda: keras(keras_layers().LSTM(8, unroll=True), data(2, 3, 6)),
+                   "mpt.lstm_cell: gates are not the quarters"),
+    "jax_quick_gelu": (lambda: plain(quick_gelu, weights(w=(8, 5)), data(*ROWS)), "mpt.silu"),
 }
 
 
-def check(name, build):
-    loss, params, inputs = CASES[name]()
-    programs.use(build)
-    text = programs.lower(loss, params, *inputs)
-    op = next(op for op in OPS if name.endswith(op))
-    is_raised = f"mpt.{op} " in programs.convert(text)
+def measure(text, loss, params, inputs):
+    """How far value and gradients are from XLA's."""
     mine = programs.Program(programs.convert(text, "--mpt-autodiff"))
     expected, theirs = jax.value_and_grad(loss)(params, *inputs)
     found = dict(zip(mine.results, mine(*jax.tree.leaves(params), *jax.tree.leaves(inputs))))
@@ -273,14 +337,49 @@ def check(name, build):
     for argument, gradient in zip(names, theirs, strict=True):
         gap = numpy.abs(found["grad." + argument].astype("d") - gradient).max()
         worst = max(worst, gap / max(numpy.abs(gradient).max(), least))
-    print(f"{name}: {'mpt.' + op if is_raised else 'NOT RAISED'}, "
-          f"{'equal' if worst < 1e-4 else 'DIFFERS'} ({worst:.1e})", flush=True)
+    return worst
+
+
+def verdict(worst):
+    return f"{'equal' if worst < 1e-4 else 'DIFFERS'} ({worst:.1e})"
+
+
+def get_op(name):
+    return next(op for op in OPS if name.endswith(op))
+
+
+def check(name):
+    loss, params, inputs = CASES[name]()
+    text = programs.lower(loss, params, *inputs)
+    op = get_op(name)
+    found = "mpt." + op if f"mpt.{op} " in programs.convert(text) else "NOT RAISED"
+    print(f"{name}: {found}, {verdict(measure(text, loss, params, inputs))}", flush=True)
+
+
+def near(name):
+    make, expected = NEAR[name]
+    loss, params, inputs = make()
+    text = programs.lower(loss, params, *inputs)
+    done = programs.subprocess.run(
+        [os.path.join(programs.tools, "mpt-opt"), "-", "--allow-unregistered-dialect",
+         "--mpt-convert-stablehlo", "--remarks-filter=mpt.raise", "-o", os.devnull],
+        input=text, text=True, capture_output=True, check=True)
+    reasons = re.findall(r'not-raised .*Reason="([^"]*)', done.stderr)
+    reason = next((each for each in reasons if each.startswith(expected)), f"NO REMARK {reasons}")
+    print(f"{name}: {reason}, {verdict(measure(text, loss, params, inputs))}", flush=True)
 
 
 def main():
-    if sys.argv[1] == "check":
-        for name in sys.argv[3:] or CASES:
-            check(name, sys.argv[2])
+    if sys.argv[1] in ("check", "near"):
+        programs.use(sys.argv[2])
+        run, cases = (check, CASES) if sys.argv[1] == "check" else (near, NEAR)
+        for name in sys.argv[3:] or cases:
+            run(name)
+        return
+    if sys.argv[1] == "table":
+        for op in OPS:
+            names = [name for name in CASES if get_op(name) == op]
+            print(f"{op}: {', '.join(sorted({name.split('_')[0] for name in names}))}")
         return
     loss, params, inputs = CASES[sys.argv[1]]()
     module = jax.jit(loss, keep_unused=True).lower(params, *inputs).compiler_ir("stablehlo")

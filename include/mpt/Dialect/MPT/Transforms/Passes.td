@@ -55,6 +55,8 @@ def RaiseOpsPass : Pass<"mpt-raise-ops", "::mlir::ModuleOp"> {
       x^2 minus mean^2;
     - the sum or mean over rows of log(sum e^x) - x[label] becomes `mpt.cross_entropy`, which
       refuses labels that are out of range when the program runs, where the formula gives NaN;
+      so does that of log-softmax times one-hot labels, where a label out of range counts
+      nothing;
     - a matmul or convolution and its bias become `mpt.linear` and `mpt.conv2d`;
     - softmax(scale q k^T) v becomes `mpt.attention`, with its causal mask, masks that set
       scores to -1e9 or less, and what is added to the scores;
@@ -63,7 +65,8 @@ def RaiseOpsPass : Pass<"mpt-raise-ops", "::mlir::ModuleOp"> {
 
     Formulas over other dimensions, with large intermediate values that other ops read, or with
     other numbers stay as they are. Ops keep less for their gradients than formulas do, and
-    round once. The remark `mpt.raise.raised` names each op that was found.
+    round once. The remark `mpt.raise.raised` names each op that was found, and
+    `mpt.raise.not-raised` what looks like a formula and why it is none.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
