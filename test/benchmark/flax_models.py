@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 import optax
+import safetensors.numpy
 from flax import linen as nn
 
 PASSES = "mpt-convert-stablehlo,canonicalize,cse"
@@ -155,9 +156,22 @@ MODELS = {
 }
 
 
+class Weights:
+    """First values of the parameters, by the names that the conversion gives them."""
+
+    def __init__(self, params):
+        self.params = params
+
+    def save(self, _, path):
+        leaves = jax.tree_util.tree_leaves_with_path(self.params)
+        safetensors.numpy.save_file(
+            {".".join(["params", *(key.key for key in keys)]): numpy.ascontiguousarray(value)
+             for keys, value in leaves}, path)
+
+
 def load(name):
-    """The loss as text, the batch, and what saves the weights: nothing, they are drawn."""
+    """The loss as text, the batch, and what saves the weights."""
     loss, params, batch = MODELS[name]()
     module = jax.jit(loss, keep_unused=True).lower(params, *batch).compiler_ir("stablehlo")
     return (module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True),
-            batch, None)
+            batch, Weights(params))

@@ -8,7 +8,7 @@ For networks of networks.py: the bytes of the arena, of the state, and the media
 of a step, in turns, with AdamW. --no-time plans and compiles alone. --pytorch adds PyTorch's own
 step in f32, with fused AdamW, images in channels_last, and torch.compile if asked for. With
 --processor-time, for busy machines, times are those that one thread had the processor. Needs
-numpy, and torch, torchvision and transformers (torch_models.py) or jax, flax and optax
+numpy, and torch, torchvision and transformers (torch_models.py) or jax, flax, optax and safetensors
 (flax_models.py) from PyPI.
 """
 
