@@ -214,6 +214,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   ConvertCallsToGPUPassOptions calls;
   calls.f32Matmuls = options.f32Matmuls;
   calls.cudnn = options.cudnn;
+  calls.cudnnAttention = options.cudnnAttention;
   plan.addPass(createConvertCallsToGPUPass(calls));
   plan.addPass(createReportGemmsPass());
   buildKernelsToGPUPipeline(plan, kernels);

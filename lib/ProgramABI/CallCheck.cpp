@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 
 #include <algorithm>
@@ -58,6 +59,10 @@ public:
   const char *check(const AttentionGradCall &attention) const {
     return checkAttention(attention);
   }
+  const char *check(const CudnnAttentionCall &) const { return checkCudnnAttention(); }
+  const char *check(const CudnnAttentionGradCall &) const {
+    return checkCudnnAttention();
+  }
   const char *check(const AllReduceCall &reduction) const;
   const char *check(const ReduceScatterCall &reduction) const;
   const char *check(const AllGatherCall &gather) const;
@@ -83,6 +88,12 @@ private:
   const char *checkPool(const Pool &pool) const;
   template <typename Attention>
   const char *checkAttention(const Attention &attention) const;
+  const char *checkCudnnAttention() const {
+    CudnnAttentionPlan plan;
+    return makeCudnnAttentionPlan(call, plan)
+               ? nullptr
+               : "the buffers of cuDNN's attention do not fit together";
+  }
   template <typename Reduction>
   const char *checkReduction(const Reduction &reduction) const;
   /// A seed and an attempt come first.

@@ -1,4 +1,4 @@
-//===- CudnnPlan.cpp - A convolution as a call of cuDNN -*- C++ -*-===//
+//===- CudnnPlan.cpp - What cuDNN is asked for -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -8,12 +8,16 @@
 
 #include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <algorithm>
 
 using namespace mpt::rt;
 
 bool mpt::rt::isCudnnCall(const Instruction &instruction) {
+  if (instruction.getCall<CudnnAttentionCall>() ||
+      instruction.getCall<CudnnAttentionGradCall>())
+    return true;
   std::optional<ConvCall> conv = getConv(instruction);
   return conv && conv->isForCudnn;
 }
@@ -78,4 +82,97 @@ std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
          pair("strides", plan.strides) + pair("pad", plan.padBefore) + " to " +
          std::to_string(plan.padAfter[0]) + "x" + std::to_string(plan.padAfter[1]) +
          pair("dilations", plan.dilations) + (plan.allowTF32 ? " tf32" : "");
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+int64_t CudnnAttentionPlan::workspaceBytes() const {
+  const int64_t keyRows = batch * heads * keys;
+  return isGrad ? kGemmWorkspaceBytes + 4 * width * (rows() + 2 * keyRows)
+                : kGemmWorkspaceBytes;
+}
+
+/// `sums`: the number of the buffer log_sum_exp.
+template <typename Call>
+static bool makePlan(const Call &call, const Instruction &instruction, size_t sums,
+                     CudnnAttentionPlan &plan) {
+  plan = CudnnAttentionPlan();
+  plan.isGrad = Call::id == CallId::CudnnAttentionGrad;
+  plan.causal = call.causal;
+  plan.scale = call.scale;
+  const auto &sizes = call.sizes;
+  const auto isGood = [](int64_t value) { return value > 0 && value < int64_t(1) << 31; };
+  if (!std::all_of(sizes.begin(), sizes.end(), isGood))
+    return false;
+  plan.batch = sizes[0], plan.heads = sizes[1], plan.groups = sizes[2];
+  plan.queries = sizes[3], plan.keys = sizes[4], plan.width = sizes[5];
+  const auto &refs = instruction.refs;
+  const size_t count = instruction.numInputs + instruction.numOutputs;
+  if (count != call.numInputs() + call.numOutputs() || refs.size() < count)
+    return false;
+  plan.type = refs[0].type;
+  // Rows of 16 bytes, on which cuDNN insists.
+  if (plan.heads % plan.groups || plan.width % 8 || plan.width > 256 ||
+      (plan.causal && plan.queries != plan.keys) ||
+      (plan.type != DataType::F16 && plan.type != DataType::BF16))
+    return false;
+  for (size_t i = 0, next = 0; i < count; ++i) {
+    int64_t last = 0;
+    if (i == sums) {
+      if (refs[i].type != DataType::F32 ||
+          __builtin_mul_overflow(plan.batch * plan.heads, plan.queries, &last) ||
+          refs[i].count() < last)
+        return false;
+      continue;
+    }
+    // query, key, value, result; dy before them, and gradients after them.
+    const size_t tensor = i - plan.isGrad;
+    const bool isKeys = tensor == 1 || tensor == 2 || i == 7 || i == 8;
+    const int64_t dims[] = {plan.batch, isKeys ? plan.groups : plan.heads,
+                            isKeys ? plan.keys : plan.queries};
+    last = plan.width - 1;
+    for (size_t d = 0; d < 3; ++d) {
+      const int64_t stride = call.rowStrides[3 * next + d];
+      int64_t way = 0;
+      if (stride <= 0 || stride % 8 ||
+          __builtin_mul_overflow(dims[d] - 1, stride, &way) ||
+          __builtin_add_overflow(last, way, &last))
+        return false;
+    }
+    if (refs[i].type != plan.type || refs[i].count() <= last)
+      return false;
+    plan.strides[next] = {call.rowStrides[3 * next], call.rowStrides[3 * next + 1],
+                          call.rowStrides[3 * next + 2]};
+    ++next;
+  }
+  return true;
+}
+
+bool mpt::rt::makeCudnnAttentionPlan(const Instruction &call, CudnnAttentionPlan &plan) {
+  if (const auto *attention = call.getCall<CudnnAttentionCall>())
+    return makePlan(*attention, call, /*sums=*/4, plan);
+  if (const auto *attention = call.getCall<CudnnAttentionGradCall>())
+    return makePlan(*attention, call, /*sums=*/5, plan);
+  return false;
+}
+
+std::string mpt::rt::describeCudnnPlan(const CudnnAttentionPlan &plan) {
+  std::string text = plan.isGrad ? "gradient of attention " : "attention ";
+  text += nameOf(plan.type);
+  const std::pair<const char *, int64_t> sizes[] = {
+      {" batch=", plan.batch},     {" heads=", plan.heads}, {" groups=", plan.groups},
+      {" queries=", plan.queries}, {" keys=", plan.keys},   {" width=", plan.width},
+      {" causal=", plan.causal}};
+  for (const auto &[name, number] : sizes)
+    text += name + std::to_string(number);
+  text += " scale=" + std::to_string(plan.scale) + " strides=";
+  for (int i = 0; i < (plan.isGrad ? 8 : 4); ++i) {
+    const auto &strides = plan.strides[i];
+    for (int64_t stride : {strides.batch, strides.head, strides.row})
+      text += std::to_string(stride) + ",";
+  }
+  text.pop_back();
+  return text;
 }

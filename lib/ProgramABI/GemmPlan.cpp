@@ -429,7 +429,8 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
                        "--mpt-legalize-for-gpu transposes them");
   if (isCudnnCall(call)) {
     CudnnPlan plan;
-    return makeCudnnPlan(call, plan, error);
+    // That of attention was made by checkCall.
+    return !conv || makeCudnnPlan(call, plan, error);
   }
   if (conv)
     return checkConv(call, sm, error);

@@ -8,6 +8,7 @@
 
 #include "mpt/ProgramABI/InstructionCost.h"
 #include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 
 #include <algorithm>
 
@@ -66,6 +67,13 @@ InstructionCost mpt::rt::getCost(const Instruction &instruction) {
     cost.type = conv->kind == CallId::Conv2D ? getNarrower(image.type, filter.type)
                 : conv->kind == CallId::Conv2DInputGrad ? getNarrower(y.type, filter.type)
                                                         : getNarrower(image.type, y.type);
+  } else if (CudnnAttentionPlan attention;
+             makeCudnnAttentionPlan(instruction, attention)) {
+    const double keys =
+        attention.causal ? (attention.keys + 1) / 2.0 : double(attention.keys);
+    cost.flops =
+        (attention.isGrad ? 10.0 : 4.0) * attention.rows() * keys * attention.width;
+    cost.type = attention.type;
   } else if (AttentionPlan attention; planAttention(instruction, attention)) {
     // Two matmuls, and five for the gradient: scores, dy by values, and three gradients.
     double scores = double(attention.batch) * attention.heads * attention.queries;

@@ -79,7 +79,7 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %x = mpt_program.buffer <arena> 0 : memref<1x2x2x8xf16>
   %f = mpt_program.buffer <arena> 1024 : memref<3x3x8x8xf16>
   %y = mpt_program.buffer <arena> 4096 : memref<1x2x2x8xf16>
-  // expected-error @+1 {{'mpt_program.conv2d' op with 'cudnn' expected in mpt_program.alternatives, which say what runs without cuDNN}}
+  // expected-error @+1 {{'mpt_program.conv2d' op is a call of cuDNN, which is expected in mpt_program.alternatives: they say what runs without cuDNN}}
   mpt_program.conv2d ins(%x, %f : memref<1x2x2x8xf16>, memref<3x3x8x8xf16>) outs(%y : memref<1x2x2x8xf16>) {padding = array<i64: 1, 1, 1, 1>, cudnn}
 }
 

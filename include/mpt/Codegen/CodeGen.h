@@ -67,6 +67,8 @@ struct CudaOptions {
   bool savingEpilogues = true;
   /// Convolutions by cuDNN where it is installed; otherwise, as without this, as matmuls.
   bool cudnn = false;
+  /// Attention by cuDNN where it is installed and has it; otherwise as without this.
+  bool cudnnAttention = false;
   /// If set, returns algorithms for a step's matmuls, by key.
   TuneMatmuls tune;
 };

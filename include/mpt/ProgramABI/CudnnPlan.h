@@ -1,4 +1,4 @@
-//===- CudnnPlan.h - A convolution as a call of cuDNN -*- C++ -*-===//
+//===- CudnnPlan.h - What cuDNN is asked for -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -23,7 +23,8 @@
 
 namespace mpt::rt {
 
-/// Whether `instruction` is a convolution, or a gradient of one, that cuDNN is asked for.
+/// Whether `instruction` is a convolution, attention, or a gradient of one of them, that
+/// cuDNN is asked for.
 bool isCudnnCall(const Instruction &instruction);
 
 /// Images as N, C, H, W, filters as K, C of a group, R, S; strides in elements.
@@ -47,6 +48,32 @@ bool makeCudnnPlan(const Instruction &call, CudnnPlan &plan, std::string &error)
 
 /// One line for people and tests: "x=bf16[4x3x9x8] ..", dimensions as cuDNN has them.
 std::string describeCudnnPlan(const CudnnPlan &plan);
+
+/// result = softmax(scale query key^T) value, or the gradients, of tensors [batch, heads,
+/// rows, width] of one type, f16 or bf16, with sums in f32. Keys and values have `groups`
+/// heads. Causal attention has as many keys as queries.
+struct CudnnAttentionPlan {
+  bool isGrad = false, causal = false;
+  DataType type = DataType::F16;
+  int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, width = 0;
+  double scale = 1;
+  /// Elements from one batch entry, head and row to the next, of the call's buffers in
+  /// their order, without log_sum_exp: 4, or 8 of the gradient.
+  struct RowStrides {
+    int64_t batch = 0, head = 0, row = 0;
+  };
+  RowStrides strides[8];
+
+  int64_t rows() const { return batch * heads * queries; }
+  /// What is offered to a plan of cuDNN: where the gradients are summed in f32.
+  int64_t workspaceBytes() const;
+};
+
+/// False if `call` is none, or its inputs and outputs do not hold what it says.
+bool makeCudnnAttentionPlan(const Instruction &call, CudnnAttentionPlan &plan);
+
+/// "attention bf16 batch=64 heads=12 groups=12 queries=1024 ..".
+std::string describeCudnnPlan(const CudnnAttentionPlan &plan);
 
 } // namespace mpt::rt
 

@@ -9,7 +9,7 @@
 /// \file
 /// What fused attention of a step becomes in its program: one launch forward; backward
 /// the sums of dy times the result, the gradient of the query, and those of key and
-/// value.
+/// value. Or one call of cuDNN, with these launches as its alternative.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +48,11 @@ public:
                     shape.isWide(), inputs, outputs,
                     [&](GPUFunctionBuilder &code) { emit(code, shape); });
   }
+
+  /// Puts a call of cuDNN into the first of two alternatives, and launches that follow
+  /// into the second, if cuDNN is asked for such attention.
+  template <typename CallOp>
+  void callCudnn(ValueRange inputs, ValueRange outputs, Value workspace);
 
   AttentionShape shape;
 
@@ -110,14 +115,52 @@ LogicalResult Expander::init(OpTy attention) {
   return success();
 }
 
+template <typename CallOp>
+void Expander::callCudnn(ValueRange inputs, ValueRange outputs, Value workspace) {
+  if (!shape.maskStrides.empty() || (shape.isCausal && shape.queries != shape.keys))
+    return;
+  OpBuilder &builder = launcher.builder;
+  SmallVector<int64_t> strides;
+  auto addStrides = [&](ValueRange buffers) {
+    for (Value buffer : buffers)
+      // Not of log_sum_exp.
+      if (typeOf(buffer).getRank() == 4) {
+        RowStrides rows = stridesOf(buffer);
+        strides.append({rows.batch, rows.head, rows.row});
+      }
+  };
+  addStrides(inputs);
+  addStrides(outputs);
+  program::AlternativesOp alternatives = createAlternatives(builder, op);
+  builder.setInsertionPointToStart(&alternatives.getPreferred().front());
+  OperationState state(op->getLoc(), CallOp::getOperationName());
+  state.addOperands(inputs);
+  state.addOperands(outputs);
+  if (workspace)
+    state.addOperands(workspace);
+  auto &properties = state.getOrAddProperties<typename CallOp::Properties>();
+  properties.sizes =
+      builder.getDenseI64ArrayAttr({shape.batch / shape.heads, shape.heads, shape.groups,
+                                    shape.queries, shape.keys, shape.width});
+  properties.row_strides = builder.getDenseI64ArrayAttr(strides);
+  properties.scale = builder.getF64FloatAttr(shape.scale);
+  if (shape.isCausal)
+    properties.causal = builder.getUnitAttr();
+  builder.create(state);
+  builder.setInsertionPointToStart(&alternatives.getFallback().front());
+}
+
 LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
-                                           DeviceLauncher &launcher) {
+                                           DeviceLauncher &launcher, bool useCudnn) {
   Expander expander(op, launcher);
   if (failed(expander.init(op)))
     return failure();
   SmallVector<Value> inputs = {op.getQuery(), op.getKey(), op.getValue()};
   if (op.getMask())
     inputs.push_back(op.getMask());
+  if (useCudnn)
+    expander.callCudnn<program::CudnnAttentionOp>(
+        inputs, {op.getResult(), op.getLogSumExp()}, Value());
   expander.launch("attention", expander.shape.queryBlocks(), inputs,
                   {op.getResult(), op.getLogSumExp()}, emitAttention);
   op.erase();
@@ -125,7 +168,7 @@ LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
 }
 
 LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
-                                           DeviceLauncher &launcher) {
+                                           DeviceLauncher &launcher, bool useCudnn) {
   Expander expander(op, launcher);
   if (failed(expander.init(op)))
     return failure();
@@ -144,6 +187,10 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
   Value dots = program::BufferOp::create(
       outside, op.getLoc(), MemRefType::get({rows}, launcher.builder.getF32Type()),
       scratch.getSpace(), scratch.getOffset());
+  if (useCudnn)
+    expander.callCudnn<program::CudnnAttentionGradOp>(
+        op.getInputs(), {op.getDquery(), op.getDkey(), op.getDvalue()},
+        op.getWorkspace());
   expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
                   emitDots);
   SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),     op.getKey(),

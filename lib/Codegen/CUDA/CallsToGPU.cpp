@@ -90,8 +90,6 @@ private:
     program::createCall(builder, call.getLoc(), *matmul.call, buffers.drop_back(),
                         buffers.take_back());
   }
-  /// Alternatives in the place of `call`, with empty regions.
-  program::AlternativesOp createAlternatives(Operation *call);
   /// The bytes of `buffer` from element `at` on as a packed buffer of `shape`, before
   /// the op that is expanded; null if the buffer has no places inside.
   Value view(Value buffer, int64_t at, ArrayRef<int64_t> shape, Type element = Type());
@@ -155,14 +153,6 @@ void Expander::launch(LibraryCallOpInterface call, StringRef name, const std::st
   bool isWide = total >= (int64_t(1) << 31) - 2 * kThreads;
   launcher.launch(call.getLoc(), name, key, blocks, kThreads, isWide, inputs, outputs,
                   emit);
-}
-
-program::AlternativesOp Expander::createAlternatives(Operation *call) {
-  builder.setInsertionPoint(call);
-  auto alternatives = program::AlternativesOp::create(builder, call->getLoc());
-  alternatives.getPreferred().emplaceBlock();
-  alternatives.getFallback().emplaceBlock();
-  return alternatives;
 }
 
 //===----------------------------------------------------------------------===//
@@ -429,7 +419,7 @@ void Expander::addReplacement(program::MatmulOp matmul) {
       (call.hasAddend || (call.epilogue == rt::Epilogue::None && !call.hasBias) ||
        type.getRank() == 0 || type.getNumElements() == 0 || elementOf(out).isF64()))
     return;
-  program::AlternativesOp alternatives = createAlternatives(matmul);
+  program::AlternativesOp alternatives = createAlternatives(builder, matmul);
   matmul->moveBefore(&alternatives.getPreferred().front(),
                      alternatives.getPreferred().front().end());
   builder.setInsertionPointToStart(&alternatives.getFallback().front());
@@ -460,7 +450,7 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Matmul &&
                  rt::makeCudnnPlan(*instruction, plan, unused);
   if (hasCall) {
-    program::AlternativesOp alternatives = createAlternatives(call);
+    program::AlternativesOp alternatives = createAlternatives(builder, call);
     place = getPlace(alternatives);
     builder.setInsertionPointToStart(&alternatives.getPreferred().front());
     callCudnn(call, conv);
@@ -527,8 +517,9 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
   });
   for (Operation *op : attentions) {
     auto attention = dyn_cast<program::AttentionOp>(op);
-    if (failed(attention ? expandAttention(attention, launcher)
-                         : expandAttention(cast<program::AttentionGradOp>(op), launcher)))
+    if (failed(attention ? expandAttention(attention, launcher, cudnnAttention)
+                         : expandAttention(cast<program::AttentionGradOp>(op), launcher,
+                                           cudnnAttention)))
       return failure();
   }
   for (LibraryCallOpInterface call : convolutions)

@@ -10,6 +10,7 @@
 #include "GPUFunctionBuilder.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/Support/Philox.h"
 
 #include "llvm/ADT/bit.h"
@@ -356,7 +357,7 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
     return failure();
   DeviceCall library;
   library.isForLibrary = true;
-  if (call->getCall<rt::MatmulCall>() || rt::getConv(*call))
+  if (call->getCall<rt::MatmulCall>() || rt::getConv(*call) || rt::isCudnnCall(*call))
     return library;
   if (call->getCall<rt::AttentionCall>() || call->getCall<rt::AttentionGradCall>())
     return op->emitError("GPUs have no such call; expected the launches that "
@@ -383,6 +384,8 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
                      [&](const rt::Conv2DFilterGradCall &one) { return isDone(one); },
                      [&](const rt::AttentionCall &one) { return isDone(one); },
                      [&](const rt::AttentionGradCall &one) { return isDone(one); },
+                     [&](const rt::CudnnAttentionCall &one) { return isDone(one); },
+                     [&](const rt::CudnnAttentionGradCall &one) { return isDone(one); },
                      [&](const rt::AllReduceCall &one) { return isDone(one); },
                      [&](const rt::ReduceScatterCall &one) { return isDone(one); },
                      [&](const rt::AllGatherCall &one) { return isDone(one); },

@@ -52,3 +52,12 @@ void DeviceLauncher::launch(Location loc, StringRef name, const std::string &key
   }
   createDeviceLaunch(builder, loc, made, inputs, outputs);
 }
+
+program::AlternativesOp mpt::detail::createAlternatives(OpBuilder &builder,
+                                                        Operation *call) {
+  builder.setInsertionPoint(call);
+  auto alternatives = program::AlternativesOp::create(builder, call->getLoc());
+  alternatives.getPreferred().emplaceBlock();
+  alternatives.getFallback().emplaceBlock();
+  return alternatives;
+}

@@ -51,10 +51,15 @@ private:
   llvm::StringMap<DeviceLaunch> launches;
 };
 
-/// Replaces an attention, or its gradient, by launches.
-mlir::LogicalResult expandAttention(program::AttentionOp op, DeviceLauncher &launcher);
-mlir::LogicalResult expandAttention(program::AttentionGradOp op,
-                                    DeviceLauncher &launcher);
+/// Replaces an attention, or its gradient, by launches; with `useCudnn` by a call of
+/// cuDNN, if it has one of this kind, and launches that run where cuDNN does not.
+mlir::LogicalResult expandAttention(program::AttentionOp op, DeviceLauncher &launcher,
+                                    bool useCudnn);
+mlir::LogicalResult expandAttention(program::AttentionGradOp op, DeviceLauncher &launcher,
+                                    bool useCudnn);
+/// Alternatives in the place of `call`, with empty regions.
+program::AlternativesOp createAlternatives(mlir::OpBuilder &builder,
+                                           mlir::Operation *call);
 
 } // namespace mpt::detail
 

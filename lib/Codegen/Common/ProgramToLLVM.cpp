@@ -310,9 +310,8 @@ LogicalResult ProgramEncoder::addOp(Operation &inner) {
         "is not expanded to launches; run --mpt-convert-calls-to-gpu "
         "first");
   if (program::isCudnnCall(call) && !isa<program::AlternativesOp>(call->getParentOp()))
-    return call.emitOpError(
-        "with 'cudnn' expected in mpt_program.alternatives, which say "
-        "what runs without cuDNN");
+    return call.emitOpError("is a call of cuDNN, which is expected in "
+                            "mpt_program.alternatives: they say what runs without cuDNN");
   return addCall(call);
 }
 

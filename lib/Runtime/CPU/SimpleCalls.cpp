@@ -526,6 +526,10 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
     error = "this matmul was planned for a GPU";
     return nullptr;
   }
+  if (call.getCall<CudnnAttentionCall>() || call.getCall<CudnnAttentionGradCall>()) {
+    error = "this attention was planned for a GPU";
+    return nullptr;
+  }
   int64_t needed = getCallWorkspace(call, maxThreads);
   int64_t given = call.hasScratch ? call.refs.back().bytes() : 0;
   if (given < needed) {
@@ -543,6 +547,9 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
                  [&](const Conv2DCall &one) { return convolution(one); },
                  [&](const Conv2DInputGradCall &one) { return convolution(one); },
                  [&](const Conv2DFilterGradCall &one) { return convolution(one); },
+                 // Refused above.
+                 [&](const CudnnAttentionCall &) { return std::unique_ptr<Call>(); },
+                 [&](const CudnnAttentionGradCall &) { return std::unique_ptr<Call>(); },
                  [&](const AllReduceCall &one) { return makeCollective(one, call); },
                  [&](const ReduceScatterCall &one) { return makeCollective(one, call); },
                  [&](const AllGatherCall &one) { return makeCollective(one, call); },

@@ -61,8 +61,8 @@ void CudaExecutable::abandon() {
   (void)new std::vector<CublasLtMatmul>(std::move(gemms));
   (void)new std::vector<CudnnVariantPack>(std::move(packs));
   (void)lt.release();
-  for (auto &[description, convolution] : convolutions)
-    (void)convolution.release();
+  for (auto &[description, found] : graphs)
+    (void)found.release();
   (void)dnn.release();
   if (others)
     others->abandon();
@@ -93,7 +93,7 @@ CudaExecutable::~CudaExecutable() {
   gemms.clear();
   lt.reset();
   packs.clear();
-  convolutions.clear();
+  graphs.clear();
   dnn.reset();
   for (Event mark : marks)
     if (mark)
@@ -227,6 +227,10 @@ int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
     started = true;
     status = loadKernels(error);
   }
+  if (status == MPT_RT_OK) {
+    steps.resize(program.instructions.size());
+    status = planCudnn(error);
+  }
   if (status == MPT_RT_OK)
     status = allocate(error);
   if (status == MPT_RT_OK)
@@ -333,7 +337,7 @@ int CudaExecutable::allocate(std::string &error) {
     end = alignUp(end + bytes);
     return at;
   };
-  workspaceAt = take(hasGemms ? kGemmWorkspaceBytes : 0);
+  workspaceAt = take(hasGemms ? std::max(kGemmWorkspaceBytes, workspaceBytes) : 0);
   outputAt = take(program.outputBytes);
   rank = communicator ? communicator->rank : 0;
   rankAt = take(sizeof(rank));
@@ -457,13 +461,11 @@ int CudaExecutable::findBits(std::string &error) {
 
 int CudaExecutable::prepare(std::string &error) {
   MPT_TRY(findBits(error));
-  std::vector<BoundInstruction> prepared;
-  MPT_TRY(prepareConvolutions(prepared, error));
   int64_t numChecks = 0;
   bool hasEpilogue = false;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
-    BoundInstruction step = std::move(prepared[i]);
+    BoundInstruction &step = steps[i];
     for (const BufferRef &ref : instruction.refs) {
       if (!ref.strides.empty())
         step.moving.push_back({step.buffers.size(), addressOf(ref)});
@@ -476,7 +478,16 @@ int CudaExecutable::prepare(std::string &error) {
       if (step.launch->bound != 0)
         step.buffers.push_back(memory + checksAt + kCheckBytes * numChecks++);
       step.isSkipped |= instruction.replacesEpilogue && hasEpilogue;
-    } else if (step.isSkipped || step.convolution) {
+    } else if (step.graph) {
+      CudnnVariantPack pack(dnn->api);
+      const char *what = nullptr;
+      if (Status code =
+              pack.create(*step.graph, step.buffers, memory + workspaceAt, what))
+        return fail(error, MPT_RT_RUN_FAILED,
+                    instruction.location + ": " + what + ": " + dnn->api.nameOf(code));
+      step.pack = static_cast<int>(packs.size());
+      packs.push_back(std::move(pack));
+    } else if (step.isSkipped) {
       // Nothing more to prepare.
     } else if (instruction.getCall<MatmulCall>()) {
       const Instruction *next =
@@ -485,7 +496,6 @@ int CudaExecutable::prepare(std::string &error) {
     } else if (!instruction.getCall<WaitCall>() && !isExchange(instruction)) {
       step.copyBytes = instruction.refs[0].bytes();
     }
-    steps.push_back(std::move(step));
   }
   MPT_TRY(prepareExchanges(error));
   // Where the buffers' addresses lie is known now that the list is whole.
@@ -685,8 +695,8 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
                                       state->stream),
                  instruction.location + ": launching " + step.launch->name, error);
   }
-  if (step.convolution)
-    return launchConvolution(step, instruction, error);
+  if (step.graph)
+    return launchCudnn(step, instruction, error);
   if (instruction.getCall<WaitCall>() || isExchange(instruction))
     return launchExchange(index, error);
   if (instruction.getCall<RankCall>())
@@ -817,13 +827,14 @@ int CudaExecutable::profile(std::string &error) {
   MPT_TRY(forEachIteration(
       program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
         const BoundInstruction &step = steps[i];
-        Range range((step.launch      ? std::string(step.launch->name)
-                     : step.gemm >= 0 ? std::string("matmul")
-                     : isCudnnCall(program.instructions[i]) ? std::string("convolution")
-                     : isExchange(program.instructions[i])
-                         ? std::string(getName(*program.instructions[i].call))
-                         : std::string("copy")) +
-                    " " + program.instructions[i].location);
+        Range range(
+            (step.launch                        ? std::string(step.launch->name)
+             : step.gemm >= 0                   ? std::string("matmul")
+             : getConv(program.instructions[i]) ? std::string("convolution")
+             : isExchange(program.instructions[i]) || isCudnnCall(program.instructions[i])
+                 ? std::string(getName(*program.instructions[i].call))
+                 : std::string("copy")) +
+            " " + program.instructions[i].location);
         if (measured.size() + 1 == marks.size()) {
           MPT_TRY(read());
           MPT_TRY(
@@ -931,8 +942,8 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
 //===----------------------------------------------------------------------===//
 // Calls of cuDNN
 //
-// Which convolutions cuDNN does: decided once, on the device. What goes with a call
-// that is not made, or would stand in for one that is, is skipped.
+// Which convolutions and attentions cuDNN does: decided once, on the device. What goes
+// with a call that is not made, or would stand in for one that is, is skipped.
 //===----------------------------------------------------------------------===//
 
 bool CudaExecutable::checkCudnnParts(std::string &error) const {
@@ -948,6 +959,12 @@ bool CudaExecutable::checkCudnnParts(std::string &error) const {
                 parts.fallback < size - i - parts.after;
     if (!fits) {
       error = call.location + ": the launches of a call of cuDNN are not next to it";
+      return false;
+    }
+    CudnnAttentionPlan plan;
+    if (call.getCall<CudnnAttentionGradCall>() && makeCudnnAttentionPlan(call, plan) &&
+        (!call.hasScratch || call.refs.back().bytes() < 4 * plan.rows())) {
+      error = call.location + ": the gradient of attention lacks its workspace";
       return false;
     }
     end = i + parts.after + parts.fallback + 1;
@@ -971,46 +988,36 @@ int CudaExecutable::startCudnn(std::string &why, std::string &error) {
   return MPT_RT_OK;
 }
 
-int CudaExecutable::prepareConvolution(const Instruction &call, BoundInstruction &step,
-                                       std::string &why, std::string &error) {
+int CudaExecutable::planCudnn(const Instruction &call, const CudnnGraph *&graph,
+                              std::string &why, std::string &error) {
   CudnnPlan plan;
-  if (!makeCudnnPlan(call, plan, why)) {
+  CudnnAttentionPlan attention;
+  const bool isAttention = makeCudnnAttentionPlan(call, attention);
+  if (!isAttention && !makeCudnnPlan(call, plan, why)) {
     error = call.location + ": " + why;
     return MPT_RT_UNSUPPORTED;
   }
-  const char *what = nullptr;
-  auto fails = [&](Status status) {
-    if (status)
-      error = call.location + ": " + what + ": " + dnn->api.nameOf(status);
-    return status != 0;
-  };
   // Calls of one plan share it.
-  std::string description = describeCudnnPlan(plan);
-  std::unique_ptr<CudnnConvolution> &found = convolutions[description];
+  std::string description =
+      isAttention ? describeCudnnPlan(attention) : describeCudnnPlan(plan);
+  std::unique_ptr<CudnnGraph> &found = graphs[description];
   if (!found) {
-    found = std::make_unique<CudnnConvolution>(*dnn);
-    if (fails(found->create(plan, what)))
+    const char *what = nullptr;
+    found = std::make_unique<CudnnGraph>(*dnn);
+    if (Status status =
+            isAttention ? found->create(attention, what) : found->create(plan, what)) {
+      error = call.location + ": " + what + ": " + dnn->api.nameOf(status);
       return MPT_RT_RUN_FAILED;
+    }
   }
-  if (!found->hasPlan()) {
+  if (found->hasPlan())
+    graph = found.get();
+  else
     why = "cuDNN refuses " + description + ": " + found->refusal;
-    return MPT_RT_OK;
-  }
-  std::vector<void *> buffers;
-  for (const BufferRef &ref : call.refs)
-    buffers.push_back(addressOf(ref));
-  CudnnVariantPack pack(dnn->api);
-  if (fails(makePack(call, buffers, pack, what)))
-    return MPT_RT_RUN_FAILED;
-  step.convolution = found.get();
-  step.pack = static_cast<int>(packs.size());
-  packs.push_back(std::move(pack));
   return MPT_RT_OK;
 }
 
-int CudaExecutable::prepareConvolutions(std::vector<BoundInstruction> &prepared,
-                                        std::string &error) {
-  prepared.resize(program.instructions.size());
+int CudaExecutable::planCudnn(std::string &error) {
   std::string missing;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &call = program.instructions[i];
@@ -1023,50 +1030,37 @@ int CudaExecutable::prepareConvolutions(std::vector<BoundInstruction> &prepared,
       }
     std::string why = missing;
     if (dnn)
-      if (int status = prepareConvolution(call, prepared[i], why, error))
+      if (int status = planCudnn(call, steps[i].graph, why, error))
         return status;
     const CudnnParts &parts = call.parts;
     size_t fallback = i + parts.after + 1;
-    if (prepared[i].convolution) {
+    if (steps[i].graph) {
       for (int64_t j = 0; j < parts.fallback; ++j)
-        prepared[fallback + j].isSkipped = true;
+        steps[fallback + j].isSkipped = true;
+      workspaceBytes = std::max(workspaceBytes, steps[i].graph->workspaceBytes);
       continue;
     }
     notes += call.location + ": " + why + "; it runs without cuDNN\n";
     for (size_t j = i - parts.before; j < fallback; ++j)
-      prepared[j].isSkipped = true;
+      steps[j].isSkipped = true;
   }
   return MPT_RT_OK;
 }
 
-Status CudaExecutable::makePack(const Instruction &call,
-                                const std::vector<void *> &buffers,
-                                CudnnVariantPack &pack, const char *&what) {
-  void *first = buffers[0], *second = buffers[1], *result = buffers[call.numInputs];
-  const CallId kind = getId(*call.call);
-  const bool isInputGrad = kind == CallId::Conv2DInputGrad;
-  const bool isFilterGrad = kind == CallId::Conv2DFilterGrad;
-  return pack.create(isInputGrad ? result : first, isFilterGrad ? result : second,
-                     isInputGrad    ? first
-                     : isFilterGrad ? second
-                                    : result,
-                     memory + workspaceAt, what);
-}
-
-int CudaExecutable::launchConvolution(const BoundInstruction &step,
-                                      const Instruction &call, std::string &error) {
+int CudaExecutable::launchCudnn(const BoundInstruction &step, const Instruction &call,
+                                std::string &error) {
   Status status;
   if (step.moving.empty()) {
-    status = packs[step.pack].run(*dnn, *step.convolution);
+    status = packs[step.pack].run(*dnn, *step.graph);
   } else {
     CudnnVariantPack pack(dnn->api);
     const char *what = nullptr;
-    status = makePack(call, step.buffers, pack, what);
+    status = pack.create(*step.graph, step.buffers, memory + workspaceAt, what);
     if (!status)
-      status = pack.run(*dnn, *step.convolution);
+      status = pack.run(*dnn, *step.graph);
   }
   if (!status)
     return MPT_RT_OK;
-  error = call.location + ": a convolution: " + dnn->api.nameOf(status);
+  error = call.location + ": a call of cuDNN: " + dnn->api.nameOf(status);
   return MPT_RT_RUN_FAILED;
 }

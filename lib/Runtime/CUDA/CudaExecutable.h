@@ -20,7 +20,7 @@
 
 #include "../Common/BadIndex.h"
 #include "CublasLtMatmul.h"
-#include "CudnnConvolution.h"
+#include "CudnnGraph.h"
 #include "DeviceState.h"
 #include "NcclRanks.h"
 #include "mpt/ProgramABI/CudaProgram.h"
@@ -77,7 +77,8 @@ private:
     const mpt_cuda_kernel *launch = nullptr;
     std::vector<void *> buffers, arguments;
     int gemm = -1;
-    const CudnnConvolution *convolution = nullptr;
+    /// What cuDNN does, and the number of its buffers' pack.
+    const CudnnGraph *graph = nullptr;
     int pack = -1;
     size_t copyBytes = 0;
     /// What is done otherwise: by the epilogue of the matmul before, by cuDNN, or
@@ -121,16 +122,14 @@ private:
   bool dropEpilogue(size_t index, Status code);
   bool checkCudnnParts(std::string &error) const;
   int startCudnn(std::string &why, std::string &error);
-  /// Sets `why` if the call is not made.
-  int prepareConvolution(const Instruction &call, BoundInstruction &step,
-                         std::string &why, std::string &error);
-  /// Of all of the program; also says which other instructions are skipped.
-  int prepareConvolutions(std::vector<BoundInstruction> &prepared, std::string &error);
-  /// What a convolution works on, at the places where its buffers are now.
-  Status makePack(const Instruction &call, const std::vector<void *> &buffers,
-                  CudnnVariantPack &pack, const char *&what);
-  int launchConvolution(const BoundInstruction &step, const Instruction &call,
-                        std::string &error);
+  /// The graph of a call; null, with `why` set, if the call is not made.
+  int planCudnn(const Instruction &call, const CudnnGraph *&graph, std::string &why,
+                std::string &error);
+  /// Of all of the program, before memory is taken; also says which other instructions
+  /// are skipped.
+  int planCudnn(std::string &error);
+  int launchCudnn(const BoundInstruction &step, const Instruction &call,
+                  std::string &error);
   /// Meets the other ranks, if there are any. `status` and `error`: how the start went.
   int connectRanks(int status, std::string &error);
   /// Finds the exchanges that are one group each.
@@ -164,7 +163,7 @@ private:
   int failed = 0;
   std::string failure;
   char *memory = nullptr;
-  int64_t workspaceAt = 0, outputAt = 0, rankAt = 0, totalBytes = 0;
+  int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, totalBytes = 0;
   std::vector<int64_t> constantAt;
   std::vector<Input> inputs;
   /// Pinned, twice the inputs' bytes.
@@ -190,7 +189,7 @@ private:
   uint64_t sentBytes = 0;
   /// If the program calls cuDNN and there is one; plans by what they do.
   std::unique_ptr<CudnnContext> dnn;
-  std::map<std::string, std::unique_ptr<CudnnConvolution>> convolutions;
+  std::map<std::string, std::unique_ptr<CudnnGraph>> graphs;
   std::vector<CudnnVariantPack> packs;
   /// What ReLU saves has the order of the launches that replace epilogues.
   bool hasOwnBits = false;

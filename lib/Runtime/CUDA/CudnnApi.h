@@ -27,6 +27,7 @@ inline constexpr size_t kDnnVersion = 90000;
 
 /// cudnnBackendDescriptorType_t.
 enum class CudnnKind : int {
+  Pointwise = 0,
   Convolution = 1,
   Engine = 2,
   EngineConfig = 3,
@@ -35,9 +36,15 @@ enum class CudnnKind : int {
   ConvolutionForward = 10,
   ConvolutionBackwardFilter = 11,
   ConvolutionBackwardData = 12,
+  PointwiseOperation = 13,
   OperationGraph = 15,
   VariantPack = 16,
   Tensor = 17,
+  Matmul = 18,
+  MatmulOperation = 19,
+  Reduction = 21,
+  ReductionOperation = 22,
+  ReshapeOperation = 31,
   DeviceProperties = 38,
 };
 
@@ -45,18 +52,24 @@ enum class CudnnKind : int {
 enum class CudnnType : int {
   Handle = 0,
   DataType = 1,
+  Boolean = 2,
   Int64 = 3,
   Float = 4,
   VoidPtr = 6,
   ConvolutionMode = 7,
   HeuristicsMode = 8,
   NumericalNote = 11,
+  PointwiseMode = 14,
   Descriptor = 15,
+  ReductionOperator = 18,
   Char = 24,
 };
 
 /// cudnnBackendAttributeName_t.
 enum class CudnnAttribute : int {
+  PointwiseMode = 0,
+  PointwiseType = 1,
+  PointwiseAxis = 9,
   ConvolutionComputeType = 100,
   ConvolutionMode = 101,
   ConvolutionDilations = 102,
@@ -91,6 +104,11 @@ enum class CudnnAttribute : int {
   FilterDw = 715,
   FilterX = 716,
   FilterDy = 717,
+  PointwiseDescription = 750,
+  PointwiseX = 751,
+  PointwiseB = 752,
+  PointwiseY = 753,
+  PointwiseT = 758,
   GraphHandle = 800,
   GraphOperations = 801,
   TensorAlignment = 900,
@@ -98,10 +116,24 @@ enum class CudnnAttribute : int {
   TensorDims = 902,
   TensorStrides = 903,
   TensorId = 906,
+  TensorIsVirtual = 907,
+  TensorIsNumber = 908,
   PackIds = 1000,
   PackPointers = 1001,
   PackWorkspace = 1003,
   EngineNotes = 1303,
+  MatmulType = 1500,
+  MatmulA = 1520,
+  MatmulB = 1521,
+  MatmulC = 1522,
+  MatmulDescription = 1523,
+  ReductionOperator = 1600,
+  ReductionType = 1601,
+  ReductionX = 1610,
+  ReductionY = 1611,
+  ReductionDescription = 1612,
+  ReshapeX = 2200,
+  ReshapeY = 2201,
   DeviceJson = 2702,
 };
 
@@ -110,8 +142,13 @@ inline constexpr int kNoteTensorCore = 0, kNoteDownConverts = 1,
                      kNoteReducedReduction = 2, kNoteFFT = 3, kNoteNondeterministic = 4,
                      kNoteWinograd = 5, kNoteCount = 10;
 /// cudnnDataType_t, cudnnConvolutionMode_t and cudnnBackendHeurMode_t.
-inline constexpr int kDnnFloat = 0, kDnnHalf = 2, kDnnBFloat16 = 9,
-                     kDnnCrossCorrelation = 1, kDnnModeFallback = 2, kDnnModeA = 3;
+inline constexpr int kDnnFloat = 0, kDnnHalf = 2, kDnnInt32 = 4, kDnnBFloat16 = 9,
+                     kDnnBoolean = 11, kDnnCrossCorrelation = 1, kDnnModeFallback = 2,
+                     kDnnModeA = 3;
+/// cudnnPointwiseMode_t and cudnnReduceTensorOp_t.
+inline constexpr int kDnnPlus = 0, kDnnMultiply = 1, kDnnDivide = 6, kDnnSubtract = 9,
+                     kDnnExp = 13, kDnnLog = 15, kDnnNotBelow = 303, kDnnIndex = 501,
+                     kDnnSelect = 601, kDnnAdd = 0, kDnnMax = 3;
 
 #define MPT_CUDNN_FUNCTIONS(X)                                                           \
   X(cudnnCreate, (CudnnHandle *))                                                        \

@@ -37,8 +37,8 @@ int mpt::rt::cuda::selectDevice(const Api &, DeviceGuard &, const DeviceChoice &
 CublasLtContext::~CublasLtContext() = default;
 CublasLtMatmul::~CublasLtMatmul() = default;
 CudnnContext::~CudnnContext() = default;
-CudnnConvolution::~CudnnConvolution() = default;
 CudnnDescriptors::~CudnnDescriptors() = default;
+CudnnGraph::~CudnnGraph() = default;
 DeviceState::~DeviceState() = default;
 NcclRanks::~NcclRanks() = default;
 CudaExecutable::~CudaExecutable() = default;

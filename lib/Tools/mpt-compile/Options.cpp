@@ -103,10 +103,11 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
   }
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
   llvm::StringRef attention = args.getLastArgValue(OPT_attention, "fused");
-  if (attention != "fused" && attention != "decomposed")
-    return llvm::createStringError("--attention: expected fused or decomposed, found '" +
-                                   attention + "'");
-  options.fusedAttention = attention == "fused";
+  if (attention != "fused" && attention != "cudnn" && attention != "decomposed")
+    return llvm::createStringError(
+        "--attention: expected fused, cudnn or decomposed, found '" + attention + "'");
+  options.fusedAttention = attention != "decomposed";
+  options.cudnnAttention = attention == "cudnn";
   llvm::StringRef epilogues = args.getLastArgValue(OPT_epilogues, "saving");
   if (epilogues != "saving" && epilogues != "plain")
     return llvm::createStringError("--epilogues: expected saving or plain, found '" +

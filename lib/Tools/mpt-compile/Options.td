@@ -47,8 +47,9 @@ def low_biases : Flag<["--"], "low-biases">,
   HelpText<"With --target=cuda: round f32 biases of f16 and bf16 matmuls to their "
            "type, as PyTorch's autocast does, instead of writing the result in f32">;
 defm attention : Eq<"attention", "KIND",
-  "With --target=cuda: fused (f16 and bf16, head sizes 32 to 128, sm_80 and newer) or "
-  "decomposed into matmuls and kernels (default: fused if possible)">;
+  "With --target=cuda: fused (f16 and bf16, head sizes 32 to 128, sm_80 and newer), cudnn "
+  "(the same by cuDNN 9 where there is no mask and the machine that runs the step has it, "
+  "otherwise fused) or decomposed into matmuls and kernels (default: fused if possible)">;
 defm epilogues : Eq<"epilogues", "KIND",
   "With --target=cuda: saving (activations that save what their gradients need, and "
   "gradients as epilogues, if cuBLASLt has them) or plain (bias and activation only; "

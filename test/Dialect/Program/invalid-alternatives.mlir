@@ -226,7 +226,7 @@ mpt_program.program @p attributes {target = #mpt.target<cuda, [sm_90]>, max_thre
   %x = mpt_program.buffer <arena> 0 : memref<8x8xf16>
   %b = mpt_program.buffer <arena> 128 : memref<8xf16>
   %y = mpt_program.buffer <arena> 256 : memref<8x8xf16>
-  // expected-error @+1 {{expected a convolution with 'cudnn' or a matmul with an epilogue, found 'mpt_program.fill'}}
+  // expected-error @+1 {{expected a call of cuDNN or a matmul with an epilogue, found 'mpt_program.fill'}}
   mpt_program.alternatives {
     mpt_program.fill outs(%y : memref<8x8xf16>) {value = 1.0 : f64}
   } else {
@@ -250,7 +250,7 @@ mpt_program.program @p attributes {target = #mpt.target<cuda, [sm_90]>, max_thre
   %c = mpt_program.buffer <arena> 0 : memref<1x2x2x8xf16>
   %g = mpt_program.buffer <arena> 512 : memref<1x1x8x8xf16>
   %d = mpt_program.buffer <arena> 1024 : memref<1x2x2x8xf16>
-  // expected-error @+1 {{expected a convolution with 'cudnn' or a matmul with an epilogue, found 'mpt_program.conv2d'}}
+  // expected-error @+1 {{expected a call of cuDNN or a matmul with an epilogue, found 'mpt_program.conv2d'}}
   mpt_program.alternatives {
     mpt_program.conv2d ins(%c, %g : memref<1x2x2x8xf16>, memref<1x1x8x8xf16>) outs(%d : memref<1x2x2x8xf16>)
   } else {

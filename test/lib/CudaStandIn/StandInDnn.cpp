@@ -48,6 +48,28 @@ const Rule rules[] = {
     {K::Tensor, A::TensorStrides, T::Int64, 3, 8},
     {K::Tensor, A::TensorId, T::Int64, 1, 1},
     {K::Tensor, A::TensorAlignment, T::Int64, 1, 1},
+    {K::Tensor, A::TensorIsVirtual, T::Boolean, 1, 1, false},
+    {K::Tensor, A::TensorIsNumber, T::Boolean, 1, 1, false},
+    {K::Pointwise, A::PointwiseMode, T::PointwiseMode, 1, 1},
+    {K::Pointwise, A::PointwiseType, T::DataType, 1, 1},
+    {K::Pointwise, A::PointwiseAxis, T::Int64, 1, 1, false},
+    {K::PointwiseOperation, A::PointwiseDescription, T::Descriptor, 1, 1},
+    {K::PointwiseOperation, A::PointwiseX, T::Descriptor, 1, 1},
+    {K::PointwiseOperation, A::PointwiseB, T::Descriptor, 1, 1, false},
+    {K::PointwiseOperation, A::PointwiseY, T::Descriptor, 1, 1},
+    {K::PointwiseOperation, A::PointwiseT, T::Descriptor, 1, 1, false},
+    {K::Matmul, A::MatmulType, T::DataType, 1, 1},
+    {K::MatmulOperation, A::MatmulA, T::Descriptor, 1, 1},
+    {K::MatmulOperation, A::MatmulB, T::Descriptor, 1, 1},
+    {K::MatmulOperation, A::MatmulC, T::Descriptor, 1, 1},
+    {K::MatmulOperation, A::MatmulDescription, T::Descriptor, 1, 1},
+    {K::Reduction, A::ReductionOperator, T::ReductionOperator, 1, 1},
+    {K::Reduction, A::ReductionType, T::DataType, 1, 1},
+    {K::ReductionOperation, A::ReductionX, T::Descriptor, 1, 1},
+    {K::ReductionOperation, A::ReductionY, T::Descriptor, 1, 1},
+    {K::ReductionOperation, A::ReductionDescription, T::Descriptor, 1, 1},
+    {K::ReshapeOperation, A::ReshapeX, T::Descriptor, 1, 1},
+    {K::ReshapeOperation, A::ReshapeY, T::Descriptor, 1, 1},
     {K::Convolution, A::ConvolutionSpatialDims, T::Int64, 1, 1},
     {K::Convolution, A::ConvolutionComputeType, T::DataType, 1, 1},
     {K::Convolution, A::ConvolutionMode, T::ConvolutionMode, 1, 1},
@@ -74,7 +96,7 @@ const Rule rules[] = {
     {K::ConvolutionBackwardFilter, A::FilterDw, T::Descriptor, 1, 1},
     {K::ConvolutionBackwardFilter, A::FilterDy, T::Descriptor, 1, 1},
     {K::OperationGraph, A::GraphHandle, T::Handle, 1, 1},
-    {K::OperationGraph, A::GraphOperations, T::Descriptor, 1, 1},
+    {K::OperationGraph, A::GraphOperations, T::Descriptor, 1, 64},
     {K::EngineHeuristics, A::HeuristicsGraph, T::Descriptor, 1, 1},
     {K::EngineHeuristics, A::HeuristicsMode, T::HeuristicsMode, 1, 1},
     {K::ExecutionPlan, A::PlanHandle, T::Handle, 1, 1},
@@ -91,6 +113,8 @@ size_t sizeOf(CudnnType type) {
   case T::VoidPtr:
   case T::Descriptor:
     return 8;
+  case T::Boolean:
+    return 1;
   default:
     return 4;
   }
@@ -117,10 +141,26 @@ const EngineModel engines[] = {
 
 /// Which engines a mode proposes. Results have the operands' type: cuDNN 9.19 proposes
 /// nothing for others.
-std::vector<int> proposalsOf(int mode, const CudnnOperation &op) {
+std::vector<int> proposalsOf(int mode, const CudnnState &graph) {
+  const std::vector<int> all = {0, 1, 2, 3};
+  if (isFused(graph))
+    return mode == kDnnModeFallback ? std::vector<int>() : all;
+  const CudnnOperation op = operationOf(graph);
   if (op.x.type != op.w.type || op.x.type != op.y.type)
     return {};
-  return mode == kDnnModeFallback ? std::vector<int>{4} : std::vector<int>{0, 1, 2, 3};
+  return mode == kDnnModeFallback ? std::vector<int>{4} : all;
+}
+
+/// What an engine's plan needs. The engine of attention that will do keeps an f32 copy of
+/// a gradient, the first that is made.
+int64_t workspaceOf(int engine, const CudnnState &graph) {
+  if (engine != 3 || !isFused(graph))
+    return engines[engine].workspace;
+  int64_t bytes = 0;
+  const CudnnTensorState last = buffersOf(graph).back();
+  for (int64_t dim : last.dims)
+    bytes = std::max<int64_t>(bytes, 1) * dim;
+  return 4 * bytes;
 }
 
 /// The dimensions that an operation's y must have.
@@ -159,7 +199,14 @@ CudnnTensorState mpt::standin::tensorOf(const CudnnState &desc) {
   int type = desc.get<int>(A::TensorType).front();
   tensor.type = type == kDnnHalf       ? DataType::F16
                 : type == kDnnBFloat16 ? DataType::BF16
+                : type == kDnnInt32    ? DataType::I32
+                : type == kDnnBoolean  ? DataType::I1
                                        : DataType::F32;
+  auto isSet = [&](A attribute) {
+    return desc.has(attribute) && desc.get<char>(attribute).front();
+  };
+  tensor.isVirtual = isSet(A::TensorIsVirtual);
+  tensor.isNumber = isSet(A::TensorIsNumber);
   tensor.dims = desc.get<int64_t>(A::TensorDims);
   tensor.strides = desc.get<int64_t>(A::TensorStrides);
   tensor.id = desc.get<int64_t>(A::TensorId).front();
@@ -205,6 +252,8 @@ Status finalizePlan(const CudnnState &desc) {
   auto *config = static_cast<const CudnnState *>(desc.get<void *>(A::PlanConfig).front());
   if (!engines[config->engine].finalizes)
     return kUnsupported;
+  if (isFused(*config->graph))
+    return 0;
   CudnnOperation op = operationOf(*config->graph);
   bool isDense =
       isPackedByChannels(op.x) && isPackedByChannels(op.w) && isPackedByChannels(op.y);
@@ -325,6 +374,18 @@ Status cudnnBackendFinalize(CudnnDesc desc) {
                   static_cast<int>(target->kind)) != state.refusedConvolutions.end())
       status = kUnsupported;
     break;
+  case K::OperationGraph:
+    if (isFused(*target)) {
+      if (const char *wrong = checkFused(*target))
+        status = call.breach(wrong, kBadShape);
+      else if (std::find(
+                   state.refusedConvolutions.begin(), state.refusedConvolutions.end(),
+                   static_cast<int>(target->kind)) != state.refusedConvolutions.end())
+        status = kUnsupported;
+    } else if (operationsOf(*target).size() != 1) {
+      status = call.breach("a convolution stands alone in its graph", kBadParam);
+    }
+    break;
   case K::ExecutionPlan:
     status = finalizePlan(*target);
     break;
@@ -356,7 +417,7 @@ Status cudnnBackendGetAttribute(CudnnDesc desc, CudnnAttribute attribute, CudnnT
     auto *graph =
         static_cast<CudnnState *>(source->get<void *>(A::HeuristicsGraph).front());
     std::vector<int> proposals =
-        proposalsOf(source->get<int>(A::HeuristicsMode).front(), operationOf(*graph));
+        proposalsOf(source->get<int>(A::HeuristicsMode).front(), *graph);
     *count = static_cast<int64_t>(proposals.size());
     for (int64_t i = 0; i < std::min(requested, *count); ++i) {
       CudnnState *config = getDesc(call, static_cast<CudnnDesc *>(values)[i]);
@@ -390,7 +451,7 @@ Status cudnnBackendGetAttribute(CudnnDesc desc, CudnnAttribute attribute, CudnnT
   if (source->kind == K::ExecutionPlan && attribute == A::PlanWorkspace &&
       hasType(T::Int64) && requested == 1) {
     auto *config = static_cast<CudnnState *>(source->get<void *>(A::PlanConfig).front());
-    *static_cast<int64_t *>(values) = engines[config->engine].workspace;
+    *static_cast<int64_t *>(values) = workspaceOf(config->engine, *config->graph);
     *count = 1;
     return 0;
   }
@@ -410,7 +471,6 @@ Status cudnnBackendExecute(CudnnHandle handle, CudnnDesc plan, CudnnDesc pack) {
   auto *config = getDesc(call, chosen->get<void *>(A::PlanConfig).front());
   if (!config || !getDesc(call, config->graph))
     return kBadParam;
-  CudnnOperation op = operationOf(*config->graph);
   std::vector<int64_t> ids = given->get<int64_t>(A::PackIds);
   std::vector<void *> pointers = given->get<void *>(A::PackPointers);
   auto bufferOf = [&](const CudnnTensorState &tensor, void *&found) -> Status {
@@ -427,17 +487,36 @@ Status cudnnBackendExecute(CudnnHandle handle, CudnnDesc plan, CudnnDesc pack) {
       return call.breach("a tensor is not aligned as its descriptor says", kBadPointer);
     return 0;
   };
-  void *x = nullptr, *w = nullptr, *y = nullptr;
-  for (Status status : {bufferOf(op.x, x), bufferOf(op.w, w), bufferOf(op.y, y)})
-    if (status)
-      return status;
-  int64_t bytes = engines[config->engine].workspace;
+  int64_t bytes = workspaceOf(config->engine, *config->graph);
   void *workspace = given->has(A::PackWorkspace)
                         ? given->get<void *>(A::PackWorkspace).front()
                         : nullptr;
   if (bytes > 0 && (!isOnDevice(workspace, bytes) ||
                     reinterpret_cast<uintptr_t>(workspace) % kGemmWorkspaceAlignment))
     return call.breach("the workspace is not aligned or not on the device", kBadPointer);
+  if (isFused(*config->graph)) {
+    std::map<int64_t, void *> places;
+    for (size_t i = 0; i < ids.size(); ++i)
+      places[ids[i]] = pointers[i];
+    for (const CudnnTensorState &tensor : buffersOf(*config->graph))
+      if (Status status = bufferOf(tensor, places[tensor.id]))
+        return status;
+    const CudnnState &graph = *config->graph;
+    return submit(call, library->stream, [=, &graph]() -> Error {
+      runFused(graph, [&](const CudnnTensorState &tensor) {
+        auto place = places.find(tensor.id);
+        return place == places.end() ? nullptr : place->second;
+      });
+      if (bytes > 0)
+        std::memset(workspace, 0xa5, std::min<int64_t>(bytes, 4096));
+      return kSuccess;
+    });
+  }
+  CudnnOperation op = operationOf(*config->graph);
+  void *x = nullptr, *w = nullptr, *y = nullptr;
+  for (Status status : {bufferOf(op.x, x), bufferOf(op.w, w), bufferOf(op.y, y)})
+    if (status)
+      return status;
   const std::vector<int> &notes = engines[config->engine].notes;
   bool cuts = std::find(notes.begin(), notes.end(), kNoteTensorCore) != notes.end();
   return submit(call, library->stream, [=]() -> Error {

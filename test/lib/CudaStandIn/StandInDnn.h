@@ -12,6 +12,8 @@
 #include "../../../lib/Runtime/CUDA/CudnnApi.h"
 #include "StandInState.h"
 
+#include <functional>
+
 namespace mpt::standin {
 
 /// A descriptor: bytes by attribute.
@@ -43,6 +45,8 @@ struct CudnnTensorState {
   DataType type = DataType::F32;
   std::vector<int64_t> dims, strides;
   int64_t id = 0, alignment = 1;
+  /// Only inside a kernel; a number of the host's.
+  bool isVirtual = false, isNumber = false;
 };
 
 /// The operation of a graph.
@@ -57,6 +61,19 @@ CudnnOperation operationOf(const CudnnState &graph);
 
 /// Carries it out, in f32; operands of f32 are cut to TF32 if `cuts`.
 void convolve(const CudnnOperation &op, bool cuts, void *x, void *w, void *y);
+
+/// The operations of a graph, in order.
+std::vector<const CudnnState *> operationsOf(const CudnnState &graph);
+/// Whether a graph is of elementwise operations, matmuls, reductions and reshapes.
+bool isFused(const CudnnState &graph);
+/// What is wrong with such a graph, or null.
+const char *checkFused(const CudnnState &graph);
+/// The tensors of such a graph that lie in memory.
+std::vector<CudnnTensorState> buffersOf(const CudnnState &graph);
+/// Carries it out, one operation after the other, in f32; every tensor is rounded to
+/// its type. `find` gives the memory of a tensor.
+void runFused(const CudnnState &graph,
+              const std::function<void *(const CudnnTensorState &)> &find);
 
 } // namespace mpt::standin
 

@@ -12,7 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "CUDA/CudnnConvolution.h"
+#include "CUDA/CudnnGraph.h"
+#include "DescribedDevice.h"
 #include "ProgramBuilder.h"
 #include "StandIn.h"
 #include "mpt/ProgramABI/CudaProgram.h"
@@ -269,7 +270,7 @@ TEST_F(CudaConvolutions, Fails) {
   for (int step = 0; step < 2; ++step) {
     EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
     EXPECT_EQ(context.error(),
-              "model.mlir:2:1: a convolution: CUDNN_STATUS_EXECUTION_FAILED (5000)");
+              "model.mlir:2:1: a call of cuDNN: CUDNN_STATUS_EXECUTION_FAILED (5000)");
     mpt_standin_fail(nullptr, 0, 0);
   }
 }
@@ -387,7 +388,7 @@ TEST(CudnnPlan, Layouts) {
 #ifdef MPT_CUDNN
 /// The library itself, which needs a device for graphs but takes what they are made of
 /// without one.
-TEST(CudnnConvolution, OfCudnn) {
+TEST(CudnnGraph, OfCudnn) {
   cuda::CudnnContext context;
   std::string error;
   if (!context.api.load(MPT_CUDNN, error))
@@ -401,29 +402,22 @@ TEST(CudnnConvolution, OfCudnn) {
           CudnnPlan plan;
           ASSERT_TRUE(makeCudnnPlan(makeCall(id, type, result, groups), plan, error));
           SCOPED_TRACE(describeCudnnPlan(plan));
-          cuda::CudnnConvolution convolution(context);
+          cuda::CudnnGraph convolution(context);
           EXPECT_EQ(convolution.create(plan, what), 0) << what;
           if (status)
             EXPECT_EQ(convolution.refusal.rfind("a graph: ", 0), 0u)
                 << convolution.refusal;
         }
+  cuda::CudnnGraph graph(context);
+  graph.ids = {1, 2, 3};
+  graph.buffers = {2, 0, -1};
   cuda::CudnnVariantPack pack(context.api);
-  EXPECT_EQ(pack.create(&status, &status, &status, &status, what), 0) << what;
+  EXPECT_EQ(pack.create(graph, {&status, &status, &status}, &status, what), 0) << what;
 }
-
-/// An H100, as cuDNN describes one.
-const char *const kH100 = R"({"maxGridSize": [2147483647, 65535, 65535],
-  "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "multiProcessorCount": 132,
-  "warpSize": 32, "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
-  "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536, "maxCtasPerSM": 32,
-  "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
-  "supportCoopLaunch": 1, "totalGlobalMem": 85899345920, "smClockRateKHz": 1980000,
-  "memClockRateKHz": 2619000, "l2CacheSize": 52428800, "cudaDeviceId": 0,
-  "deviceVer": 900, "driverVer": 13000, "deviceName": "NVIDIA H100 80GB HBM3"})";
 
 /// The library makes plans for a device that is not there: of convolutions as ResNet has
 /// them, and of odd ones, but of none whose result has another type than its operands.
-TEST(CudnnConvolution, PlansOfCudnn) {
+TEST(CudnnGraph, PlansOfCudnn) {
   cuda::CudnnContext context;
   std::string error;
   if (!context.api.load(MPT_CUDNN, error))
@@ -465,7 +459,7 @@ TEST(CudnnConvolution, PlansOfCudnn) {
           CudnnPlan plan;
           ASSERT_TRUE(makeCudnnPlan(call, plan, error));
           SCOPED_TRACE(describeCudnnPlan(plan));
-          cuda::CudnnConvolution convolution(context);
+          cuda::CudnnGraph convolution(context);
           EXPECT_EQ(convolution.create(plan, what), 0) << what;
           EXPECT_EQ(convolution.hasPlan(), !isWide) << convolution.refusal;
         }

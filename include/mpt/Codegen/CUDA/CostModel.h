@@ -47,6 +47,8 @@ struct GpuChip {
   double matmulLow, matmulF8, matmulTF32, matmulF32, matmulF64;
   /// FLOPs of convolutions of f16 and bf16 by cuDNN.
   double convolutionLow;
+  /// FLOPs of attention and of its gradient by cuDNN.
+  double attentionLow, attentionGradLow;
   /// Seconds from one node of a graph to the next, and until a load from memory and from
   /// the second-level cache returns.
   double nodeGap, memoryLatency, cacheLatency;

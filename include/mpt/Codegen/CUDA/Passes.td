@@ -20,8 +20,9 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
     (mpt/ProgramABI/CudaCallPlan.h).
 
     What a library may refuse on the machine where the program runs becomes
-    `mpt_program.alternatives`: a matmul with an epilogue and, with `cudnn`, a convolution
-    that is more than a matmul (mpt/ProgramABI/CudnnPlan.h).
+    `mpt_program.alternatives`: a matmul with an epilogue, with `cudnn` a convolution that
+    is more than a matmul, and with `cudnn-attention` attention without a mask, which if
+    it is causal has as many queries as keys (mpt/ProgramABI/CudnnPlan.h).
 
     To run before `mpt-convert-kernels-to-gpu`.
   }];
@@ -31,6 +32,8 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
            "mantissa) or bf16x9 (nine matmuls of bf16, f32's accuracy)">,
     Option<"cudnn", "cudnn", "bool", "false",
            "Convolutions by cuDNN where there is one">,
+    Option<"cudnnAttention", "cudnn-attention", "bool", "false",
+           "Attention without mask by cuDNN where there is one">,
   ];
   let dependentDialects = ["::mpt::program::ProgramDialect",
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

@@ -134,7 +134,8 @@ LogicalResult program::ProgramOp::verifyRegions() {
         continue;
       auto type = cast<MemRefType>(operand.getType());
       if (!type.getLayout().isIdentity() &&
-          !isa<AttentionOp, AttentionGradOp, DeviceLaunchOp>(op)) {
+          !isa<AttentionOp, AttentionGradOp, CudnnAttentionOp, CudnnAttentionGradOp,
+               DeviceLaunchOp>(op)) {
         op->emitOpError("expected packed buffers, found ") << type;
         return WalkResult::interrupt();
       }
@@ -350,6 +351,8 @@ static bool areEqual(const rt::MatmulCall &x, const rt::MatmulCall &y) {
 }
 
 bool program::isCudnnCall(Operation *op) {
+  if (isa_and_nonnull<CudnnAttentionOp, CudnnAttentionGradOp>(op))
+    return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp>(
           [](auto convolution) { return convolution.getCudnn(); })
@@ -394,9 +397,8 @@ LogicalResult program::AlternativesOp::verify() {
   }
   auto matmul = dyn_cast<MatmulOp>(call.getOperation());
   if (!matmul)
-    return emitOpError(
-               "expected a convolution with 'cudnn' or a matmul with an epilogue, "
-               "found '")
+    return emitOpError("expected a call of cuDNN or a matmul with an epilogue, "
+                       "found '")
            << call->getName() << "'";
   if (!llvm::hasSingleElement(preferred) || !fallback.getOps<AlternativesOp>().empty() ||
       llvm::hasSingleElement(fallback))

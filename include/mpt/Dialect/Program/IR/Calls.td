@@ -502,6 +502,69 @@ def Program_AttentionGradOp : Program_AttentionBase<"attention_grad", 18,
                 "type($dkey) `,` type($dvalue) `)` " # Group<"dbias">.format;
 }
 
+/// Attention as a call of cuDNN, without mask, bias and dropout. `sizes` are the batch's,
+/// of heads of queries and of keys, queries, keys, and elements of a head. `row_strides`
+/// has, for each buffer in order but log_sum_exp, the elements from one batch entry, head
+/// and row to the next; the elements of a row lie side by side. Stands in
+/// `mpt_program.alternatives`; only GPUs support it.
+class Program_CudnnAttentionBase<string mnemonic, int id, dag buffers, int strides>
+    : Program_CallOp<mnemonic, id> {
+  let arguments = !con(buffers, (ins Int64s<6>:$sizes, Int64s<strides>:$row_strides,
+    UnitAttr:$causal, F64Attr:$scale));
+}
+
+def Program_CudnnAttentionOp : Program_CudnnAttentionBase<"cudnn_attention", 25,
+    (ins In:$query, In:$key, In:$value, Out:$result, Out:$log_sum_exp,
+     Workspace:$workspace), 12> {
+  let summary = "cuDNN's attention";
+  let description = [{
+    As `mpt_program.attention`, but scores are scaled in f32 after the matmul, and
+    probabilities are rounded before they are multiplied. With `causal` there are as many
+    queries as keys.
+
+    Example:
+
+    ```mlir
+    mpt_program.cudnn_attention ins(%q, %k, %v : memref<2x4x16x32xf16>,
+        memref<2x4x16x32xf16>, memref<2x4x16x32xf16>)
+        outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>)
+        {causal, row_strides = array<i64: 2048, 512, 32, 2048, 512, 32, 2048, 512, 32,
+        2048, 512, 32>, scale = 0.125 : f64, sizes = array<i64: 2, 4, 4, 16, 16, 32>}
+    ```
+  }];
+  let inputs = "`ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` " #
+               "type($value) `)`";
+  let outputs = "`outs` `(` $result `,` $log_sum_exp `:` type($result) `,` " #
+                "type($log_sum_exp) `)`";
+}
+
+def Program_CudnnAttentionGradOp : Program_CudnnAttentionBase<"cudnn_attention_grad", 26,
+    (ins In:$dy, In:$query, In:$key, In:$value, In:$result, In:$log_sum_exp, Out:$dquery,
+     Out:$dkey, Out:$dvalue, Workspace:$workspace), 24> {
+  let summary = "the gradient of attention by cuDNN";
+  let description = [{
+    The workspace holds an f32 for each query of each head.
+
+    Example:
+
+    ```mlir
+    mpt_program.cudnn_attention_grad ins(%dy, %q, %k, %v, %y, %lse :
+        memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>,
+        memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16xf32>)
+        outs(%dq, %dk, %dv : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>,
+        memref<1x1x16x32xf16>) workspace(%w : memref<64xi8>)
+        {row_strides = array<i64: 512, 512, 32, 512, 512, 32, 512, 512, 32, 512, 512, 32,
+        512, 512, 32, 512, 512, 32, 512, 512, 32, 512, 512, 32>, scale = 0.125 : f64,
+        sizes = array<i64: 1, 1, 1, 16, 16, 32>}
+    ```
+  }];
+  let inputs = "`ins` `(` $dy `,` $query `,` $key `,` $value `,` $result `,` " #
+               "$log_sum_exp `:` type($dy) `,` type($query) `,` type($key) `,` " #
+               "type($value) `,` type($result) `,` type($log_sum_exp) `)`";
+  let outputs = "`outs` `(` $dquery `,` $dkey `,` $dvalue `:` type($dquery) `,` " #
+                "type($dkey) `,` type($dvalue) `)`";
+}
+
 //===----------------------------------------------------------------------===//
 // Calls of several processes
 //===----------------------------------------------------------------------===//

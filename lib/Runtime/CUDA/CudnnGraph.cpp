@@ -1,0 +1,275 @@
+//===- CudnnGraph.cpp - Plans as cuDNN's graphs -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudnnGraph.h"
+#include "mpt/ProgramABI/GemmPlan.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+#define MPT_DNN_TRY(name, expression)                                                    \
+  what = name;                                                                           \
+  if (Status status = (expression))                                                      \
+  return status
+
+bool mpt::rt::cuda::isCudnnRefusal(Status status) {
+  // Categories: 1000 parts of the library are missing, 2000 parameters, 3000 not
+  // supported. From 4000 on something is broken.
+  return status >= 1000 && status < 4000;
+}
+
+CudnnContext::~CudnnContext() {
+  if (device)
+    api.cudnnBackendDestroyDescriptor(device);
+  if (handle)
+    api.cudnnDestroy(handle);
+}
+
+Status CudnnContext::create(Stream stream, const char *&what) {
+  MPT_DNN_TRY("cuDNN", api.cudnnCreate(&handle));
+  return api.cudnnSetStream(handle, stream);
+}
+
+CudnnDescriptors::~CudnnDescriptors() {
+  for (size_t i = all.size(); i-- > 0;)
+    api->cudnnBackendDestroyDescriptor(all[i]);
+}
+
+CudnnDescriptors::CudnnDescriptors(CudnnDescriptors &&other)
+    : api(other.api), all(std::exchange(other.all, {})) {}
+
+Status CudnnDescriptors::create(CudnnKind kind, CudnnDesc &made) {
+  CudnnDesc desc = nullptr;
+  if (Status status = api->cudnnBackendCreateDescriptor(kind, &desc))
+    return status;
+  all.push_back(desc);
+  made = desc;
+  return 0;
+}
+
+static int dnnType(DataType type) {
+  return type == DataType::F16    ? kDnnHalf
+         : type == DataType::BF16 ? kDnnBFloat16
+         : type == DataType::I32  ? kDnnInt32
+         : type == DataType::I1   ? kDnnBoolean
+                                  : kDnnFloat;
+}
+
+Status CudnnContext::describe(const std::string &json, const char *&what) {
+  MPT_DNN_TRY("a device",
+              api.cudnnBackendCreateDescriptor(CudnnKind::DeviceProperties, &device));
+  return CudnnSetter(api, device)
+      .set(CudnnAttribute::DeviceJson, CudnnType::Char, static_cast<int64_t>(json.size()),
+           json.data())
+      .finalize();
+}
+
+CudnnGraph::~CudnnGraph() {
+  // The plan goes before what it was made from.
+  while (!kept.empty())
+    kept.pop_back();
+}
+
+CudnnDesc CudnnGraph::makeDescriptor(CudnnKind kind) {
+  CudnnDesc made = nullptr;
+  if (!status) {
+    status = descriptors.create(kind, made);
+    failed = "a descriptor";
+  }
+  return made;
+}
+
+void CudnnGraph::finish(CudnnSetter &setter, const char *name) {
+  if (status)
+    return;
+  status = setter.finalize();
+  failed = name;
+}
+
+CudnnDesc CudnnGraph::addTensor(const CudnnTensor &tensor, CudnnPlace place, int buffer) {
+  CudnnDesc made = makeDescriptor(CudnnKind::Tensor);
+  if (status)
+    return nullptr;
+  CudnnSetter setter(context.api, made);
+  setter.code(CudnnAttribute::TensorType, CudnnType::DataType, dnnType(tensor.type))
+      .numbers(CudnnAttribute::TensorDims, tensor.dims)
+      .numbers(CudnnAttribute::TensorStrides, tensor.strides)
+      .number(CudnnAttribute::TensorId, nextId)
+      .number(CudnnAttribute::TensorAlignment, kGemmOperandAlignment);
+  if (place == CudnnPlace::Nowhere)
+    setter.flag(CudnnAttribute::TensorIsVirtual, true);
+  if (place == CudnnPlace::Number)
+    setter.flag(CudnnAttribute::TensorIsNumber, true);
+  finish(setter, "a tensor");
+  if (place != CudnnPlace::Nowhere) {
+    ids.push_back(nextId);
+    buffers.push_back(buffer);
+  }
+  ++nextId;
+  return made;
+}
+
+Status CudnnGraph::makePlan(CudnnDesc config, const char *&what) {
+  // A plan that is not taken goes.
+  CudnnDescriptors own(context.api);
+  CudnnDesc made = nullptr;
+  MPT_DNN_TRY("a plan", own.create(CudnnKind::ExecutionPlan, made));
+  Status finalized =
+      CudnnSetter(context.api, made)
+          .place(context, CudnnAttribute::PlanHandle, CudnnAttribute::PlanDevice)
+          .descriptor(CudnnAttribute::PlanConfig, config)
+          .finalize();
+  // An engine may also fail to be compiled; the next one may do. A device that is only
+  // described loads nothing.
+  if (isCudnnRefusal(finalized) || (finalized >= 4000 && finalized < 5000) ||
+      (finalized && context.device)) {
+    ++unfinished;
+    lastStatus = finalized;
+    return 0;
+  }
+  if (finalized)
+    return finalized;
+  int64_t bytes = 0, count = 0;
+  MPT_DNN_TRY("a plan's workspace",
+              context.api.cudnnBackendGetAttribute(made, CudnnAttribute::PlanWorkspace,
+                                                   CudnnType::Int64, 1, &count, &bytes));
+  if (bytes > mostBytes) {
+    ++tooLarge;
+    return 0;
+  }
+  workspaceBytes = bytes;
+  executionPlan = made;
+  kept.push_back(std::move(own));
+  return 0;
+}
+
+Status CudnnGraph::tryConfig(CudnnDesc config, bool isExact, const char *&what) {
+  CudnnDescriptors own(context.api);
+  CudnnDesc engine = nullptr;
+  int64_t count = 0;
+  MPT_DNN_TRY("an engine", own.create(CudnnKind::Engine, engine));
+  MPT_DNN_TRY("an engine", context.api.cudnnBackendGetAttribute(
+                               config, CudnnAttribute::ConfigEngine,
+                               CudnnType::Descriptor, 1, &count, &engine));
+  int notes[kNoteCount] = {};
+  count = 0;
+  MPT_DNN_TRY("an engine's notes",
+              context.api.cudnnBackendGetAttribute(engine, CudnnAttribute::EngineNotes,
+                                                   CudnnType::NumericalNote, kNoteCount,
+                                                   &count, notes));
+  auto has = [&](int note) {
+    return std::find(notes, notes + std::min<int64_t>(count, kNoteCount), note) !=
+           notes + std::min<int64_t>(count, kNoteCount);
+  };
+  // The same bits on every run, exact products, sums in f32.
+  if (has(kNoteNondeterministic) || has(kNoteDownConverts) ||
+      has(kNoteReducedReduction) || has(kNoteFFT) || has(kNoteWinograd) ||
+      (isExact && has(kNoteTensorCore))) {
+    ++inexact;
+    return 0;
+  }
+  return makePlan(config, what);
+}
+
+Status CudnnGraph::propose(int mode, bool isExact, const char *&what) {
+  const CudnnApi &api = context.api;
+  CudnnDescriptors own(api);
+  CudnnDesc heuristics = nullptr;
+  MPT_DNN_TRY("heuristics", own.create(CudnnKind::EngineHeuristics, heuristics));
+  CudnnSetter setter(api, heuristics);
+  if (context.device)
+    setter.descriptor(CudnnAttribute::HeuristicsDevice, context.device);
+  MPT_DNN_TRY("heuristics",
+              setter.descriptor(CudnnAttribute::HeuristicsGraph, graph)
+                  .code(CudnnAttribute::HeuristicsMode, CudnnType::HeuristicsMode, mode)
+                  .finalize());
+  int64_t count = 0;
+  MPT_DNN_TRY("heuristics",
+              api.cudnnBackendGetAttribute(heuristics, CudnnAttribute::HeuristicsResults,
+                                           CudnnType::Descriptor, 0, &count, nullptr));
+  CudnnDescriptors made(api);
+  std::vector<CudnnDesc> configs(count);
+  for (CudnnDesc &config : configs) {
+    MPT_DNN_TRY("an engine configuration", made.create(CudnnKind::EngineConfig, config));
+  }
+  if (count > 0) {
+    MPT_DNN_TRY("heuristics", api.cudnnBackendGetAttribute(
+                                  heuristics, CudnnAttribute::HeuristicsResults,
+                                  CudnnType::Descriptor, count, &count, configs.data()));
+  }
+  configs.resize(std::min<size_t>(configs.size(), count));
+  for (CudnnDesc config : configs) {
+    ++proposed;
+    if (Status status = tryConfig(config, isExact, what))
+      return status;
+    if (executionPlan) {
+      // What it was made from stays with it, and goes after it.
+      kept.insert(kept.begin(), std::move(made));
+      break;
+    }
+  }
+  return 0;
+}
+
+Status CudnnGraph::makeGraph(bool isExact, int64_t mostWorkspace, const char *&what) {
+  mostBytes = mostWorkspace;
+  graph = makeDescriptor(CudnnKind::OperationGraph);
+  CudnnSetter setter(context.api, graph);
+  if (!status && !context.device)
+    setter.set(CudnnAttribute::GraphHandle, CudnnType::Handle, 1, &context.handle);
+  if (!status)
+    setter.set(CudnnAttribute::GraphOperations, CudnnType::Descriptor,
+               static_cast<int64_t>(operations.size()), operations.data());
+  finish(setter, "a graph");
+  what = failed;
+  if (isCudnnRefusal(status)) {
+    refusal = std::string(what) + ": " + context.api.nameOf(status);
+    return 0;
+  }
+  if (status)
+    return status;
+  for (int mode : {kDnnModeA, kDnnModeFallback}) {
+    status = propose(mode, isExact, what);
+    if (isCudnnRefusal(status))
+      lastStatus = status;
+    else if (status)
+      return status;
+    if (executionPlan)
+      return 0;
+  }
+  std::string last = lastStatus ? context.api.nameOf(lastStatus) : "";
+  if (proposed == 0) {
+    refusal = "it proposes no engine" + (lastStatus ? ": " + last : "");
+    return 0;
+  }
+  refusal = "none of its " + std::to_string(proposed) +
+            " engine configurations can be used (" + std::to_string(inexact) +
+            " are not deterministic or not exact, " + std::to_string(tooLarge) +
+            " need more than " + std::to_string(mostBytes >> 20) + " MiB, " +
+            std::to_string(unfinished) + " could not be made into a plan" +
+            (lastStatus ? ", the last one: " + last + ")" : ")");
+  return 0;
+}
+
+Status CudnnVariantPack::create(const CudnnGraph &graph,
+                                const std::vector<void *> &buffers, void *workspace,
+                                const char *&what) {
+  MPT_DNN_TRY("a call's buffers", descriptors.create(CudnnKind::VariantPack, pack));
+  std::vector<const void *> pointers;
+  for (int buffer : graph.buffers)
+    pointers.push_back(buffer < 0 ? &graph.numbers[-1 - buffer] : buffers[buffer]);
+  const auto count = static_cast<int64_t>(pointers.size());
+  return CudnnSetter(*descriptors.api, pack)
+      .set(CudnnAttribute::PackIds, CudnnType::Int64, count, graph.ids.data())
+      .set(CudnnAttribute::PackPointers, CudnnType::VoidPtr, count, pointers.data())
+      .set(CudnnAttribute::PackWorkspace, CudnnType::VoidPtr, 1, &workspace)
+      .finalize();
+}
