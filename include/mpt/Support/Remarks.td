@@ -277,7 +277,7 @@ def Raised : Remark<"Raised", 73, "raised", "passed",
   "`--mpt-raise-ops`, which the import of StableHLO runs, replaced ops by the one that "
   "`Reason` names.",
   "mpt.raise">;
-def NotRaised : Remark<"NotRaised", 74, "not-raised", "missed",
+def NotRaised : Remark<"NotRaised", 76, "not-raised", "missed",
   "ops look like a formula that they are not", "",
   "`--mpt-raise-ops` left ops as they are. `Reason` names the op whose formula they look like, and "
   "what is not as in it.", "mpt.raise">;
