@@ -513,7 +513,7 @@ class Program_CudnnAttentionBase<string mnemonic, int id, dag buffers, int strid
     UnitAttr:$causal, F64Attr:$scale));
 }
 
-def Program_CudnnAttentionOp : Program_CudnnAttentionBase<"cudnn_attention", 25,
+def Program_CudnnAttentionOp : Program_CudnnAttentionBase<"cudnn_attention", 26,
     (ins In:$query, In:$key, In:$value, Out:$result, Out:$log_sum_exp,
      Workspace:$workspace), 12> {
   let summary = "cuDNN's attention";
@@ -538,7 +538,7 @@ def Program_CudnnAttentionOp : Program_CudnnAttentionBase<"cudnn_attention", 25,
                 "type($log_sum_exp) `)`";
 }
 
-def Program_CudnnAttentionGradOp : Program_CudnnAttentionBase<"cudnn_attention_grad", 26,
+def Program_CudnnAttentionGradOp : Program_CudnnAttentionBase<"cudnn_attention_grad", 27,
     (ins In:$dy, In:$query, In:$key, In:$value, In:$result, In:$log_sum_exp, Out:$dquery,
      Out:$dkey, Out:$dvalue, Workspace:$workspace), 24> {
   let summary = "the gradient of attention by cuDNN";
