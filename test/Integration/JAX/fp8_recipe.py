@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 ROWS, INPUTS, WIDTH, OUTPUTS = 96, 160, 256, 16
-RATE, MOMENTUM = 0.02, 0.9
+RATE, MOMENTUM = 0.05, 0.9
 FORMAT, LARGEST = jnp.float8_e4m3fn, 448.0
 
 
@@ -96,7 +96,7 @@ def main():
     state = parameters, jax.tree.map(np.zeros_like, parameters)
     x = rng.normal(size=(ROWS, INPUTS)).astype(np.float32)
     # An input far larger than the others costs the digits of its own blocks alone.
-    x[:, 7] *= 20
+    x[:, 7] *= 100
     y = np.tanh(x[:, 20:20 + OUTPUTS])
 
     plain = make_step(lambda x, w: x @ w)
@@ -114,29 +114,53 @@ def main():
     report(text.count("f8E4M3FN") > 0, "the step has 8-bit floats")
 
     program = Program(text)
-    leaves = [jax.device_put(leaf) for leaf in jax.tree.leaves(state)]
-    losses = []
-    for _ in range(options.steps):
-        *leaves, loss = program(leaves + [jax.device_put(x), jax.device_put(y)])
-        losses.append(float(loss))
+    second = jax.jit(make_step(make_linear(options.recipe)))
+    plain = jax.jit(plain)
 
     def train(step):
-        step, current, found = jax.jit(step), state, []
+        current, found = state, []
         for _ in range(options.steps):
             current, value = step(current, x, y)
             found.append(float(value))
         return found
 
-    expected, exact = train(make_step(make_linear(options.recipe))), train(plain)
+    def run(current, x, y):
+        # The state is donated.
+        *leaves, loss = program([jax.device_put(np.array(leaf))
+                                 for leaf in jax.tree.leaves((current, x, y))])
+        return jax.tree.unflatten(jax.tree.structure(current), leaves), loss
+
+    losses, expected, exact = train(run), train(second), train(plain)
     print(f"losses: {losses[0]:.6f} .. {losses[-1]:.6f}, by the second implementation "
           f"{expected[0]:.6f} .. {expected[-1]:.6f}, in f32 {exact[0]:.6f} .. {exact[-1]:.6f}")
     report(losses[-1] < 0.8 * losses[0], "the step learns")
-    # Sums in another order move a number to the other side of a rounding now and then.
-    report(abs(losses[0] / expected[0] - 1) < 1e-5, "the first loss is the second implementation's")
-    report(np.allclose(losses, expected, rtol=0.02), "and so are the others, within 2 %")
-    report(max(abs(a - b) for a, b in zip(losses, expected)) <
-           0.5 * max(abs(a - b) for a, b in zip(losses, exact)),
-           "which f32's losses are not")
+
+    # Each step from one state, since steps go apart after the first number that falls on the other
+    # side of a rounding. Sums in another order differ by 2^-20 or so; steps of 8 bits are 2^-4 wide.
+    # So of the 10^5 numbers of a step few are rounded otherwise. One such number changes one of
+    # 256 products, or one row of a gradient's 96 or more, by at most 2^-4.
+    def update(before, after):
+        return np.concatenate([np.ravel(np.asarray(new, "d") - np.asarray(old, "d")) for old, new in
+                               zip(jax.tree.leaves(before[0]), jax.tree.leaves(after[0]))])
+
+    current, worst, nearest = state, [0.0, 0.0], [np.inf, np.inf]
+    for _ in range(options.steps):
+        after, value = second(current, x, y)
+        step = update(current, after)
+
+        def distance(other):
+            found, loss = other(current, x, y)
+            gap = np.linalg.norm(update(current, found) - step) / np.linalg.norm(step)
+            return abs(float(loss) / float(value) - 1), gap
+
+        worst = [max(pair) for pair in zip(worst, distance(run))]
+        nearest = [min(pair) for pair in zip(nearest, distance(plain))]
+        current = after
+    text = "{} from the second implementation's: losses by {:.1e}, updates by {:.1e}"
+    report(worst[0] < 2.0 ** -4 / 256 and worst[1] < 4 * 2.0 ** -4 / 96,
+           text.format("steps from equal states differ", *worst))
+    report(nearest[1] > 4 * 2.0 ** -4 / 96,
+           text.format("f32's steps differ at least", *nearest))
 
     hlo = program.executable.hlo_modules()[0].to_string()
     entry = hlo[hlo.index("ENTRY"):]
