@@ -47,6 +47,32 @@ func.func @convolutions(%x: tensor<2x6x6x3xf16>, %dy: tensor<2x4x4x5xf16>, %w: t
 
 // -----
 
+// Reshaped after the cast, as imports do for matmuls. What is not read by matmuls alone stays a
+// copy.
+// CHECK-LABEL: func @renamed
+// PLAN-LABEL: program @renamed
+func.func @renamed(%x: tensor<4x8xbf16>, %dy: tensor<4x6xbf16>, %w: tensor<8x2x3xf32>, %v: tensor<8x2x3xf32>) -> (tensor<4x6xbf16>, tensor<4x8xf32>, tensor<4x6xbf16>, tensor<8x6xbf16>) {
+  // CHECK: %[[NAME:.*]] = mpt.reshape %arg2 : (tensor<8x2x3xf32>) -> tensor<8x6xf32>
+  // CHECK: %[[LOW:.*]] = mpt.cast %[[NAME]] : (tensor<8x6xf32>) -> tensor<8x6xbf16>
+  // CHECK-NOT: mpt_kernel.kernel
+  // CHECK: mpt.matmul %{{.*}}, %[[LOW]]
+  // CHECK: mpt.matmul %{{.*}}, %[[LOW]] {transpose_rhs}
+  // CHECK: mpt_kernel.kernel
+  // PLAN: mpt_program.matmul ins({{.*}} : memref<4x8xbf16>, memref<8x6xf32>) outs({{.*}}) {rounding = #mpt_program.rounding<bf16>}
+  // PLAN: mpt_program.matmul ins({{.*}} : memref<4x6xbf16>, memref<8x6xf32>) outs({{.*}}) {rounding = #mpt_program.rounding<bf16>, transpose_rhs}
+  // PLAN: mpt_program.matmul ins({{.*}} : memref<4x8xbf16>, memref<8x6xbf16>) outs
+  %low = mpt.cast %w : (tensor<8x2x3xf32>) -> tensor<8x2x3xbf16>
+  %0 = mpt.reshape %low : (tensor<8x2x3xbf16>) -> tensor<8x6xbf16>
+  %y = mpt.matmul %x, %0 : (tensor<4x8xbf16>, tensor<8x6xbf16>) -> tensor<4x6xbf16>
+  %dx = mpt.matmul %dy, %0 {transpose_rhs} : (tensor<4x6xbf16>, tensor<8x6xbf16>) -> tensor<4x8xf32>
+  %copy = mpt.cast %v : (tensor<8x2x3xf32>) -> tensor<8x2x3xbf16>
+  %1 = mpt.reshape %copy : (tensor<8x2x3xbf16>) -> tensor<8x6xbf16>
+  %z = mpt.matmul %x, %1 : (tensor<4x8xbf16>, tensor<8x6xbf16>) -> tensor<4x6xbf16>
+  return %y, %dx, %z, %1 : tensor<4x6xbf16>, tensor<4x8xf32>, tensor<4x6xbf16>, tensor<8x6xbf16>
+}
+
+// -----
+
 // These stay in kernels: readers that cannot round, values that the step computes, and
 // other types.
 // CHECK-LABEL: func @kept

@@ -330,6 +330,28 @@ SmallVector<MulOp> getScalings(Value value, Value &base) {
   return chain;
 }
 
+/// Renames parameters instead of their narrow copies, as imports reshape weights for their
+/// matmuls, so that the matmuls round what they read.
+void renameBeforeRounding(Block &block) {
+  SmallVector<CastOp> casts;
+  for (Operation &op : block)
+    if (isRoundedIfRenamed(&op))
+      casts.push_back(cast<CastOp>(op));
+  for (CastOp narrow : casts) {
+    Value x = narrow.getX();
+    for (Operation *user : llvm::make_early_inc_range(narrow->getUsers())) {
+      OpBuilder builder(user);
+      auto type = typeOf(user->getResult(0));
+      Value renamed = reshapeTo(builder, user->getLoc(), x,
+                                type.clone(typeOf(x).getElementType()));
+      Value rounded = CastOp::create(builder, narrow.getLoc(), type, renamed);
+      user->getResult(0).replaceAllUsesWith(rounded);
+      user->erase();
+    }
+    narrow.erase();
+  }
+}
+
 /// Renames what lies in memory instead of what is scaled (an unscaled or clipped
 /// gradient), so that each kernel can scale what it reads.
 void renameBeforeScaling(Block &block) {
@@ -495,6 +517,8 @@ void fuse(Block &block, const FusionOptions &options) {
     fuse(scan.getBlock(), options);
   splitBarriers(block);
   renameBeforeScaling(block);
+  if (options.roundOnRead)
+    renameBeforeRounding(block);
   duplicateCheapOps(block);
   duplicateJoins(block);
   FusionPlan plan = planFusion(block, options);

@@ -509,7 +509,15 @@ static bool canRound(OpOperand &use) {
   return false;
 }
 
-bool mpt::isRoundedOnRead(Operation *op) {
+/// Whether library calls in `block` read `value` alone, and can round it.
+static bool isRoundable(Value value, Block *block) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    return use.getOwner()->getBlock() == block && canRound(use);
+  });
+}
+
+/// Whether `op` casts an argument of the function or loop from f32 to f16 or bf16.
+static bool isNarrowArgument(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   if (!cast || cast.use_empty() || isEmpty(cast.getY()))
     return false;
@@ -520,8 +528,17 @@ bool mpt::isRoundedOnRead(Operation *op) {
   Value source = cast.getX();
   while (auto reshape = source.getDefiningOp<ReshapeOp>())
     source = reshape.getX();
-  return isa<BlockArgument>(source) && llvm::all_of(op->getUses(), [&](OpOperand &use) {
-           return use.getOwner()->getBlock() == op->getBlock() && canRound(use);
+  return isa<BlockArgument>(source);
+}
+
+bool mpt::isRoundedOnRead(Operation *op) {
+  return isNarrowArgument(op) && isRoundable(op->getResult(0), op->getBlock());
+}
+
+bool mpt::isRoundedIfRenamed(Operation *op) {
+  return isNarrowArgument(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return isa<ReshapeOp>(user) &&
+                  isRoundable(user->getResult(0), op->getBlock());
          });
 }
 

@@ -78,6 +78,10 @@ bool isFusibleLoad(mlir::Operation *op);
 /// planned as a renaming of its operand.
 bool isRoundedOnRead(mlir::Operation *op);
 
+/// True if `op` is such a cast whose readers are reshapes alone, where casts of the
+/// reshaped argument would be isRoundedOnRead.
+bool isRoundedIfRenamed(mlir::Operation *op);
+
 struct FusionOptions {
   /// Casts that are isRoundedOnRead stay as they are.
   bool roundOnRead = false;
