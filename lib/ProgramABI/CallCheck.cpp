@@ -129,7 +129,8 @@ const char *Check::checkGpuEpilogue(const MatmulCall &matmul) const {
     for (size_t i = 0; i < 2; ++i) {
       const auto [scaling, outer] = operands[i];
       const BufferRef &scales = in(call.numInputs - 2 + i);
-      if (scaling == GemmScaling::None || scales.type != getScaleType(scaling) ||
+      if (scaling == GemmScaling::None || !isSmall(outer) || !isSmall(k) ||
+          scales.type != getScaleType(scaling) ||
           scales.count() != countScales(scaling, outer, k))
         return "the scales of a matmul's operand do not fit it";
     }
@@ -300,7 +301,8 @@ const char *Check::check(const GemmQuantizeCall &quantize) const {
                     : scaling == GemmScaling::Vec32UE8M0
                         ? isSquare || (outerBlock == 1 && (block == 32 || block == 128))
                         : false;
-  if (!fits || rows % 16 != 0 || columns % 16 != 0 || rows == 0 || columns == 0)
+  if (!fits || !isSmall(rows) || !isSmall(columns) || rows % 16 != 0 ||
+      columns % 16 != 0 || rows == 0 || columns == 0)
     return "blocks of an 8-bit matrix do not fit its scales, or its sizes are not "
            "multiples of 16";
   auto isScales = [&](const BufferRef &scales, int64_t outer, int64_t k) {

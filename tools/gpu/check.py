@@ -42,13 +42,16 @@ SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
 # one of ten thousand. Such changes have any direction: along the gradient they are far
 # smaller (3 % there), where what is missing, or scaled wrong, shows in full.
 TOLERANCES = {"f32": (1e-4, 1e-2, 1e-2), "f16": (1e-2, 2.5e-1, 1e-1), "bf16": (3e-2, 2.5e-1, 1e-1)}
+# Recipes of 8-bit floats, in whose steps all else is bf16.
+RECIPES = ("current", "deepseek", "mxfp8")
+TOLERANCES.update(dict.fromkeys(RECIPES, TOLERANCES["bf16"]))
 # Of the first loss of a timed step, whose logits are close to zero, against that of equal
 # probabilities.
 FIRST_LOSS = 0.1
 SANITIZED = ("sincos", "gpt")
 # What an element of a gradient may be wrong by: sixteen roundings in f32, of which an
 # exponential on a GPU makes some; two in a low type, what lies between being f32.
-NOISE = {"f32": 2.0 ** -20, "f16": 2.0 ** -10, "bf16": 2.0 ** -7}
+NOISE = {"f32": 2.0 ** -20, "f16": 2.0 ** -10, "bf16": 2.0 ** -7, **dict.fromkeys(RECIPES, 2.0 ** -3)}
 
 
 def decode(kind, data):
@@ -420,11 +423,31 @@ def run_child(command, limit):
         return {"passed": False, "error": f"ended with {child.returncode}: {last}"}
 
 
+def find_chip(runtime):
+    """The GPU's, as in sm_90."""
+    cudart, value, digits = ctypes.CDLL(runtime.cudart), ctypes.c_int(), ""
+    # cudaDevAttrComputeCapabilityMajor and Minor.
+    for attribute in (75, 76):
+        status = cudart.cudaDeviceGetAttribute(ctypes.byref(value), attribute, 0)
+        if status:
+            raise Failure(f"cudaDeviceGetAttribute returned {status}")
+        digits += str(value.value)
+    return "sm_" + digits
+
+
+def fits(chip, chips):
+    """Whether a program for `chips` runs on `chip`: on those of the same generation. The
+    scales of blocks that one has, the next has not."""
+    return any(chip[:-1] == other[:-1] for other in chips)
+
+
 def run_one(runtime, folder, manifest, options):
     """A single check, in this process."""
     kind, index = options.one.split(":")
     entry = manifest["time" if kind == "time" else "check"][int(index)]
     try:
+        if "chips" in entry and not fits(chip := find_chip(runtime), entry["chips"]):
+            return print("\n" + json.dumps({"other_chip": chip}))
         found = (check(runtime, folder, entry, manifest["steps"]) if kind == "check" else
                  train(runtime, folder, entry, options.train_steps) if kind == "train" else
                  time_step(runtime, folder, entry, options.rounds))
@@ -482,6 +505,7 @@ def main():
         report[kind].append({**label, **found})
         shown = {key: found[key] for key in dict.fromkeys(("passed", *found)) if key in found}
         words = [label["network"], *(label[key] for key in ("torch", "precision", "convolutions", "tool") if key in label)]
+        words += label.get("chips", [])
         if "torch" in label:
             words.insert(1, "torch")
         print(f"{kind} {' '.join(words)}: " + json.dumps(shown)[:240], flush=True)
@@ -496,7 +520,7 @@ def main():
     def attempt(kind, index, entry):
         """With cuDNN, if the program calls it, and without."""
         for way in ((["cudnn", "gemm"] if kind != "train" else ["cudnn"]) if entry.get("cudnn") else [None]):
-            label = {key: entry[key] for key in ("network", "precision", "batch")}
+            label = {key: entry[key] for key in ("network", "precision", "chips", "batch") if key in entry}
             if way:
                 label["convolutions"] = way
             more = ["--without-cudnn"] if way == "gemm" else []

@@ -1,12 +1,13 @@
 """Fills a folder with what tools/gpu-check.sh needs on a machine with a GPU.
 
     pack.py BUILD_DIR FOLDER [--only sincos,digits] [--precision f32,bf16,f16]
-            [--no-time] [--chips sm_80,sm_90] [--emulated] [--pack-limit 45]
+            [--no-time] [--chips sm_90,sm_100] [--emulated] [--pack-limit 45]
 
 For each network of docs/examples and each precision: the step compiled for GPUs, its
 first state, and what MPT's oracle (`mpt-run --engine=reference`, which shares no code
 with the compiled path) makes of some steps on one batch; data to train on, and how far
-the CPU gets on it. Then larger steps that are only timed. What does not compile is
+the CPU gets on it. Networks of EIGHT_BIT also have the recipes of 8-bit floats, each for
+every chip that has it. Then larger steps that are only timed. What does not compile is
 named in manifest.json with the reason. Needs numpy, and what make_data.py needs.
 `--emulated` makes programs that run on the stand-in for CUDA, too.
 """
@@ -39,6 +40,12 @@ NETWORKS = {
     "bert": (8, "optimizer=adamw weight-decay=0.01 clip-norm=1", 0.001, {"x": "x.npy", "y": "y.npy"}),
     "gpt": (8, "optimizer=adamw weight-decay=0.1 clip-norm=1", 0.003, {"x": "x.npy", "y": "y.npy"}),
 }
+
+# Recipes of 8-bit floats, whose other ops are bf16: from which chip on there is one, and
+# whether the chips have it in common.
+RECIPES = {"current": (89, True), "deepseek": (90, False), "mxfp8": (100, False)}
+# Networks that have them, and rows of a batch: the oracle rounds each block.
+EIGHT_BIT = {"gpt": 2}
 
 # Steps that are timed next to PyTorch's, by the model of torch_models.py: how the text
 # is made, rows of a batch, precisions.
@@ -173,19 +180,30 @@ class Packer:
         text = text.replace("20000x", f"{batch}x")
         source, step = (os.path.join(self.work, f"{name}.{precision}.{end}") for end in ("model.mlir", "mlir"))
         open(source, "w").write(text)
-        passes = ([f"--mpt-autodiff=function=loss", f"--mpt-train-step=function=loss {optimizer} lr={lr}"]
-                  if precision == "f32" else
-                  [f"--mpt-mixed-precision=type={precision} function=loss {optimizer} lr={lr}"])
+        passes = [f"--mpt-autodiff=function=loss", f"--mpt-train-step=function=loss {optimizer} lr={lr}"]
+        if precision in RECIPES:
+            passes += [f"--mpt-fp8=recipe={precision} function=loss", "--mpt-autocast=type=bf16"]
+        elif precision != "f32":
+            passes = [f"--mpt-mixed-precision=type={precision} function=loss {optimizer} lr={lr}"]
         run(self.tool("mpt-opt"), source, f"--mpt-specialize=batch={batch}", *passes, "-o", step)
         return step
 
-    def compile(self, step, program, emulated, *more):
-        chips = [f"--chip={chip}" for chip in self.options.chips.split(",")]
+    def compile(self, step, program, emulated, chips, *more):
+        chips = [f"--chip={chip}" for chip in chips]
         run(self.tool("mpt-compile"), step, "--function=loss", "--target=cuda", *chips,
             *(["--emulated-kernels"] if emulated else []), *more, "-o", os.path.join(self.work, program[:-3]))
         with open(os.path.join(self.work, program[:-3]), "rb") as file, \
                 gzip.open(os.path.join(self.folder, program), "wb") as packed:
             shutil.copyfileobj(file, packed)
+
+    def targets(self, name, precision):
+        """The chips of each program of a network."""
+        chips = self.options.chips.split(",")
+        if precision not in RECIPES:
+            return [chips]
+        least, are_together = RECIPES[precision]
+        fit = [chip for chip in chips if int(re.sub(r"\D", "", chip)) >= least] if name in EIGHT_BIT else []
+        return [fit] * bool(fit) if are_together else [[chip] for chip in fit]
 
     def convolutions(self, name):
         return ["--convolutions=cudnn"] if name in CONVOLVING else []
@@ -196,13 +214,16 @@ class Packer:
             run(sys.executable, os.path.join(EXAMPLES, name, "make_data.py"), folder)
         return folder
 
-    def check(self, name, precision):
+    def check(self, name, precision, chips):
         batch, optimizer, lr, files = NETWORKS[name]
         entry = {"network": name, "precision": precision, "batch": batch, "program": f"{name}.{precision}.so.gz",
                  "cudnn": name in CONVOLVING}
+        if precision in RECIPES:
+            entry.update(batch=EIGHT_BIT[name], chips=chips, program=f"{name}.{precision}.{'.'.join(chips)}.so.gz")
+            batch = entry["batch"]
         try:
             step = self.make_step(os.path.join(EXAMPLES, name, name + ".mlir"), name, precision, batch, optimizer, lr)
-            self.compile(step, entry["program"], self.options.emulated, *self.convolutions(name))
+            self.compile(step, entry["program"], self.options.emulated, chips, *self.convolutions(name))
         except Failure as failure:
             return {**entry, "program": None, "why": str(failure)}
         random = numpy.random.RandomState(7)
@@ -266,7 +287,7 @@ class Packer:
             step = self.make_step(model, "time." + name, precision, batch, "optimizer=adamw weight-decay=0.01", 1e-4)
             # Biases as PyTorch's autocast rounds them. AdamW, and f16's dynamic scaling,
             # are in the step.
-            self.compile(step, entry["program"], False, *([] if precision == "f32" else ["--low-biases"]),
+            self.compile(step, entry["program"], False, self.options.chips.split(","), *([] if precision == "f32" else ["--low-biases"]),
                          *self.convolutions(name))
         except Failure as failure:
             return {**entry, "program": None, "why": str(failure)}
@@ -280,7 +301,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("folder")
     parser.add_argument("--only", default=",".join(NETWORKS))
-    parser.add_argument("--precision", default="f32,bf16,f16")
+    parser.add_argument("--precision", default=",".join(["f32", "bf16", "f16", *RECIPES]))
     parser.add_argument("--chips", default="sm_90")
     parser.add_argument("--no-time", action="store_true")
     parser.add_argument("--emulated", action="store_true")
@@ -297,9 +318,11 @@ def main():
     manifest = {"chips": options.chips, "steps": STEPS, "check": [], "time": []}
     for name in options.only.split(","):
         for precision in options.precision.split(","):
-            entry = packer.check(name, precision)
-            manifest["check"].append(entry)
-            print(f"{name} {precision}: {entry.get('why', entry.get('losses'))}", flush=True)
+            for chips in packer.targets(name, precision):
+                entry = packer.check(name, precision, chips)
+                manifest["check"].append(entry)
+                words = [name, precision, *entry.get("chips", [])]
+                print(f"{' '.join(words)}: {entry.get('why', entry.get('losses'))}", flush=True)
     if not options.no_time:
         for name, (_, _, precisions) in TIMED.items():
             for precision in precisions:

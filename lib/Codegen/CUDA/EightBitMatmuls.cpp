@@ -62,6 +62,13 @@ static LogicalResult transposeLinear(LinearOp op, PatternRewriter &rewriter) {
 static LogicalResult transposeScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter) {
   if (!op.getTransposeLhs() && op.getTransposeRhs())
     return failure();
+  // Others are widened, and matmuls of f32 take them as they are.
+  auto areF32 = [](Value scales) {
+    return getElementTypeOrSelf(scales.getType()).isF32();
+  };
+  if (!isEightBit(op.getLhs()) || !isEightBit(op.getRhs()) ||
+      !areF32(op.getLhsScales()) || !areF32(op.getRhsScales()))
+    return failure();
   SmallVector<int64_t> lhsBlock(op.getLhsBlock()), rhsBlock(op.getRhsBlock());
   Value lhs = op.getLhs(), lhsScales = op.getLhsScales();
   Value rhs = op.getRhs(), rhsScales = op.getRhsScales();

@@ -34,6 +34,8 @@ static std::string planOperand(Value q, Value scales, ArrayRef<int64_t> block,
   if (!operand.quantize || operand.quantize.getQ() != q ||
       operand.quantize.getScales() != scales)
     return "an operand is not what an mpt.quantize makes, with its scales";
+  if (isa<Float4E2M1FNType>(typeOf(q).getElementType()))
+    return "f4E2M1FN, of which the library wants two in a byte, and each takes one here";
   if (typeOf(q).getRank() != 2 || !typeOf(q).hasStaticShape())
     return "an operand is no matrix of a known shape";
   operand.isColumn = isColumn;

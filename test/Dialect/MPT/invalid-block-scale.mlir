@@ -157,9 +157,9 @@ func.func @scales_rule(%x: tensor<4x16xf32>) {
 
 // -----
 
-func.func @four_bit_matmul(%a: tensor<4x16xf4E2M1FN>, %s: tensor<4x1xf32>) {
-  // expected-error @+1 {{'mpt.scaled_matmul' op operand #0 must be ranked tensor of f8E4M3FN type or f8E5M2 type values, but got 'tensor<4x16xf4E2M1FN>'}}
-  %y = mpt.scaled_matmul %a, %s, %a, %s {lhs_block = array<i64: 1, 16>, rhs_block = array<i64: 1, 16>, transpose_rhs, promotion = 16 : i64} : (tensor<4x16xf4E2M1FN>, tensor<4x1xf32>, tensor<4x16xf4E2M1FN>, tensor<4x1xf32>) -> tensor<4x4xf32>
+func.func @half_matmul(%a: tensor<4x16xf16>, %s: tensor<4x1xf32>) {
+  // expected-error @+1 {{'mpt.scaled_matmul' op operand #0 must be ranked tensor of f8E4M3FN type or f8E5M2 type or f4E2M1FN type values, but got 'tensor<4x16xf16>'}}
+  %y = mpt.scaled_matmul %a, %s, %a, %s {lhs_block = array<i64: 1, 16>, rhs_block = array<i64: 1, 16>, transpose_rhs, promotion = 16 : i64} : (tensor<4x16xf16>, tensor<4x1xf32>, tensor<4x16xf16>, tensor<4x1xf32>) -> tensor<4x4xf32>
   return
 }
 

@@ -61,3 +61,99 @@ func.func @addend_bias(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16x
   %y, %s = mpt.gemm %x, %w bias(%b) add(%z) {epilogue = #mpt.epilogue<relu>, resultSegmentSizes = array<i32: 1, 1, 0>} : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xi8>)
   return
 }
+
+// -----
+
+func.func @one_scale(%x: tensor<16x128xf8E4M3FN>, %s: tensor<16xf32>) {
+  // expected-error @+1 {{needs scales of both operands or of none}}
+  %y = mpt.gemm %x, %x lhs_scales(%s) {lhs_scaling = #mpt.gemm_scaling<vec128_32f>, transpose_rhs, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x128xf8E4M3FN>, tensor<16x128xf8E4M3FN>, tensor<16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @scales_of_f16(%x: tensor<16x128xf16>, %s: tensor<16xf32>) {
+  // expected-error @+1 {{needs operands of 8 bits with scales, found 'tensor<16x128xf16>'}}
+  %y = mpt.gemm %x, %x lhs_scales(%s) rhs_scales(%s) {lhs_scaling = #mpt.gemm_scaling<vec128_32f>, rhs_scaling = #mpt.gemm_scaling<vec128_32f>, transpose_rhs, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x128xf16>, tensor<16x128xf16>, tensor<16xf32>, tensor<16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @other_scales(%x: tensor<16x128xf8E4M3FN>, %s: tensor<16xf32>) {
+  // expected-error @+1 {{has scales of rhs that do not fit rhs_scaling = vec32_ue8m0, found 'tensor<16xf32>'}}
+  %y = mpt.gemm %x, %x lhs_scales(%s) rhs_scales(%s) {lhs_scaling = #mpt.gemm_scaling<vec128_32f>, rhs_scaling = #mpt.gemm_scaling<vec32_ue8m0>, transpose_rhs, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x128xf8E4M3FN>, tensor<16x128xf8E4M3FN>, tensor<16xf32>, tensor<16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @turned_scales(%x: tensor<128x128xf8E4M3FN>, %s: tensor<128xf32>) {
+  // expected-error @+1 {{needs K as the last dimension of operands with scales: transpose_rhs alone}}
+  %y = mpt.gemm %x, %x lhs_scales(%s) rhs_scales(%s) {lhs_scaling = #mpt.gemm_scaling<vec128_32f>, rhs_scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<128x128xf8E4M3FN>, tensor<128x128xf8E4M3FN>, tensor<128xf32>, tensor<128xf32>) -> tensor<128x128xf32>
+  return
+}
+
+// -----
+
+func.func @biased_scales(%x: tensor<16x128xf8E4M3FN>, %s: tensor<16xf32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{has neither an activation nor a bias if its operands have scales}}
+  %y = mpt.gemm %x, %x bias(%b) lhs_scales(%s) rhs_scales(%s) {lhs_scaling = #mpt.gemm_scaling<vec128_32f>, rhs_scaling = #mpt.gemm_scaling<vec128_32f>, transpose_rhs, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<16x128xf8E4M3FN>, tensor<16x128xf8E4M3FN>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @no_scales(%x: tensor<16x128xf8E4M3FN>) {
+  // expected-error @+1 {{says how scales are that it does not have}}
+  %y, %b = mpt.gemm %x, %x {lhs_scaling = #mpt.gemm_scaling<vec128_32f>, transpose_rhs, resultSegmentSizes = array<i32: 1, 0, 1>} : (tensor<16x128xf8E4M3FN>, tensor<16x128xf8E4M3FN>) -> (tensor<16x16xf32>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @odd(%x: tensor<16x120xf32>) {
+  // expected-error @+1 {{needs sizes that are multiples of 16, found 'tensor<16x120xf32>'}}
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x120xf32>) -> (tensor<16x120xf8E4M3FN>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @block(%x: tensor<16x128xf32>) {
+  // expected-error @+1 {{needs blocks that fit scaling = vec128_32f, found [1, 64]}}
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 64>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @rule(%x: tensor<16x128xf32>) {
+  // expected-error @+1 {{needs the rule 'power_of_two' or 'ocp_mx' for scales of f8E8M0FNU, found 'largest'}}
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 32>, scaling = #mpt.gemm_scaling<vec32_ue8m0>, rule = #mpt.scale_rule<largest>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<512xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+func.func @eight_bits(%x: tensor<16x128xf8E4M3FN>) {
+  // expected-error @+1 {{needs scales that fit x if x is 8 bits wide, and none otherwise}}
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x128xf8E4M3FN>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @nothing(%x: tensor<16x128xf32>) {
+  // expected-error @+1 {{needs a result}}
+  mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 0, 0, 0, 0>} : (tensor<16x128xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @turned(%x: tensor<16x128xf32>) {
+  // expected-error @+1 {{needs results of x's shape and of its transpose's, with their scales}}
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 0, 0, 1, 1>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
+  return
+}

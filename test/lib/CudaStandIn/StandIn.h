@@ -17,7 +17,8 @@
 /// NCCL's functions exchange values between processes for real, by sockets of this
 /// machine, and hold all ranks to one sequence of calls (StandInNccl.cpp). In programs of
 /// several processes MPT_STANDIN_DEVICES says how many GPUs there are, and
-/// CUDA_VISIBLE_DEVICES which of them a process sees.
+/// CUDA_VISIBLE_DEVICES which of them a process sees. With MPT_STANDIN_CHIP=sm_100 they
+/// are others than sm_90.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -113,9 +113,15 @@ inline std::vector<int> getDevices() {
   return devices;
 }
 
+/// What they are: sm_90, or what MPT_STANDIN_CHIP says.
+inline int getArchitecture() {
+  const char *text = std::getenv("MPT_STANDIN_CHIP");
+  return text && std::strncmp(text, "sm_", 3) == 0 ? std::atoi(text + 3) : 90;
+}
+
 struct State {
   std::vector<int> devices = getDevices();
-  int major = 9, minor = 0;
+  int major = getArchitecture() / 10, minor = getArchitecture() % 10;
   int64_t bytes = int64_t(1) << 30, used = 0;
   const mpt_simt_module *module = nullptr;
   const void *image = nullptr;

@@ -176,8 +176,12 @@ struct Operand {
           unsigned sumDim, int64_t segment)
       : matrix(q), scales(b.widen(scales)), sumDim(sumDim), outerDim(1 - sumDim),
         sumBlock(block[sumDim]), outerBlock(block[1 - sumDim]) {
-    if (sumBlock % segment == 0 || sumBlock >= getType().getDimSize(sumDim))
+    if (sumBlock % segment == 0 || sumBlock >= getType().getDimSize(sumDim)) {
+      // f4E2M1FN is not moved, and no matmul has it.
+      if (isa<Float4E2M1FNType>(getType().getElementType()))
+        matrix = b.widen(matrix);
       return;
+    }
     matrix = dequantize(b, q, scales, block);
     this->scales = Value();
   }
@@ -264,7 +268,7 @@ LogicalResult decomposeScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter
   Operand rhs(b, op.getRhs(), op.getRhsScales(), op.getRhsBlock(),
               op.getTransposeRhs() ? 1 : 0, segment);
   // Matmuls have operands of 8 bits both or of f32 both.
-  if (!lhs.scales || !rhs.scales) {
+  if (lhs.getType().getElementType().isF32() || rhs.getType().getElementType().isF32()) {
     lhs.matrix = b.widen(lhs.matrix);
     rhs.matrix = b.widen(rhs.matrix);
   }

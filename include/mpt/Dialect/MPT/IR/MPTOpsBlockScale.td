@@ -11,8 +11,7 @@
 
 include "mpt/Dialect/MPT/IR/MPTBase.td"
 
-def MPT_QuantizedTensor : RankedTensorOf<[F8E4M3FN, F8E5M2]>;
-/// f4E2M1FN is converted from and to, and not multiplied.
+/// f4E2M1FN is multiplied by mpt.scaled_matmul alone.
 def MPT_BlockTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, F4E2M1FN]>;
 def MPT_QuantizableTensor : RankedTensorOf<[F32, F16, BF16]>;
 
@@ -171,9 +170,9 @@ def MPT_ScaledMatmulOp : MPT_InferredOp<"scaled_matmul", "Allow", "Allow"> {
     ```
   }];
   let arguments = (ins
-    Arg<MPT_QuantizedTensor, "[M, K], or [K, M] with `transpose_lhs`">:$lhs,
+    Arg<MPT_BlockTensor, "[M, K], or [K, M] with `transpose_lhs`">:$lhs,
     Arg<MPT_ScaleTensor, "lhs's scales, in the order of its dimensions">:$lhs_scales,
-    Arg<MPT_QuantizedTensor, "[K, N], or [N, K] with `transpose_rhs`">:$rhs,
+    Arg<MPT_BlockTensor, "[K, N], or [N, K] with `transpose_rhs`">:$rhs,
     Arg<MPT_ScaleTensor, "rhs's scales, in the order of its dimensions">:$rhs_scales,
     Arg<DenseI64ArrayAttr, "rows and columns of a block of lhs, as it is stored">:$lhs_block,
     Arg<DenseI64ArrayAttr, "rows and columns of a block of rhs, as it is stored">:$rhs_block,
