@@ -209,7 +209,7 @@ Value QuantizeEmitter::quantize(Value x, Value scales, Type format) {
   if (call.rule == rt::ScaleRule::Largest) {
     x = arith::DivFOp::create(b, loc, x, scales);
   } else {
-    // 2^(-e), by the exponent; NaN stays.
+    // A NaN stays one.
     Value one = code.constant(wide, 1);
     x = arith::MulFOp::create(b, loc, x, arith::DivFOp::create(b, loc, one, scales));
   }
