@@ -143,6 +143,11 @@ ExchangeTraffic mpt::getTraffic(const rt::Instruction &exchange, int64_t ranks,
     return traffic.result;
   }
   const double bytes = instruction.refs[0].bytes();
+  if (std::holds_alternative<rt::AllToAllCall>(*instruction.call)) {
+    traffic.addPhase((ranks - 1) * bytes / ranks);
+    traffic.addMoves(2 * bytes / ranks);
+    return traffic.result;
+  }
   // A broadcast's root, which rank 0 is for the worst case, sends as much.
   traffic.addPhase((ranks - 1) * bytes);
   traffic.addMoves(2 * bytes);

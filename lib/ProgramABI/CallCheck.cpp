@@ -66,6 +66,7 @@ public:
   const char *check(const AllReduceCall &reduction) const;
   const char *check(const ReduceScatterCall &reduction) const;
   const char *check(const AllGatherCall &gather) const;
+  const char *check(const AllToAllCall &exchange) const;
   const char *check(const BroadcastCall &broadcast) const;
   const char *check(const RankCall &rank) const;
   const char *check(const WaitCall &wait) const;
@@ -494,6 +495,15 @@ const char *Check::check(const AllGatherCall &gather) const {
   return in(0).type == out().type && isMultiple(out(), in(0), gather.ranks)
              ? nullptr
              : "the result of an all_gather is not an operand of each rank";
+}
+
+const char *Check::check(const AllToAllCall &exchange) const {
+  if (!isNumberOfRanks(exchange.ranks))
+    return kRanksOutOfRange;
+  return in(0).type == out().type && dims(0) == out().dims &&
+                 in(0).count() % exchange.ranks == 0
+             ? nullptr
+             : "the operand of an all_to_all has no part for each rank";
 }
 
 const char *Check::check(const BroadcastCall &broadcast) const {

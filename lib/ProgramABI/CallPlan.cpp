@@ -589,6 +589,7 @@ int64_t mpt::rt::getRanks(const LibraryCall &call) {
   return std::visit(Overloaded{[](const AllReduceCall &one) { return one.ranks; },
                                [](const ReduceScatterCall &one) { return one.ranks; },
                                [](const AllGatherCall &one) { return one.ranks; },
+                               [](const AllToAllCall &one) { return one.ranks; },
                                [](const BroadcastCall &one) { return one.ranks; },
                                [](const RankCall &one) { return one.ranks; },
                                [](const auto &) { return int64_t(0); }},
@@ -599,6 +600,7 @@ bool mpt::rt::isAsync(const LibraryCall &call) {
   return std::visit(Overloaded{[](const AllReduceCall &one) { return one.async; },
                                [](const ReduceScatterCall &one) { return one.async; },
                                [](const AllGatherCall &one) { return one.async; },
+                               [](const AllToAllCall &one) { return one.async; },
                                [](const BroadcastCall &one) { return one.async; },
                                [](const auto &) { return false; }},
                     call);
@@ -608,6 +610,7 @@ void mpt::rt::setAsync(LibraryCall &call) {
   std::visit(Overloaded{[](AllReduceCall &one) { one.async = true; },
                         [](ReduceScatterCall &one) { one.async = true; },
                         [](AllGatherCall &one) { one.async = true; },
+                        [](AllToAllCall &one) { one.async = true; },
                         [](BroadcastCall &one) { one.async = true; }, [](auto &) {}},
              call);
 }

@@ -128,6 +128,18 @@ static Tensor join(ArrayRef<Frame *> group, Value operand) {
   return all;
 }
 
+/// Part `part` of what each of `group` has.
+static Tensor exchangeRows(ArrayRef<Frame *> group, Value operand, int64_t part,
+                           int64_t parts) {
+  Tensor all = takeRows(group.front()->get(operand), part, parts);
+  for (Frame *other : group.drop_front()) {
+    const Tensor mine = takeRows(other->get(operand), part, parts);
+    all.floats.insert(all.floats.end(), mine.floats.begin(), mine.floats.end());
+    all.ints.insert(all.ints.end(), mine.ints.begin(), mine.ints.end());
+  }
+  return all;
+}
+
 LogicalResult mpt::reference::evaluateCollective(Operation *op,
                                                  ArrayRef<Frame *> frames) {
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
@@ -156,6 +168,9 @@ LogicalResult mpt::reference::evaluateCollective(Operation *op,
                                     along.getPosition(frame->getRank()), along.size));
       } else if (isa<AllGatherOp>(op)) {
         frame->set(result, join(group, operand));
+      } else if (isa<AllToAllOp>(op)) {
+        frame->set(result, exchangeRows(group, operand,
+                                        along.getPosition(frame->getRank()), along.size));
       } else {
         frame->set(result, group[cast<BroadcastFromOp>(op).getRoot()]->get(operand));
       }
@@ -169,6 +184,7 @@ void mpt::reference::addCollectives(OpTable &table) {
   table.add<AllReduceOp>(alone);
   table.add<ReduceScatterOp>(alone);
   table.add<AllGatherOp>(alone);
+  table.add<AllToAllOp>(alone);
   table.add<BroadcastFromOp>(alone);
   table.add<RankOp>([](RankOp op, Frame &frame) -> LogicalResult {
     MeshAttr mesh = getMesh(op);

@@ -1,8 +1,8 @@
-// What ranks reduce is joined by NCCL and added in the order of the ranks.
+// What ranks reduce is exchanged by NCCL and added in the order of the ranks.
 // RUN: mpt-opt %s --mpt-reductions-to-gathers | FileCheck %s
 
 module attributes {mpt.mesh = #mpt.mesh<data = 2>} {
-  // Narrow values travel as they are, and are added in f32.
+  // Few bytes are sent to all ranks at once. Narrow values travel as they are, and are added in f32.
   // CHECK-LABEL: @mean
   // CHECK: %[[ALL:.*]] = mpt.all_gather %{{.*}} : (tensor<4x3xf16>) -> tensor<8x3xf16>
   // CHECK: %[[A:.*]] = mpt.slice %[[ALL]] {offsets = array<i64: 0, 0>
@@ -35,6 +35,54 @@ module attributes {mpt.mesh = #mpt.mesh<data = 2>} {
     return %o : tensor<i1>
   }
 
+  // Many: each rank adds its part of them, and the parts are joined. What is small or has no part
+  // for each rank is one tensor before, filled up; what is large lies where it is. The sums are made
+  // late, so that the exchange runs beside other work.
+  // CHECK-LABEL: @many
+  // CHECK-DAG: %[[LARGE:.*]] = mpt.reshape %{{.*}} : (tensor<512x1024xf32>) -> tensor<524288xf32>
+  // CHECK: %[[JOINED:.*]] = mpt.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<1025xf32>, tensor<6xf32>) -> tensor<1031xf32>
+  // CHECK: %[[FILLED:.*]] = mpt.pad %[[JOINED]] {high = array<i64: 1>, low = array<i64: 0>{{.*}} : (tensor<1031xf32>) -> tensor<1032xf32>
+  // CHECK: %[[GOT:.*]]:2 = mpt.all_to_all %[[LARGE]], %[[FILLED]] {axis = "data"}
+  // CHECK: mpt.all_gather %{{.*}} : (tensor<1xi64>) -> tensor<2xi64>
+  // CHECK: %[[OTHER:.*]] = mpt.exp
+  // CHECK: mpt.slice %[[GOT]]#0 {offsets = array<i64: 0>, sizes = array<i64: 262144>
+  // CHECK: mpt.slice %[[GOT]]#0 {offsets = array<i64: 262144>
+  // CHECK: %[[FIRST:.*]] = mpt.add {{.*}} tensor<262144xf32>
+  // CHECK: %[[SECOND:.*]] = mpt.add {{.*}} tensor<516xf32>
+  // CHECK: %[[SUMS:.*]]:2 = mpt.all_gather %[[FIRST]], %[[SECOND]] {axis = "data"} : (tensor<262144xf32>, tensor<516xf32>) -> (tensor<524288xf32>, tensor<1032xf32>)
+  // CHECK-DAG: mpt.reshape %[[SUMS]]#0 : (tensor<524288xf32>) -> tensor<512x1024xf32>
+  // CHECK-DAG: mpt.slice %[[SUMS]]#1 {offsets = array<i64: 0>, sizes = array<i64: 1025>
+  // CHECK-DAG: mpt.slice %[[SUMS]]#1 {offsets = array<i64: 1025>, sizes = array<i64: 6>
+  func.func @many(%a: tensor<512x1024xf32>, %b: tensor<1025xf32>, %c: tensor<2x3xf32>, %n: tensor<i64>, %x: tensor<4xf32>)
+      -> (tensor<512x1024xf32>, tensor<1025xf32>, tensor<2x3xf32>, tensor<i64>, tensor<4xf32>) {
+    %s:4 = mpt.all_reduce %a, %b, %c, %n {axis = "data"}
+        : (tensor<512x1024xf32>, tensor<1025xf32>, tensor<2x3xf32>, tensor<i64>)
+        -> (tensor<512x1024xf32>, tensor<1025xf32>, tensor<2x3xf32>, tensor<i64>)
+    %y = mpt.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    return %s#0, %s#1, %s#2, %s#3, %y
+        : tensor<512x1024xf32>, tensor<1025xf32>, tensor<2x3xf32>, tensor<i64>, tensor<4xf32>
+  }
+
+  // Both ways in what travels.
+  // CHECK-LABEL: @many_narrow
+  // CHECK: mpt.all_to_all %{{.*}} : (tensor<4096xbf16>) -> tensor<4096xbf16>
+  // CHECK: mpt.add {{.*}} tensor<2048xf32>
+  // CHECK: mpt.all_gather %{{.*}} : (tensor<2048xbf16>) -> tensor<4096xbf16>
+  // CHECK: mpt.cast %{{.*}} : (tensor<4096xbf16>) -> tensor<4096xf32>
+  func.func @many_narrow(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+    %m = mpt.all_reduce %x {axis = "data", wire = bf16} : (tensor<4096xf32>) -> tensor<4096xf32>
+    return %m : tensor<4096xf32>
+  }
+
+  // A maximum is no sum.
+  // CHECK-LABEL: @most
+  // CHECK-NOT: all_to_all
+  // CHECK: mpt.all_gather
+  func.func @most(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+    %m = mpt.all_reduce %x {axis = "data", kind = #mpt.collective_kind<max>} : (tensor<4096xf32>) -> tensor<4096xf32>
+    return %m : tensor<4096xf32>
+  }
+
   // Sums of f32 in any order are NCCL's own; a mean is divided after.
   // CHECK-LABEL: @library
   // CHECK-NOT: all_gather
@@ -45,16 +93,16 @@ module attributes {mpt.mesh = #mpt.mesh<data = 2>} {
     return %l : tensor<4xf32>
   }
 
-  // Each rank adds the parts that are its own.
+  // Each rank gets the parts that are its own, and adds them.
   // CHECK-LABEL: @scatter
-  // CHECK: %[[ALL:.*]] = mpt.all_gather
-  // CHECK: %[[ROWS:.*]] = mpt.reshape %[[ALL]] : (tensor<8xf32>) -> tensor<4x2xf32>
-  // CHECK: %[[RANK:.*]] = mpt.rank
-  // CHECK: %[[PLACES:.*]] = mpt.add %{{.*}}, %[[RANK]]
-  // CHECK: mpt.gather %[[ROWS]], %[[PLACES]]
-  // CHECK: mpt.add
-  func.func @scatter(%x: tensor<4xf32>) -> tensor<2xf32> {
+  // CHECK: %[[PARTS:.*]] = mpt.all_to_all %{{.*}} : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: mpt.exp
+  // CHECK: %[[A:.*]] = mpt.slice %[[PARTS]] {offsets = array<i64: 0>
+  // CHECK: %[[B:.*]] = mpt.slice %[[PARTS]] {offsets = array<i64: 2>
+  // CHECK: mpt.add %[[A]], %[[B]]
+  func.func @scatter(%x: tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>) {
     %p = mpt.reduce_scatter %x {axis = "data"} : (tensor<4xf32>) -> tensor<2xf32>
-    return %p : tensor<2xf32>
+    %y = mpt.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    return %p, %y : tensor<2xf32>, tensor<4xf32>
   }
 }

@@ -389,6 +389,7 @@ FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op
                      [&](const rt::AllReduceCall &one) { return isDone(one); },
                      [&](const rt::ReduceScatterCall &one) { return isDone(one); },
                      [&](const rt::AllGatherCall &one) { return isDone(one); },
+                     [&](const rt::AllToAllCall &one) { return isDone(one); },
                      [&](const rt::BroadcastCall &one) { return isDone(one); },
                      [&](const rt::RankCall &one) { return isDone(one); },
                      [&](const rt::WaitCall &one) { return isDone(one); },

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// `--mpt-reductions-to-gathers`: replaces reductions that NCCL would round or order in
-/// another way than mpt.all_reduce and mpt.reduce_scatter define by an all_gather and
+/// another way than mpt.all_reduce and mpt.reduce_scatter define by exchanges and
 /// additions on each rank.
 ///
 //===----------------------------------------------------------------------===//
@@ -19,6 +19,9 @@
 #include "mpt/Dialect/MPT/Transforms/DecomposeBuilder.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+#include <tuple>
 
 namespace mpt {
 #define GEN_PASS_DEF_REDUCTIONSTOGATHERSPASS
@@ -32,6 +35,11 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// Fewer bytes are sent to all ranks at once, in one exchange and not two.
+constexpr int64_t kLeastExchanged = 4096;
+/// Tensors of as many bytes are exchanged where they lie; smaller ones are joined first.
+constexpr int64_t kLeastAlone = int64_t(1) << 20;
+
 /// One reduction of several tensors.
 template <typename Op>
 class Rewriter {
@@ -41,24 +49,10 @@ public:
   void run() {
     if (isForLibrary())
       return keepSums();
-    SmallVector<Value> parts;
-    SmallVector<Type> types;
-    for (Value input : op.getInputs()) {
-      Value sent = convert(input, op.getWire().value_or(Type()));
-      auto type = typeOf(sent);
-      if (type.getRank() == 0) {
-        type = type.clone({1});
-        sent = ReshapeOp::create(builder, op.getLoc(), type, sent);
-      }
-      SmallVector<int64_t> shape(type.getShape());
-      shape.front() *= ranks;
-      parts.push_back(sent);
-      types.push_back(type.clone(shape));
-    }
-    auto all = AllGatherOp::create(builder, op.getLoc(), types, parts, op.getAxisAttr());
-    for (auto [gathered, part, output] :
-         llvm::zip_equal(all.getOutputs(), parts, op.getOutputs()))
-      output.replaceAllUsesWith(reduce(gathered, typeOf(part), output));
+    if constexpr (std::is_same_v<Op, ReduceScatterOp>)
+      exchangeParts();
+    else
+      reduceAll();
     op.erase();
   }
 
@@ -66,9 +60,7 @@ private:
   /// What NCCL gives the bits that any order may give: sums of f32 and of f64 that travel
   /// as they are.
   bool isForLibrary() {
-    return op.getOrder() == CollectiveOrder::Library && !op.getWire() &&
-           (op.getKind() == CollectiveKind::Sum ||
-            op.getKind() == CollectiveKind::Mean) &&
+    return op.getOrder() == CollectiveOrder::Library && !op.getWire() && isSum() &&
            llvm::all_of(op->getOperandTypes(),
                         [&](Type type) {
                           Type element = getElementTypeOrSelf(type);
@@ -78,6 +70,9 @@ private:
            llvm::all_of(op->getResultTypes(), [&](Type type) {
              return getElementTypeOrSelf(type) == getElementTypeOrSelf(op.getInputs()[0]);
            });
+  }
+  bool isSum() {
+    return op.getKind() == CollectiveKind::Sum || op.getKind() == CollectiveKind::Mean;
   }
 
   /// The division is the same everywhere.
@@ -100,71 +95,205 @@ private:
     return CastOp::create(builder, op.getLoc(), type.clone(element), value,
                           /*autocast=*/false);
   }
-
-  /// Rank `rank`'s values of the joined ones, `part` of each rank.
-  Value select(Value gathered, RankedTensorType part, int64_t rank) {
-    SmallVector<int64_t> offsets(part.getRank(), 0), ones(part.getRank(), 1);
-    offsets.front() = rank * part.getDimSize(0);
-    return SliceOp::create(builder, op.getLoc(), part, gathered, offsets, part.getShape(),
+  Value reshape(Value value, ArrayRef<int64_t> shape) {
+    auto type = typeOf(value);
+    return type.getShape() == shape
+               ? value
+               : Value(ReshapeOp::create(builder, op.getLoc(), type.clone(shape), value));
+  }
+  /// `count` rows of `value` from `first` on.
+  Value takeRows(Value value, int64_t first, int64_t count) {
+    auto type = typeOf(value);
+    SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank(), 0),
+        ones(type.getRank(), 1);
+    offsets.front() = first;
+    shape.front() = count;
+    return SliceOp::create(builder, op.getLoc(), type.clone(shape), value, offsets, shape,
                            ones);
   }
 
-  Value reduce(Value gathered, RankedTensorType part, Value output) {
-    auto result = typeOf(output);
-    if constexpr (std::is_same_v<Op, ReduceScatterOp>) {
-      gathered = cut(gathered, part);
-      part = typeOf(gathered).clone(result.getShape());
-    }
-    // Floats are combined in f32, or f64 if an operand or result is.
-    Type working = result.getElementType();
-    if (isa<FloatType>(working)) {
-      const bool isWide =
-          working.isF64() ||
-          getElementTypeOrSelf(op.getInputs()[cast<OpResult>(output).getResultNumber()])
-              .isF64();
-      working = isWide ? Type(builder.getF64Type()) : Type(builder.getF32Type());
-    }
+  /// What each operand travels as, and what the sums are made in: f32, or f64 if an
+  /// operand or result is. Integers have their own type.
+  Type getSent(unsigned i) {
+    return op.getWire().value_or(getElementTypeOrSelf(op.getInputs()[i]));
+  }
+  Type getWorking(unsigned i) {
+    Type result = getElementTypeOrSelf(op.getOutputs()[i]);
+    if (!isa<FloatType>(result))
+      return result;
+    const bool isWide = result.isF64() || getElementTypeOrSelf(op.getInputs()[i]).isF64();
+    return isWide ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+  }
+
+  /// Where what waits for the exchange goes: before the first reader, and before the next
+  /// exchange, so that this one runs beside what lies between.
+  void setInsertionPointLate() {
+    Operation *at = op->getNextNode();
+    auto reads = [&](Operation *other) {
+      return llvm::any_of(op->getUsers(),
+                          [&](Operation *user) { return other->isAncestor(user); });
+    };
+    while (at->getNextNode() && !isCollective(at) && !reads(at))
+      at = at->getNextNode();
+    builder.setInsertionPoint(at);
+  }
+
+  /// The sum or mean, or another combination, of the n parts of `received`, in order.
+  Value combineParts(Value received, Type working) {
+    const int64_t rows = typeOf(received).getDimSize(0) / ranks;
     Value total;
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      Value next = convert(select(gathered, part, rank), working);
+      Value next = convert(takeRows(received, rank * rows, rows), working);
       total = total ? combine(total, next) : next;
     }
     if (op.getKind() == CollectiveKind::Mean) {
       mpt::detail::DecomposeBuilder b(builder, op.getLoc(), working);
       total = b.div(total, static_cast<double>(ranks));
     }
-    // What is reduced also travels, unless each rank keeps its part.
-    if (op.getWire() && std::is_same_v<Op, AllReduceOp>)
-      total = convert(total, *op.getWire());
-    total = convert(total, result.getElementType());
-    return total.getType() == result
-               ? total
-               : Value(ReshapeOp::create(builder, op.getLoc(), result, total));
+    return total;
   }
 
-  /// Of the joined tensors of all ranks, the parts that are for this one, one after the
-  /// other.
-  Value cut(Value gathered, RankedTensorType part) {
+  /// Each rank gets the part that is its own from all, and adds it.
+  void exchangeParts() {
+    SmallVector<Value> sent;
+    for (auto [i, input] : llvm::enumerate(op.getInputs()))
+      sent.push_back(convert(input, getSent(i)));
+    auto exchange = AllToAllOp::create(builder, op.getLoc(), TypeRange(ValueRange(sent)),
+                                       sent, op.getAxisAttr());
+    setInsertionPointLate();
+    for (auto [i, received] : llvm::enumerate(exchange.getOutputs())) {
+      Value output = op.getOutputs()[i];
+      output.replaceAllUsesWith(
+          convert(combineParts(received, getWorking(i)), getElementTypeOrSelf(output)));
+    }
+  }
+
+  void reduceAll() {
+    // Those that are exchanged alike, in order.
+    struct Group {
+      SmallVector<unsigned> numbers;
+      int64_t bytes = 0;
+    };
+    llvm::MapVector<std::tuple<Type, Type, Type>, Group> groups;
+    SmallVector<unsigned> gathered;
+    for (unsigned i = 0; i < op.getInputs().size(); ++i) {
+      Group &group =
+          groups[{getSent(i), getWorking(i), getElementTypeOrSelf(op.getOutputs()[i])}];
+      group.numbers.push_back(i);
+      group.bytes += countBytes(i);
+    }
+    SmallVector<ArrayRef<unsigned>> exchanged;
+    for (auto &[types, group] : groups) {
+      if (isSum() && isa<FloatType>(std::get<1>(types)) && group.bytes >= kLeastExchanged)
+        exchanged.push_back(group.numbers);
+      else
+        gathered.append(group.numbers);
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    for (ArrayRef<unsigned> numbers : exchanged) {
+      builder.setInsertionPoint(op);
+      exchangeAll(numbers);
+    }
+    builder.setInsertionPoint(op);
+    if (!gathered.empty())
+      gatherAll(gathered);
+  }
+  int64_t countElements(unsigned i) { return typeOf(op.getInputs()[i]).getNumElements(); }
+  int64_t countBytes(unsigned i) {
+    return countElements(i) * ((getSent(i).getIntOrFloatBitWidth() + 7) / 8);
+  }
+
+  /// Tensors `numbers`, of one type: each rank adds a part of them, and the parts are
+  /// joined. 2 (n - 1) / n of their bytes travel.
+  void exchangeAll(ArrayRef<unsigned> numbers) {
     const Location loc = op.getLoc();
-    SmallVector<int64_t> shape(part.getShape());
-    shape.front() /= ranks;
-    SmallVector<int64_t> rows = {ranks * ranks};
-    llvm::append_range(rows, shape);
-    Value table = ReshapeOp::create(builder, loc, part.clone(rows), gathered).getResult();
-    const Type i64 = builder.getI64Type();
-    auto scalar = RankedTensorType::get({}, i64);
-    auto indices = RankedTensorType::get({ranks}, i64);
-    SmallVector<int64_t> firsts;
-    for (int64_t i = 0; i < ranks; ++i)
-      firsts.push_back(i * ranks);
-    Value first = ConstantOp::create(builder, loc, indices,
-                                     DenseElementsAttr::get(indices, ArrayRef(firsts)));
-    Value own = RankOp::create(builder, loc, scalar, op.getAxisAttr());
-    Value places = AddOp::create(builder, loc, indices, first, own);
-    rows.front() = ranks;
-    Value chosen = GatherOp::create(builder, loc, part.clone(rows), table, places);
-    shape.front() *= ranks;
-    return ReshapeOp::create(builder, loc, part.clone(shape), chosen);
+    const Type working = getWorking(numbers.front());
+    SmallVector<Value> sent, joined;
+    SmallVector<unsigned> alone, rest;
+    int64_t total = 0;
+    for (unsigned i : numbers) {
+      const int64_t count = countElements(i);
+      Value flat = reshape(convert(op.getInputs()[i], getSent(i)), count);
+      if (count % ranks == 0 && countBytes(i) >= kLeastAlone) {
+        alone.push_back(i);
+        sent.push_back(flat);
+      } else if (count > 0) {
+        rest.push_back(i);
+        joined.push_back(flat);
+        total += count;
+      }
+    }
+    if (!joined.empty()) {
+      const int64_t padding = llvm::alignTo(total, ranks) - total;
+      auto type = typeOf(joined.front());
+      Value all = joined.front();
+      if (joined.size() > 1)
+        all = ConcatOp::create(builder, loc, type.clone({total}), joined, /*axis=*/0);
+      if (padding > 0)
+        all = PadOp::create(builder, loc, type.clone({total + padding}), all,
+                            builder.getDenseI64ArrayAttr({0}),
+                            builder.getDenseI64ArrayAttr({padding}), DenseI64ArrayAttr(),
+                            builder.getF64FloatAttr(0.0));
+      sent.push_back(all);
+    }
+    auto exchange = AllToAllOp::create(builder, loc, TypeRange(ValueRange(sent)), sent,
+                                       op.getAxisAttr());
+    setInsertionPointLate();
+    const Type result = getElementTypeOrSelf(op.getOutputs()[numbers.front()]);
+    SmallVector<Value> parts;
+    SmallVector<Type> types;
+    for (Value received : exchange.getOutputs()) {
+      // What is reduced also travels.
+      Value part =
+          convert(combineParts(received, working), op.getWire().value_or(result));
+      parts.push_back(part);
+      types.push_back(typeOf(part).clone(typeOf(received).getShape()));
+    }
+    auto all = AllGatherOp::create(builder, loc, types, parts, op.getAxisAttr());
+    auto finish = [&](unsigned i, Value flat) {
+      Value output = op.getOutputs()[i];
+      output.replaceAllUsesWith(
+          reshape(convert(flat, result), typeOf(output).getShape()));
+    };
+    for (auto [i, flat] : llvm::zip(alone, all.getOutputs()))
+      finish(i, flat);
+    int64_t at = 0;
+    for (unsigned i : rest) {
+      const int64_t count = countElements(i);
+      Value last = all.getOutputs().back();
+      finish(i,
+             count == typeOf(last).getNumElements() ? last : takeRows(last, at, count));
+      at += count;
+    }
+    for (unsigned i : numbers)
+      if (countElements(i) == 0)
+        op.getOutputs()[i].replaceAllUsesWith(convert(op.getInputs()[i], result));
+  }
+
+  /// Every rank gets what all have, and combines it.
+  void gatherAll(ArrayRef<unsigned> numbers) {
+    SmallVector<Value> parts;
+    SmallVector<Type> types;
+    for (unsigned i : numbers) {
+      Value sent = convert(op.getInputs()[i], getSent(i));
+      if (typeOf(sent).getRank() == 0)
+        sent = reshape(sent, 1);
+      SmallVector<int64_t> shape(typeOf(sent).getShape());
+      shape.front() *= ranks;
+      parts.push_back(sent);
+      types.push_back(typeOf(sent).clone(shape));
+    }
+    auto all = AllGatherOp::create(builder, op.getLoc(), types, parts, op.getAxisAttr());
+    setInsertionPointLate();
+    for (auto [i, gathered] : llvm::zip_equal(numbers, all.getOutputs())) {
+      Value output = op.getOutputs()[i];
+      Value total = combineParts(gathered, getWorking(i));
+      // What is reduced also travels.
+      if (op.getWire())
+        total = convert(total, *op.getWire());
+      output.replaceAllUsesWith(reshape(convert(total, getElementTypeOrSelf(output)),
+                                        typeOf(output).getShape()));
+    }
   }
 
   Value combine(Value total, Value next) {

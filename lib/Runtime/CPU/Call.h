@@ -70,6 +70,8 @@ std::unique_ptr<Call> makeCollective(const ReduceScatterCall &call,
                                      const Instruction &instruction);
 std::unique_ptr<Call> makeCollective(const AllGatherCall &call,
                                      const Instruction &instruction);
+std::unique_ptr<Call> makeCollective(const AllToAllCall &call,
+                                     const Instruction &instruction);
 std::unique_ptr<Call> makeCollective(const BroadcastCall &call,
                                      const Instruction &instruction);
 std::unique_ptr<Call> makeCollective(const RankCall &call,

@@ -448,6 +448,29 @@ protected:
   }
 };
 
+class AllToAll : public Collective {
+public:
+  AllToAll(const AllToAllCall &call, const Instruction &instruction)
+      : Collective(call, instruction), ranks(call.ranks) {}
+
+protected:
+  bool exchangeAll(void **buffers, ThreadTeam &, std::string &error) override {
+    const size_t bytes = instruction.refs[0].bytes() / ranks;
+    auto part = [&](int buffer, int64_t i) {
+      return static_cast<char *>(buffers[buffer]) + i * bytes;
+    };
+    const int64_t own = getRank();
+    if (bytes > 0)
+      std::memcpy(part(1, own), part(0, own), bytes);
+    return exchangeBlocks([&](int64_t i) { return mpt_rt_message{part(0, i), bytes}; },
+                          [&](int64_t i) { return mpt_rt_message{part(1, i), bytes}; },
+                          error);
+  }
+
+private:
+  int64_t ranks;
+};
+
 class Broadcast : public Collective {
 public:
   Broadcast(const BroadcastCall &call, const Instruction &instruction)
@@ -508,6 +531,10 @@ std::unique_ptr<Call> mpt::rt::makeCollective(const ReduceScatterCall &call,
 std::unique_ptr<Call> mpt::rt::makeCollective(const AllGatherCall &call,
                                               const Instruction &instruction) {
   return std::make_unique<AllGather>(call, instruction);
+}
+std::unique_ptr<Call> mpt::rt::makeCollective(const AllToAllCall &call,
+                                              const Instruction &instruction) {
+  return std::make_unique<AllToAll>(call, instruction);
 }
 std::unique_ptr<Call> mpt::rt::makeCollective(const BroadcastCall &call,
                                               const Instruction &instruction) {

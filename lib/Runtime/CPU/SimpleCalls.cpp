@@ -553,6 +553,7 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
                  [&](const AllReduceCall &one) { return makeCollective(one, call); },
                  [&](const ReduceScatterCall &one) { return makeCollective(one, call); },
                  [&](const AllGatherCall &one) { return makeCollective(one, call); },
+                 [&](const AllToAllCall &one) { return makeCollective(one, call); },
                  [&](const BroadcastCall &one) { return makeCollective(one, call); },
                  [&](const RankCall &one) { return makeCollective(one, call); },
                  [&](const WaitCall &one) { return makeCollective(one, call); },

@@ -66,6 +66,8 @@ enum class NcclOp : int { Sum = 0, Prod = 1, Max = 2, Min = 3, Avg = 4 };
   X(ncclReduceScatter,                                                                   \
     (const void *, void *, size_t, NcclType, NcclOp, NcclComm, Stream))                  \
   X(ncclAllGather, (const void *, void *, size_t, NcclType, NcclComm, Stream))           \
+  X(ncclSend, (const void *, size_t, NcclType, int, NcclComm, Stream))                   \
+  X(ncclRecv, (void *, size_t, NcclType, int, NcclComm, Stream))                         \
   X(ncclBroadcast, (const void *, void *, size_t, NcclType, int, NcclComm, Stream))
 
 struct NcclApi {

@@ -73,7 +73,8 @@ uint64_t mpt::rt::cuda::getSentBytes(const Instruction &call, int32_t rank) {
     return rank == broadcast->root ? bytes * (count - 1) : 0;
   if (call.getCall<AllGatherCall>())
     return bytes * (count - 1);
-  // As many as a reduction needs that sends no byte in vain.
+  // As many as a reduction needs that sends no byte in vain; an exchange of parts keeps
+  // one, as a scatter does.
   return (call.getCall<AllReduceCall>() ? 2 : 1) * bytes * (count - 1) / count;
 }
 
@@ -278,6 +279,21 @@ NcclResult NcclRanks::call(const Exchange &exchange) {
   if (const auto *broadcast = call.getCall<BroadcastCall>())
     return api.ncclBroadcast(buffers[0], buffers[1], getCount(0), elements.type,
                              static_cast<int>(broadcast->root), comm, own);
+  if (call.getCall<AllToAllCall>()) {
+    const size_t part = getCount(0) / ranks.ranks;
+    const size_t bytes = call.refs[0].bytes() / ranks.ranks;
+    NcclResult result = kNcclSuccess;
+    for (int rank = 0; rank < ranks.ranks; ++rank) {
+      const char *from = static_cast<char *>(buffers[0]) + rank * bytes;
+      char *to = static_cast<char *>(buffers[1]) + rank * bytes;
+      for (const NcclResult made :
+           {api.ncclSend(from, part, elements.type, rank, comm, own),
+            api.ncclRecv(to, part, elements.type, rank, comm, own)})
+        if (made != kNcclSuccess && made != kNcclInProgress && result == kNcclSuccess)
+          result = made;
+    }
+    return result;
+  }
   return api.ncclAllGather(buffers[0], buffers[1], getCount(0), elements.type, comm, own);
 }
 

@@ -10,6 +10,7 @@ module attributes {mpt.mesh = #mpt.mesh<data = 2, model = 3>} {
 // CHECK: mpt.all_reduce %{{.*}} {axis = "data"} : (tensor<?x4xi32>) -> tensor<?x4xi32>
 // CHECK: mpt.reduce_scatter %{{.*}} {axis = "model"} : (tensor<6x2xbf16>) -> tensor<2x2xf32>
 // CHECK: mpt.all_gather %{{.*}}, %{{.*}} {axis = "model"} : (tensor<2xi64>, tensor<?x2xf32>) -> (tensor<6xi64>, tensor<?x2xf32>)
+// CHECK: mpt.all_to_all %{{.*}}, %{{.*}} {axis = "model"} : (tensor<6x2xbf16>, tensor<?x2xf32>) -> (tensor<6x2xbf16>, tensor<?x2xf32>)
 // CHECK: mpt.broadcast_from %{{.*}} {axis = "data", root = 1 : i64} : (tensor<i64>) -> tensor<i64>
 // CHECK: mpt.rank {axis = "data"} : () -> tensor<i64>
 func.func @all(%a: tensor<4xf32>, %b: tensor<f16>, %c: tensor<i1>, %d: tensor<?x4xi32>,
@@ -20,6 +21,7 @@ func.func @all(%a: tensor<4xf32>, %b: tensor<f16>, %c: tensor<i1>, %d: tensor<?x
   %2 = mpt.all_reduce %d {axis = "data"} : (tensor<?x4xi32>) -> tensor<?x4xi32>
   %3 = mpt.reduce_scatter %e {axis = "model"} : (tensor<6x2xbf16>) -> tensor<2x2xf32>
   %4:2 = mpt.all_gather %f, %g {axis = "model"} : (tensor<2xi64>, tensor<?x2xf32>) -> (tensor<6xi64>, tensor<?x2xf32>)
+  %7:2 = mpt.all_to_all %e, %g {axis = "model"} : (tensor<6x2xbf16>, tensor<?x2xf32>) -> (tensor<6x2xbf16>, tensor<?x2xf32>)
   %5 = mpt.broadcast_from %h {axis = "data", root = 1 : i64} : (tensor<i64>) -> tensor<i64>
   %6 = mpt.rank {axis = "data"} : () -> tensor<i64>
   return
@@ -33,6 +35,8 @@ func.func @all(%a: tensor<4xf32>, %b: tensor<f16>, %c: tensor<i1>, %d: tensor<?x
 // KEPT: mpt.all_gather
 // KEPT: mpt.broadcast_from
 // KEPT: mpt.reduce_scatter
+// KEPT: mpt.all_to_all
+// KEPT: mpt.all_to_all
 // KEPT-COUNT-1: mpt.rank
 // KEPT-NOT: mpt.rank
 // KEPT: return
@@ -42,6 +46,8 @@ func.func @exchanges(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor
   %2 = mpt.all_gather %x {axis = "data"} : (tensor<4xf32>) -> tensor<8xf32>
   %3 = mpt.broadcast_from %x {axis = "data", root = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   %4 = mpt.reduce_scatter %x {axis = "data"} : (tensor<4xf32>) -> tensor<2xf32>
+  %8 = mpt.all_to_all %x {axis = "data"} : (tensor<4xf32>) -> tensor<4xf32>
+  %9 = mpt.all_to_all %x {axis = "data"} : (tensor<4xf32>) -> tensor<4xf32>
   %5 = mpt.rank {axis = "data"} : () -> tensor<i64>
   %6 = mpt.rank {axis = "data"} : () -> tensor<i64>
   %7 = mpt.rank {axis = "model"} : () -> tensor<i64>

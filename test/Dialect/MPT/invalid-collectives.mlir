@@ -159,6 +159,26 @@ func.func @gather_rows(%x: tensor<9223372036854775807x1xf32>) {
 // -----
 
 module attributes {mpt.mesh = #mpt.mesh<data = 2>} {
+func.func @parts(%x: tensor<3xf32>) {
+  // expected-error @+1 {{'mpt.all_to_all' op expected dimension 0 to be a multiple of the 2 ranks along the axis, found 'tensor<3xf32>'}}
+  %0 = mpt.all_to_all %x {axis = "data"} : (tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+}
+
+// -----
+
+module attributes {mpt.mesh = #mpt.mesh<data = 1>} {
+func.func @no_parts(%x: tensor<f32>) {
+  // expected-error @+1 {{'mpt.all_to_all' op expected operands with a dimension 0, found 'tensor<f32>'}}
+  %0 = mpt.all_to_all %x {axis = "data"} : (tensor<f32>) -> tensor<f32>
+  return
+}
+}
+
+// -----
+
+module attributes {mpt.mesh = #mpt.mesh<data = 2>} {
 func.func @root(%x: tensor<4xf32>) {
   // expected-error @+1 {{'mpt.broadcast_from' op expected 'root' in [0, 2), the ranks along the axis, found 2}}
   %0 = mpt.broadcast_from %x {axis = "data", root = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>

@@ -11,6 +11,7 @@ module attributes {mpt.mesh = #mpt.mesh<data = 4>} {
 // CHECK: mpt_program.reduce_scatter ins(%{{.*}} : memref<8x4xf32>) outs(%{{.*}} : memref<2x4xf32>) workspace(%{{.*}}) {kind = #mpt.reduce_kind<sum>, order = #mpt_program.sum_order<library>, ranks = 4 : i64, rounding = #mpt_program.rounding<bf16>}
 // CHECK: mpt_program.all_gather ins(%{{.*}} : memref<2x4xf32>) outs(%{{.*}} : memref<8x4xf32>) {ranks = 4 : i64}
 // CHECK: mpt_program.all_gather ins(%{{.*}} : memref<3xi32>) outs(%{{.*}} : memref<12xi32>) {ranks = 4 : i64}
+// CHECK: mpt_program.all_to_all ins(%{{.*}} : memref<4xf32>) outs(%{{.*}} : memref<4xf32>) {ranks = 4 : i64}
 // CHECK: mpt_program.broadcast ins(%{{.*}} : memref<4xf32>) outs(%{{.*}} : memref<4xf32>) {ranks = 4 : i64, root = 2 : i64}
 // CHECK: mpt_program.rank outs(%{{.*}} : memref<i64>) {ranks = 4 : i64}
 func.func @all(%x: tensor<8x4xf32> {mpt.name = "x", mpt.role = "input"},
@@ -27,7 +28,8 @@ func.func @all(%x: tensor<8x4xf32> {mpt.name = "x", mpt.role = "input"},
   %1 = mpt.all_reduce %f {axis = "data", kind = #mpt.collective_kind<any>} : (tensor<i1>) -> tensor<i1>
   %2 = mpt.reduce_scatter %x {axis = "data", order = #mpt.collective_order<library>, wire = bf16} : (tensor<8x4xf32>) -> tensor<2x4xf32>
   %3:2 = mpt.all_gather %2, %i {axis = "data"} : (tensor<2x4xf32>, tensor<3xi32>) -> (tensor<8x4xf32>, tensor<12xi32>)
-  %4 = mpt.broadcast_from %c {axis = "data", root = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = mpt.all_to_all %c {axis = "data"} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = mpt.broadcast_from %6 {axis = "data", root = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   %5 = mpt.rank {axis = "data"} : () -> tensor<i64>
   return %0#0, %0#1, %0#2, %1, %3#0, %3#1, %4, %5
       : tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<i1>, tensor<8x4xf32>, tensor<12xi32>, tensor<4xf32>, tensor<i64>

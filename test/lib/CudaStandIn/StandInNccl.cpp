@@ -10,11 +10,12 @@
 /// Ranks are processes of this machine. Each has a socket to rank 0, which compares what
 /// all of them call, computes the results and sends them back. NCCL's rules are kept: all
 /// ranks make the same calls in the same order, with the same counts, types, operations
-/// and roots; groups are begun and ended in pairs; no two ranks have one GPU;
-/// communicator and stream belong to this thread's GPU; buffers lie on it, and are one or
-/// apart as each call wants it; a communicator that does not block is not used before its
-/// last call is made; graphs are destroyed before their communicator. Sums are made from
-/// the last rank to the first, so that who relies on an order is found out.
+/// and roots, and receive what another sends to them, in its order; groups are begun and
+/// ended in pairs; no two ranks have one GPU; communicator and stream belong to this
+/// thread's GPU; buffers lie on it, and are one or apart as each call wants it; a
+/// communicator that does not block is not used before its last call is made; graphs are
+/// destroyed before their communicator. Sums are made from the last rank to the first, so
+/// that who relies on an order is found out.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +43,7 @@ double getPatience() {
   return text ? std::atof(text) : 60;
 }
 
-enum class Kind { AllReduce, ReduceScatter, AllGather, Broadcast };
+enum class Kind { AllReduce, ReduceScatter, AllGather, Broadcast, Send, Receive };
 
 struct Operation {
   Kind kind;
@@ -51,7 +52,10 @@ struct Operation {
   size_t count;
   NcclType type;
   NcclOp op;
+  /// Of a broadcast; whom one sends to or receives from.
   int root;
+
+  bool isMessage() const { return kind == Kind::Send || kind == Kind::Receive; }
 };
 
 struct CommState {
@@ -91,12 +95,15 @@ size_t getBytes(NcclType type) {
 }
 std::string describe(const Operation &operation) {
   static const char *const kinds[] = {"all_reduce", "reduce_scatter", "all_gather",
-                                      "broadcast"};
+                                      "broadcast",  "send",           "receive"};
   static const char *const ops[] = {"sum", "prod", "max", "min", "avg"};
   std::string text = kinds[static_cast<int>(operation.kind)];
   text += " of " + std::to_string(operation.count) + " " + getName(operation.type);
   if (operation.kind == Kind::Broadcast)
     text += " from " + std::to_string(operation.root);
+  else if (operation.isMessage())
+    text += (operation.kind == Kind::Send ? " to " : " from ") +
+            std::to_string(operation.root);
   else if (operation.kind != Kind::AllGather)
     text += std::string(" by ") + ops[static_cast<int>(operation.op)];
   return text;
@@ -208,11 +215,15 @@ void reduce(NcclType type, NcclOp op, char *target, const char *source, size_t c
 
 size_t getSentBytes(const Operation &operation, int ranks) {
   const size_t bytes = operation.count * getBytes(operation.type);
-  return operation.kind == Kind::ReduceScatter ? bytes * ranks : bytes;
+  return operation.kind == Kind::ReduceScatter ? bytes * ranks
+         : operation.kind == Kind::Receive     ? 0
+                                               : bytes;
 }
 size_t getReceivedBytes(const Operation &operation, int ranks) {
   const size_t bytes = operation.count * getBytes(operation.type);
-  return operation.kind == Kind::AllGather ? bytes * ranks : bytes;
+  return operation.kind == Kind::AllGather ? bytes * ranks
+         : operation.kind == Kind::Send    ? 0
+                                           : bytes;
 }
 
 /// What rank `rank` receives, `sent` being what each sends.
@@ -249,6 +260,102 @@ void hang(CommState &comm, Outcome outcome, const std::string &text) {
   comm.lastError = text;
 }
 
+/// A group of a rank's, and what it sends.
+struct Group {
+  uint64_t call = 0;
+  std::vector<Operation> operations;
+  std::string data;
+
+  std::string write() const {
+    return std::string(reinterpret_cast<const char *>(&call), sizeof(call)) +
+           std::string(reinterpret_cast<const char *>(operations.data()),
+                       operations.size() * sizeof(Operation));
+  }
+  void read(const std::string &text) {
+    std::memcpy(&call, text.data(), sizeof(call));
+    operations.resize((text.size() - sizeof(call)) / sizeof(Operation));
+    std::memcpy(static_cast<void *>(operations.data()), text.data() + sizeof(call),
+                operations.size() * sizeof(Operation));
+  }
+  std::string describe(bool withMessages) const {
+    std::string text = "call " + std::to_string(call) + ":";
+    const char *separator = " ";
+    for (const Operation &operation : operations)
+      if (withMessages || !operation.isMessage()) {
+        text += separator + ::describe(operation);
+        separator = ", ";
+      }
+    return text;
+  }
+  /// What operation `index` sends.
+  std::string getSent(size_t index, int ranks) const {
+    size_t at = 0;
+    for (size_t i = 0; i < index; ++i)
+      at += getSentBytes(operations[i], ranks);
+    return data.substr(at, getSentBytes(operations[index], ranks));
+  }
+  /// The numbers of the messages of this kind to or from `peer`; or, if `peer` is -1, of
+  /// what is no message.
+  std::vector<size_t> find(Kind kind, int peer) const {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < operations.size(); ++i)
+      if (peer < 0 ? !operations[i].isMessage()
+                   : operations[i].kind == kind && operations[i].root == peer)
+        found.push_back(i);
+    return found;
+  }
+};
+
+/// What makes a group of all ranks that never ends; "" if it does.
+std::string findMismatch(const std::vector<Group> &groups) {
+  const int ranks = static_cast<int>(groups.size());
+  auto differ = [&](int a, int b) {
+    return "ranks differ: rank " + std::to_string(a) + ": " + groups[a].describe(true) +
+           "; rank " + std::to_string(b) + ": " + groups[b].describe(true);
+  };
+  for (int i = 1; i < ranks; ++i)
+    if (groups[i].describe(false) != groups[0].describe(false))
+      return differ(0, i);
+  for (int from = 0; from < ranks; ++from)
+    for (int to = 0; to < ranks; ++to) {
+      const std::vector<size_t> sends = groups[from].find(Kind::Send, to),
+                                receives = groups[to].find(Kind::Receive, from);
+      bool fits = sends.size() == receives.size();
+      for (size_t i = 0; fits && i < sends.size(); ++i) {
+        const Operation &send = groups[from].operations[sends[i]],
+                        &receive = groups[to].operations[receives[i]];
+        fits = send.count == receive.count && send.type == receive.type;
+      }
+      if (!fits)
+        return differ(from, to);
+    }
+  return "";
+}
+
+/// What rank `rank` receives in a group of all ranks.
+std::string computeGroup(const std::vector<Group> &groups, int rank) {
+  const int ranks = static_cast<int>(groups.size());
+  std::string result;
+  std::vector<size_t> received(ranks, 0);
+  size_t collective = 0;
+  for (const Operation &operation : groups[rank].operations) {
+    if (operation.kind == Kind::Send)
+      continue;
+    if (operation.kind == Kind::Receive) {
+      const Group &sender = groups[operation.root];
+      const size_t number = received[operation.root]++;
+      result += sender.getSent(sender.find(Kind::Send, rank)[number], ranks);
+      continue;
+    }
+    std::vector<std::string> parts;
+    for (const Group &group : groups)
+      parts.push_back(group.getSent(group.find(Kind::Send, -1)[collective], ranks));
+    ++collective;
+    result += compute(operation, parts, rank);
+  }
+  return result;
+}
+
 /// Makes `operations` of one group, together with the other ranks.
 Error run(CommState &comm, const std::vector<Operation> &operations) {
   if (comm.failed != kNcclSuccess)
@@ -256,18 +363,17 @@ Error run(CommState &comm, const std::vector<Operation> &operations) {
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                        std::chrono::duration<double>(getPatience()));
-  std::string header = "call " + std::to_string(++comm.calls) + ": ", data;
-  for (const Operation &operation : operations) {
-    header += (&operation == operations.data() ? "" : ", ") + describe(operation);
-    data.append(operation.send, getSentBytes(operation, comm.ranks));
-  }
+  Group group = {++comm.calls, operations, ""};
+  for (const Operation &operation : operations)
+    if (const size_t bytes = getSentBytes(operation, comm.ranks))
+      group.data.append(operation.send, bytes);
   std::string received, why;
   Outcome outcome = Outcome::Good;
   if (comm.rank != 0) {
     std::string verdict;
-    outcome = sendText(comm.sockets[0], header, end);
+    outcome = sendText(comm.sockets[0], group.write(), end);
     if (outcome == Outcome::Good)
-      outcome = sendText(comm.sockets[0], data, end);
+      outcome = sendText(comm.sockets[0], group.data, end);
     if (outcome == Outcome::Good)
       outcome = receiveText(comm.sockets[0], verdict, end);
     if (outcome == Outcome::Good && verdict.empty())
@@ -277,38 +383,26 @@ Error run(CommState &comm, const std::vector<Operation> &operations) {
       return kSuccess;
     }
   } else {
-    std::vector<std::string> headers(comm.ranks), all(comm.ranks);
-    headers[0] = header;
-    all[0] = data;
+    std::vector<Group> groups(comm.ranks);
+    groups[0] = group;
     std::string gone;
     for (int i = 1; i < comm.ranks && outcome == Outcome::Good; ++i) {
-      outcome = receiveText(comm.sockets[i], headers[i], end);
+      std::string header;
+      outcome = receiveText(comm.sockets[i], header, end);
       if (outcome == Outcome::Good)
-        outcome = receiveText(comm.sockets[i], all[i], end);
-      if (outcome != Outcome::Good)
+        outcome = receiveText(comm.sockets[i], groups[i].data, end);
+      if (outcome == Outcome::Good)
+        groups[i].read(header);
+      else
         gone = "rank " + std::to_string(i) + " has ended";
     }
     if (outcome != Outcome::Good) {
       hang(comm, outcome, gone);
       return kSuccess;
     }
-    for (int i = 1; i < comm.ranks && why.empty(); ++i)
-      if (headers[i] != header)
-        why = "ranks differ: rank 0: " + header + "; rank " + std::to_string(i) + ": " +
-              headers[i];
+    why = findMismatch(groups);
     for (int i = 0; i < comm.ranks; ++i) {
-      std::string result;
-      size_t at = 0;
-      for (const Operation &operation : operations) {
-        if (!why.empty())
-          break;
-        const size_t bytes = getSentBytes(operation, comm.ranks);
-        std::vector<std::string> parts;
-        for (const std::string &one : all)
-          parts.push_back(one.substr(at, bytes));
-        result += compute(operation, parts, i);
-        at += bytes;
-      }
+      const std::string result = why.empty() ? computeGroup(groups, i) : "";
       if (i == 0) {
         received = result;
         continue;
@@ -326,7 +420,8 @@ Error run(CommState &comm, const std::vector<Operation> &operations) {
   size_t at = 0;
   for (const Operation &operation : operations) {
     const size_t bytes = getReceivedBytes(operation, comm.ranks);
-    std::memcpy(operation.receive, received.data() + at, bytes);
+    if (bytes > 0)
+      std::memcpy(operation.receive, received.data() + at, bytes);
     at += bytes;
   }
   return kSuccess;
@@ -394,8 +489,8 @@ NcclResult enqueue(Call &call, Kind kind, const void *send, void *receive, size_
     return call.breach("means are not known here", kNcclInvalidArgument);
   const size_t sent = getSentBytes(operation, comm->ranks),
                received = getReceivedBytes(operation, comm->ranks);
-  if (!isOnDevice(send, static_cast<int64_t>(sent)) ||
-      !isOnDevice(receive, static_cast<int64_t>(received)))
+  if ((sent > 0 && !isOnDevice(send, static_cast<int64_t>(sent))) ||
+      (received > 0 && !isOnDevice(receive, static_cast<int64_t>(received))))
     return call.breach("a buffer reaches outside the device's allocations",
                        kNcclInvalidArgument);
   if (reinterpret_cast<uintptr_t>(send) % bytes ||
@@ -411,6 +506,9 @@ NcclResult enqueue(Call &call, Kind kind, const void *send, void *receive, size_
     return call.breach("the buffers of '" + describe(operation) +
                            "' overlap, and it is not in place",
                        kNcclInvalidArgument);
+  if (operation.isMessage() && groupDepth == 0 && root == comm->rank)
+    return call.breach("a message to itself outside a group never ends",
+                       kNcclInvalidUsage);
   if (!getStream(call, stream))
     return kNcclInvalidArgument;
   if (groupDepth > 0 && !grouped.empty() && groupStream != stream)
@@ -619,6 +717,18 @@ NcclResult ncclAllGather(const void *send, void *receive, size_t count, NcclType
   MPT_BEGIN("ncclAllGather");
   return enqueue(call, Kind::AllGather, send, receive, count, type, NcclOp::Sum, 0, comm,
                  stream);
+}
+NcclResult ncclSend(const void *send, size_t count, NcclType type, int peer,
+                    NcclComm comm, Stream stream) {
+  MPT_BEGIN("ncclSend");
+  return enqueue(call, Kind::Send, send, nullptr, count, type, NcclOp::Sum, peer, comm,
+                 stream);
+}
+NcclResult ncclRecv(void *receive, size_t count, NcclType type, int peer, NcclComm comm,
+                    Stream stream) {
+  MPT_BEGIN("ncclRecv");
+  return enqueue(call, Kind::Receive, nullptr, receive, count, type, NcclOp::Sum, peer,
+                 comm, stream);
 }
 NcclResult ncclBroadcast(const void *send, void *receive, size_t count, NcclType type,
                          int root, NcclComm comm, Stream stream) {

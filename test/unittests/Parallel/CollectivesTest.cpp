@@ -143,19 +143,22 @@ TEST_F(CollectivesTest, MovesRows) {
   llvm::StringRef text = R"(
     module attributes {mpt.mesh = #mpt.mesh<data = 2>} {
       func.func @f(%x: tensor<2x2xf32>, %i: tensor<1xi32>)
-          -> (tensor<4x2xf32>, tensor<2xi32>, tensor<1x2xf32>, tensor<1xi32>, tensor<i64>) {
+          -> (tensor<4x2xf32>, tensor<2xi32>, tensor<1x2xf32>, tensor<1xi32>, tensor<i64>,
+              tensor<2x2xf32>) {
         %0:2 = mpt.all_gather %x, %i {axis = "data"}
             : (tensor<2x2xf32>, tensor<1xi32>) -> (tensor<4x2xf32>, tensor<2xi32>)
         %1 = mpt.reduce_scatter %x {axis = "data", kind = #mpt.collective_kind<mean>}
             : (tensor<2x2xf32>) -> tensor<1x2xf32>
         %2 = mpt.broadcast_from %i {axis = "data", root = 1 : i64} : (tensor<1xi32>) -> tensor<1xi32>
         %3 = mpt.rank {axis = "data"} : () -> tensor<i64>
-        return %0#0, %0#1, %1, %2, %3 : tensor<4x2xf32>, tensor<2xi32>, tensor<1x2xf32>, tensor<1xi32>, tensor<i64>
+        %4 = mpt.all_to_all %x {axis = "data"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+        return %0#0, %0#1, %1, %2, %3, %4 : tensor<4x2xf32>, tensor<2xi32>, tensor<1x2xf32>, tensor<1xi32>, tensor<i64>, tensor<2x2xf32>
       }
     })";
-  EXPECT_EQ(runRanks(text, {{{1, 2, 3, 4}, {7}}, {{5, 6, 7, 8}, {9}}}),
-            (Numbers{{{1, 2, 3, 4, 5, 6, 7, 8}, {7, 9}, {3, 4}, {9}, {0}},
-                     {{1, 2, 3, 4, 5, 6, 7, 8}, {7, 9}, {5, 6}, {9}, {1}}}));
+  EXPECT_EQ(
+      runRanks(text, {{{1, 2, 3, 4}, {7}}, {{5, 6, 7, 8}, {9}}}),
+      (Numbers{{{1, 2, 3, 4, 5, 6, 7, 8}, {7, 9}, {3, 4}, {9}, {0}, {1, 2, 5, 6}},
+               {{1, 2, 3, 4, 5, 6, 7, 8}, {7, 9}, {5, 6}, {9}, {1}, {3, 4, 7, 8}}}));
 }
 
 TEST_F(CollectivesTest, MeetAlongOneAxis) {
@@ -266,6 +269,7 @@ TEST_F(CollectivesTest, Gradients) {
   checkGradient("%y = mpt.all_gather %x {axis = \"data\"} : (tensor<4xf64>) -> "
                 "tensor<8xf64>",
                 "8xf64");
+  checkGradient("%y = mpt.all_to_all %x {axis = \"data\"}" + own, "4xf64");
   checkGradient("%y = mpt.broadcast_from %x {axis = \"data\", root = 1 : i64}" + own,
                 "4xf64");
   // One result of two has a gradient.

@@ -435,6 +435,7 @@ void addCollectives(Cases &c) {
   c.add("reduce_scatter", {{"x", "2x3xf64"}},
         axis + ", kind = #mpt.collective_kind<mean>", "2x3xf64");
   c.add("all_gather", {{"x", "2x3xf64"}}, axis, "2x3xf64");
+  c.add("all_to_all", {{"x", "2x3xf64"}}, axis, "2x3xf64");
   c.add("broadcast_from", {{"x", "2x3xf64"}}, axis + ", root = 0 : i64", "2x3xf64");
 }
 

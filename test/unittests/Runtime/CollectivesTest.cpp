@@ -311,6 +311,22 @@ TEST(CollectivesTest, AllGatherAndBroadcast) {
     }
 }
 
+TEST(CollectivesTest, AllToAll) {
+  for (int ranks : {1, 2, 3})
+    for (DataType type : {F32, I8, F64}) {
+      const Shapes shapes = {{2 * ranks, 5}};
+      std::vector<std::vector<Tensor>> inputs;
+      for (int rank = 0; rank < ranks; ++rank)
+        inputs.push_back(makeTensors(type, shapes, rank));
+      AllToAllCall exchange;
+      exchange.ranks = ranks;
+      auto found = runRanks(ranks, exchange, inputs, type, shapes);
+      for (int rank = 0; rank < ranks; ++rank)
+        for (int64_t at = 0; at < 10 * ranks; ++at)
+          ASSERT_EQ(found[rank][0][at], inputs[at / 10][0][10 * rank + at % 10]);
+    }
+}
+
 TEST(CollectivesTest, Rank) {
   for (DataType type : {I64, I32}) {
     RankCall call;
@@ -441,6 +457,13 @@ TEST(CollectivesTest, BuffersThatDoNotFit) {
             "the result of an all_gather is not an operand of each rank");
   EXPECT_EQ(check(gather, {f}, {ref(F16, {8})}),
             "the result of an all_gather is not an operand of each rank");
+  AllToAllCall exchange;
+  exchange.ranks = 3;
+  EXPECT_EQ(check(exchange, {f}, {f}),
+            "the operand of an all_to_all has no part for each rank");
+  exchange.ranks = 2;
+  EXPECT_EQ(check(exchange, {f}, {h}),
+            "the operand of an all_to_all has no part for each rank");
   BroadcastCall broadcast;
   broadcast.ranks = 2;
   broadcast.root = 2;

@@ -75,14 +75,16 @@ ProgramBuilder makeLarge() {
   AllReduceCall allReduce;
   ReduceScatterCall reduceScatter;
   AllGatherCall allGather;
+  AllToAllCall allToAll;
   BroadcastCall broadcast;
   RankCall rank;
-  allReduce.ranks = reduceScatter.ranks = allGather.ranks = broadcast.ranks = rank.ranks =
-      1;
+  allReduce.ranks = reduceScatter.ranks = allGather.ranks = allToAll.ranks =
+      broadcast.ranks = rank.ranks = 1;
   allReduce.numXs = allReduce.numSums = 2;
   b.call(allReduce, {w, y}, {b.arena(F32, {6, 4}), b.arena(F32, {5, 4})});
   b.call(reduceScatter, {w}, b.arena(F32, {24}));
   b.call(allGather, {w}, b.arena(F16, {6, 4}));
+  b.call(allToAll, {w}, b.arena(F16, {6, 4}));
   BufferRef sent = b.arena(F16, {6, 4});
   broadcast.async = true;
   b.call(broadcast, {w}, sent);

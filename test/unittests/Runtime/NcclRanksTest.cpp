@@ -162,6 +162,9 @@ TEST(NcclRanks, Exchanges) {
       scatter.order = SumOrder::Library;
       scatter.ranks = n;
       b.call(scatter, {joined}, b.output("part", DataType::F32, {4}));
+      AllToAllCall exchange;
+      exchange.ranks = n;
+      b.call(exchange, {joined}, b.output("exchanged", DataType::F32, {4 * n}));
       BroadcastCall broadcast;
       broadcast.ranks = n;
       broadcast.root = n - 1;
@@ -203,6 +206,10 @@ TEST(NcclRanks, Exchanges) {
           for (float &one : part)
             one *= float(ranks);
           EXPECT_EQ(readFloats(context, "part", 4), part);
+          // All ranks have joined the same.
+          for (int at = 0; at < 4 * ranks; ++at)
+            EXPECT_EQ(readFloats(context, "exchanged", 4 * ranks)[at],
+                      value(rank, at % 4));
           for (int at = 0; at < 4; ++at)
             EXPECT_EQ(readFloats(context, "last", 4)[at], value(ranks - 1, at));
           std::vector<uint16_t> lows(3 * ranks);
@@ -479,6 +486,30 @@ TEST_F(NcclRules, InPlaceAndApart) {
 TEST_F(NcclRules, Overlap) {
   EXPECT_EQ(gather(data, data + 4, 4), cuda::kNcclInvalidArgument);
   expectBreach("overlap, and it is not in place");
+}
+TEST_F(NcclRules, MessageToItself) {
+  EXPECT_EQ(api.ncclSend(data, 4, cuda::NcclType::F32, 0, comm, stream),
+            cuda::kNcclInvalidUsage);
+  expectBreach("a message to itself outside a group never ends");
+}
+/// What is sent is received, and nothing else.
+TEST_F(NcclRules, Messages) {
+  for (size_t received : {4, 3}) {
+    EXPECT_EQ(api.ncclGroupStart(), 0);
+    EXPECT_EQ(api.ncclSend(data, 4, cuda::NcclType::F32, 0, comm, stream), 0);
+    EXPECT_EQ(api.ncclRecv(data + 64, received, cuda::NcclType::F32, 0, comm, stream), 0);
+    EXPECT_EQ(api.ncclGroupEnd(), cuda::kNcclInProgress);
+    cuda::NcclResult state = cuda::kNcclInProgress;
+    while (state == cuda::kNcclInProgress)
+      ASSERT_EQ(api.ncclCommGetAsyncError(comm, &state), 0);
+    EXPECT_EQ(state, received == 4 ? 0 : cuda::kNcclInvalidUsage);
+  }
+  EXPECT_NE(
+      std::string(api.ncclGetLastError(comm))
+          .find("ranks differ: rank 0: call 2: send of 4 f32 to 0, receive of 3 f32 "
+                "from 0"),
+      std::string::npos)
+      << api.ncclGetLastError(comm);
 }
 TEST_F(NcclRules, Outside) {
   EXPECT_EQ(gather(data, data + 64, 64), cuda::kNcclInvalidArgument);

@@ -167,16 +167,21 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
 
 def ReductionsToGathersPass
     : Pass<"mpt-reductions-to-gathers", "::mlir::ModuleOp"> {
-  let summary = "Join what NCCL does not reduce in the order of the ranks, and reduce it here";
+  let summary = "Exchange what NCCL does not reduce in the order of the ranks, and reduce it here";
   let description = [{
     NCCL adds in an order of its own, in the type that travels, and does not pass on NaN in
-    a maximum. So `mpt.all_reduce` and `mpt.reduce_scatter` become `mpt.all_gather` and
-    additions in the order of the ranks, in f32, which are fused with what follows; the
-    bits are those of the op's definition. Sums and means of f32 and f64 with `order`
-    `library` that travel as they are stay sums that NCCL makes; a mean is divided after.
+    a maximum. So each rank gets a part of what is reduced from all (`mpt.all_to_all`), adds
+    it in the order of the ranks, in f32, and the parts are joined (`mpt.all_gather`), if the
+    op is an `mpt.all_reduce`. The bits are those of the op's definition. On n ranks
+    2 (n - 1) / n of the bytes travel, (n - 1) / n for `mpt.reduce_scatter`, as with NCCL's
+    own sum. Additions are made right before the next exchange or the first reader, so that
+    the exchange may run beside other work. Tensors below 1 MiB, or of a number of elements
+    that n does not divide, are one tensor on the way.
 
-    What is joined takes n times the memory of what is reduced on n ranks, and n - 1 times
-    its bytes travel, where NCCL's own sum sends 2 (n - 1) / n.
+    Less than 4 KiB, integers, maxima and the like are sent to all ranks at once.
+
+    Sums and means of f32 and f64 with `order` `library` that travel as they are stay sums
+    that NCCL makes; a mean is divided after.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }

@@ -17,7 +17,7 @@ using namespace mpt;
 using namespace mpt::detail;
 
 bool mpt::isCollective(Operation *op) {
-  return isa<AllReduceOp, ReduceScatterOp, AllGatherOp, BroadcastFromOp>(op);
+  return isa<AllReduceOp, ReduceScatterOp, AllGatherOp, AllToAllOp, BroadcastFromOp>(op);
 }
 
 MeshAttr mpt::getMesh(Operation *op) {
@@ -95,7 +95,7 @@ static LogicalResult checkResults(Operation *op, int64_t factor, int64_t divisor
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     // One rank cuts and joins nothing, but it, too, needs a dimension 0.
     if (getTensor(op->getOperand(i)).getRank() == 0 &&
-        isa<ReduceScatterOp, AllGatherOp>(op))
+        isa<ReduceScatterOp, AllGatherOp, AllToAllOp>(op))
       return op->emitOpError("expected operands with a dimension 0, found ")
              << op->getOperand(i).getType();
     if (failed(checkResult(op, i, factor, divisor, mayConvert)))
@@ -153,6 +153,13 @@ LogicalResult AllGatherOp::verify() {
   if (failed(ranks) || failed(checkPairs(*this)))
     return failure();
   return checkResults(*this, *ranks, 1, /*mayConvert=*/false);
+}
+
+LogicalResult AllToAllOp::verify() {
+  FailureOr<int64_t> ranks = findAxis(*this, getAxis());
+  if (failed(ranks) || failed(checkPairs(*this)))
+    return failure();
+  return checkResults(*this, *ranks, *ranks, /*mayConvert=*/false);
 }
 
 LogicalResult BroadcastFromOp::verify() {
@@ -248,6 +255,17 @@ LogicalResult AllGatherOp::buildGradients(OpBuilder &builder, ValueRange resultG
             CollectiveKindAttr::get(getContext(), CollectiveKind::Sum),
             CollectiveOrderAttr::get(getContext(), CollectiveOrder::Rank), TypeAttr());
       });
+  return success();
+}
+
+LogicalResult AllToAllOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                         ArrayRef<bool> needed,
+                                         MutableArrayRef<Value> operandGrads) {
+  exchangeGradients(resultGrads, needed, operandGrads,
+                    [&](ValueRange gradients, ArrayRef<unsigned>) {
+                      return AllToAllOp::create(builder, getLoc(), gradients.getTypes(),
+                                                gradients, getAxisAttr());
+                    });
   return success();
 }
 

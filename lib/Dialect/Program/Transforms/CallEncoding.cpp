@@ -267,7 +267,9 @@ rt::LibraryCall mpt::getCollectiveCall(Operation *op, int64_t ranks, int64_t ten
     call.ranks = ranks;
     return call;
   };
-  return isa<RankOp>(op) ? getPlain(rt::RankCall()) : getPlain(rt::AllGatherCall());
+  return isa<RankOp>(op)       ? getPlain(rt::RankCall())
+         : isa<AllToAllOp>(op) ? getPlain(rt::AllToAllCall())
+                               : getPlain(rt::AllGatherCall());
 }
 
 std::optional<rt::LibraryCall> mpt::getLibraryCall(Operation *op) {

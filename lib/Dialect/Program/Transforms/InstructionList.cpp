@@ -579,8 +579,8 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<MatmulOp>([&](MatmulOp matmul) { return visitMatmul(matmul); })
       .Case<LinearOp>([&](LinearOp linear) { return visitLinear(linear); })
       .Case<GemmOp, GemmQuantizeOp>([&](Operation *gemm) { return visitGemm(gemm); })
-      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp, BroadcastFromOp, RankOp>(
-          [&](Operation *collective) { return visitCollective(collective); })
+      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp, AllToAllOp, BroadcastFromOp,
+            RankOp>([&](Operation *collective) { return visitCollective(collective); })
       .Case<TransposeOp>([&](TransposeOp transpose) {
         // Attention reads or writes its elements where they are.
         return isForGPU && isAttentionView(transpose) ? success()
@@ -613,7 +613,8 @@ LogicalResult Scheduler::visit(Operation *op) {
 FailureOr<InstructionList> mpt::listInstructions(func::FuncOp function,
                                                  int64_t maxThreads, TargetAttr target) {
   FailureOr<InstructionList> list = Scheduler(function, maxThreads, target).run();
-  // Nothing in a loop is an exchange, and no code for GPUs exchanges values.
+  // Nothing in a loop is an exchange. On GPUs groups of launches name whole spaces of
+  // memory, and so may not run beside one.
   if (succeeded(list) && !target.isCuda())
     overlapExchanges(*list);
   return list;

@@ -152,6 +152,36 @@ def MPT_AllGatherOp : MPT_CollectiveOp<"all_gather", "Clear"> {
         "[n R, ..] of each, with n ranks along `axis`, the operand's element type">:$outputs);
 }
 
+def MPT_AllToAllOp : MPT_CollectiveOp<"all_to_all", "Clear"> {
+  let summary = "a part of each rank's values for each rank";
+  let otherNames = [
+    OtherName<"torch.distributed.all_to_all_single">, OtherName<"all_to_all">,
+    OtherName<"alltoall">];
+  let description = [{
+    With n ranks along `axis`, dimension 0 is cut into n equal parts. Part s of a result on
+    rank r is part r of the operand on rank s.
+
+    Gradient: the same of the result's gradient, which brings each part back.
+
+    Example:
+
+    ```mlir
+    module attributes {mpt.mesh = #mpt.mesh<data = 4>} {
+      func.func @exchange(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+        %y = mpt.all_to_all %x {axis = "data"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+        return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins
+    Arg<Variadic<MPT_Tensor>,
+        "one or more of [n R, ..], with n ranks along `axis`">:$inputs,
+    Arg<StrAttr, "an axis of the module's mesh">:$axis);
+  let results = (outs
+    Res<Variadic<MPT_Tensor>, "the operands' types">:$outputs);
+}
+
 def MPT_BroadcastFromOp : MPT_CollectiveOp<"broadcast_from"> {
   let summary = "one rank's values, on every rank";
   let otherNames = [

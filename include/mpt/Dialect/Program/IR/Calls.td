@@ -708,4 +708,22 @@ def Program_WaitOp : Program_CallOp<"wait", 24, [AttrSizedOperandSegments]> {
   let outputs = "`outs` `(` $results `:` type($results) `)`";
 }
 
+def Program_AllToAllOp : Program_CallOp<"all_to_all", 28> {
+  let summary = "a part of each rank's tensor for each rank";
+  let description = [{
+    With n the elements of x divided by `ranks`, elements [s n, (s + 1) n) of the result on rank r are
+    elements [r n, (r + 1) n) of rank s's x. Any type.
+
+    Example:
+
+    ```mlir
+    mpt_program.all_to_all ins(%x : memref<8x4xf32>) outs(%y : memref<8x4xf32>)
+        {ranks = 4 : i64}
+    ```
+  }];
+  let arguments = (ins In:$x, Out:$result, Workspace:$workspace, I64Attr:$ranks,
+    UnitAttr:$async);
+  let inputs = OneInput<"x">.format;
+}
+
 #endif // MPT_DIALECT_PROGRAM_IR_CALLS_TD
