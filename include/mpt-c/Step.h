@@ -131,6 +131,9 @@ MLIR_CAPI_EXPORTED MlirStringRef mptStepGetTarget(MptStep step);
 /* Sets `device` to CUDA's number of the GPU that a program for GPUs runs on. Loads CUDA's
  * libraries; an error where there is no such GPU. */
 MLIR_CAPI_EXPORTED MptError mptStepGetCudaDevice(MptStep step, int32_t *device);
+/* Runs of a program for GPUs take their place among the work in `stream`, a cudaStream_t
+ * (mpt_rt_set_cuda_stream). An error for a program for the CPU. */
+MLIR_CAPI_EXPORTED MptError mptStepSetCudaStream(MptStep step, void *stream);
 /* The digest that checkpoints of this step carry. */
 MLIR_CAPI_EXPORTED MlirStringRef mptStepGetDigest(MptStep step);
 /* Bytes of the block that holds a run's temporaries, and of the state. */
@@ -167,6 +170,10 @@ MLIR_CAPI_EXPORTED MptError mptStepWriteState(MptStep step, MlirStringRef name,
  * lives, or what an input is bound to, which may be NULL. Writing to state there is
  * mptStepWriteState for state that has a value. On the CPU. */
 MLIR_CAPI_EXPORTED MptError mptStepGetData(MptStep step, intptr_t index, void **data);
+/* The same in the memory of the GPU that the step runs on, after a run, of state and
+ * outputs (mpt_rt_get_device_data). */
+MLIR_CAPI_EXPORTED MptError mptStepGetDeviceData(MptStep step, intptr_t index,
+                                                 void **data);
 
 /* ---- Checkpoints ---- */
 

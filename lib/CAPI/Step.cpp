@@ -253,6 +253,11 @@ MptError mptStepGetCudaDevice(MptStep step, int32_t *device) {
   *device = *found;
   return success();
 }
+MptError mptStepSetCudaStream(MptStep step, void *stream) {
+  if (!step.ptr)
+    return fail("mptStepSetCudaStream: expected a step");
+  return toC(unwrap(step)->engine->setCudaStream(stream));
+}
 MlirStringRef mptStepGetDigest(MptStep step) {
   return wrapText(step.ptr ? llvm::StringRef(unwrap(step)->digest) : "");
 }
@@ -335,20 +340,31 @@ MptError mptStepWriteState(MptStep step, MlirStringRef name, const void *data,
   return toC(unwrap(step)->state->writeState(shared->name, *value));
 }
 
-MptError mptStepGetData(MptStep step, intptr_t index, void **data) {
+static MptError findData(MptStep step, intptr_t index, void **data,
+                         llvm::StringRef caller,
+                         llvm::Expected<void *> (RuntimeEngine::*find)(int32_t)) {
   if (!step.ptr || !data)
-    return fail("mptStepGetData: expected a step and a place for the address");
+    return fail(caller + ": expected a step and a place for the address");
   if (index < 0 || index >= mptStepGetNumTensors(step))
-    return fail("mptStepGetData: no tensor has the number " + llvm::Twine(index));
+    return fail(caller + ": no tensor has the number " + llvm::Twine(index));
   const int32_t number = unwrap(step)->numbers[index];
   if (number < 0)
     return fail("'" + unwrapText(mptStepGetTensor(step, index).name) +
                 "' is cut between ranks, and no address has all of it; read or write it");
-  auto found = unwrap(step)->engine->getData(number);
+  auto found = (unwrap(step)->engine->*find)(number);
   if (!found)
     return fail(found.takeError());
   *data = *found;
   return success();
+}
+
+MptError mptStepGetData(MptStep step, intptr_t index, void **data) {
+  return findData(step, index, data, "mptStepGetData", &RuntimeEngine::getData);
+}
+
+MptError mptStepGetDeviceData(MptStep step, intptr_t index, void **data) {
+  return findData(step, index, data, "mptStepGetDeviceData",
+                  &RuntimeEngine::getDeviceData);
 }
 
 //===----------------------------------------------------------------------===//

@@ -266,6 +266,12 @@ llvm::Error RuntimeEngine::bindDevice(StringRef name, const void *data, size_t b
   return llvm::Error::success();
 }
 
+llvm::Error RuntimeEngine::setCudaStream(void *stream) {
+  if (mpt_rt_set_cuda_stream(context, stream))
+    return lastError("");
+  return llvm::Error::success();
+}
+
 llvm::Error RuntimeEngine::runBound() {
   const ExchangeProfile before = countExchanges();
   const int status = mpt_rt_run(context);
@@ -295,6 +301,13 @@ llvm::Expected<int> RuntimeEngine::getCudaDevice() {
 llvm::Expected<void *> RuntimeEngine::getData(int32_t index) {
   void *data = nullptr;
   if (mpt_rt_get_data(context, index, &data))
+    return lastError("");
+  return data;
+}
+
+llvm::Expected<void *> RuntimeEngine::getDeviceData(int32_t index) {
+  void *data = nullptr;
+  if (mpt_rt_get_device_data(context, index, &data))
     return lastError("");
   return data;
 }

@@ -85,6 +85,9 @@ public:
   llvm::Error bind(llvm::StringRef name, const void *data, size_t bytes);
   /// As `bind`, to memory of the GPU that the program runs on.
   llvm::Error bindDevice(llvm::StringRef name, const void *data, size_t bytes);
+  /// Runs take their place among the work in `stream`, of the GPU that the program runs
+  /// on.
+  llvm::Error setCudaStream(void *stream);
   /// Runs once on what is bound.
   llvm::Error runBound();
   /// Copies an output of the last run to `data`. Fails unless `bytes` is its size.
@@ -94,6 +97,8 @@ public:
   llvm::Error writeStateBytes(llvm::StringRef name, const void *data, size_t bytes);
   /// Where a tensor lies on the CPU, by its number in the order of arguments and outputs.
   llvm::Expected<void *> getData(int32_t index);
+  /// The same on the GPU that the program runs on, after a run; not of inputs.
+  llvm::Expected<void *> getDeviceData(int32_t index);
 
   /// What the program was compiled for: "cuda sm_90", say.
   llvm::StringRef getTarget() const;

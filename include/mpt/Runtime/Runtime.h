@@ -165,13 +165,21 @@ MPT_RT_EXPORT int mpt_rt_read_output(mpt_rt_context *context, const char *name,
  * run changes it. MPT_RT_UNSUPPORTED for a program for GPUs. */
 MPT_RT_EXPORT int mpt_rt_get_data(mpt_rt_context *context, int32_t index, void **data);
 
+/* On a GPU, after a run: sets `data` to where tensor `index`, state or an output, lies in
+ * the GPU's memory, for as long as the context lives. The next run changes it. If
+ * mpt_rt_set_cuda_stream was called, what is in that stream may use it there; else this
+ * waits for the last run. MPT_RT_UNSUPPORTED for a program for the CPU. */
+MPT_RT_EXPORT int mpt_rt_get_device_data(mpt_rt_context *context, int32_t index,
+                                         void **data);
+
 /* Binds an input or target. `data` must stay valid for the runs that follow. */
 MPT_RT_EXPORT int mpt_rt_bind(mpt_rt_context *context, const char *name, const void *data,
                               size_t bytes);
 
 /* As mpt_rt_bind, to memory of the GPU that the program runs on. Each run copies it
  * there, after waiting for what was begun on the default stream, and returns when that
- * copy is made. MPT_RT_UNSUPPORTED for a program for the CPU. */
+ * copy is made (unless mpt_rt_set_cuda_stream was called). MPT_RT_UNSUPPORTED for a
+ * program for the CPU. */
 MPT_RT_EXPORT int mpt_rt_bind_device(mpt_rt_context *context, const char *name,
                                      const void *data, size_t bytes);
 
@@ -191,6 +199,13 @@ MPT_RT_EXPORT int mpt_rt_get_bad_index(const mpt_rt_context *context, int64_t *i
 /* On a GPU: whether inputs stay as they are on the device (`keep`) or are copied there
  * before each run (the default). */
 MPT_RT_EXPORT void mpt_rt_keep_inputs(mpt_rt_context *context, int keep);
+/* On a GPU: runs take their place among the work in `stream` (a cudaStream_t of the
+ * program's GPU, which outlives the runs; NULL: the default stream), as a kernel that is
+ * launched there does. A run begins when what is in the stream is done, and what comes
+ * after it there begins when the run is done, with whatever memory of the GPU the run
+ * reads. The host does not wait for that, not even for inputs that are bound there. For a
+ * program for the CPU, or before one is open: MPT_RT_UNSUPPORTED. */
+MPT_RT_EXPORT int mpt_rt_set_cuda_stream(mpt_rt_context *context, void *stream);
 /* On a GPU, after the first run: the cudaStream_t that runs are launched on; else
  * NULL. */
 MPT_RT_EXPORT void *mpt_rt_cuda_stream(const mpt_rt_context *context);
@@ -335,7 +350,8 @@ MPT_RT_EXPORT int32_t mpt_rt_take_report(mpt_rt_communicator *communicator);
 MPT_RT_EXPORT void mpt_rt_abort(mpt_rt_communicator *communicator, int32_t status);
 
 /* The ranks that the program of `context` exchanges data with. Before its first run;
- * NULL: none. A program that was compiled for one process needs none. A program for GPUs
+ * NULL: none. A program that was compiled for one process needs none, and makes its
+ * exchanges by NCCL if it has some and a communicator of one rank. A program for GPUs
  * exchanges data by NCCL, and meets the other ranks in its first run: each rank then has
  * a GPU of its own. */
 MPT_RT_EXPORT int mpt_rt_set_communicator(mpt_rt_context *context,

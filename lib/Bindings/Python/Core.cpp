@@ -414,6 +414,11 @@ public:
     handle->bound[index] = {std::move(owner), AnyArray()};
   }
 
+  void setStream(uintptr_t stream) {
+    call([&](MptStep step) {
+      return mptStepSetCudaStream(step, reinterpret_cast<void *>(stream));
+    });
+  }
   void run() {
     call([](MptStep step) { return mptStepRun(step); });
   }
@@ -423,13 +428,20 @@ public:
     intptr_t index = find(name);
     MptTensorInfo found = mptStepGetTensor(handle->step, index);
     void *data = nullptr;
-    check(mptStepGetData(handle->step, index, &data));
+    int gpu = -1;
+    if (isCuda) {
+      call([&](MptStep step) { return mptStepGetDeviceData(step, index, &data); });
+      check(mptStepGetCudaDevice(handle->step, &gpu));
+    } else {
+      check(mptStepGetData(handle->step, index, &data));
+    }
     if (!data && found.bytes)
       raise("'" + name + "' is not bound");
     auto *held = new std::shared_ptr<StepHandle>(handle);
-    return wrap(found, data, nb::capsule(held, [](void *pointer) noexcept {
-                  delete static_cast<std::shared_ptr<StepHandle> *>(pointer);
-                }));
+    nb::capsule owner(held, [](void *pointer) noexcept {
+      delete static_cast<std::shared_ptr<StepHandle> *>(pointer);
+    });
+    return wrap(found, data, owner, gpu);
   }
 
   nb::object read(const std::string &name, nb::object out) {
@@ -543,10 +555,13 @@ private:
           step, found.name, data ? data : this, found.bytes);
     });
   }
-  static Array wrap(const MptTensorInfo &info, void *data, nb::handle owner) {
+  /// On the host, or on the GPU of a number.
+  static Array wrap(const MptTensorInfo &info, void *data, nb::handle owner,
+                    int gpu = -1) {
     std::vector<size_t> shape(info.shape, info.shape + info.rank);
     return Array(data, shape.size(), shape.data(), owner, nullptr, getType(info),
-                 nb::device::cpu::value);
+                 gpu < 0 ? nb::device::cpu::value : nb::device::cuda::value,
+                 std::max(gpu, 0));
   }
 
   std::shared_ptr<StepHandle> handle;
@@ -776,12 +791,19 @@ NB_MODULE(_core, m) {
            "owner"_a = nb::none(),
            "Binds an input to memory that `owner` keeps alive, and checks no more than "
            "its size.")
+      .def(
+          "set_stream", &Program::setStream, "stream"_a,
+          "On a GPU: runs take their place among the work in this stream, given as the "
+          "number of its cudaStream_t (torch.cuda.current_stream().cuda_stream), and the "
+          "host does not wait for arrays that are bound there.")
       .def("run", &Program::run,
            "Runs once on what is bound: updates the state and makes the outputs. Other "
            "Python threads go on; Ctrl-C takes effect when the run is done.")
       .def("view", &Program::view, "name"_a,
            "State or an output as an array over the program's own memory: later runs "
-           "change it, and writing to it changes state. On the CPU.")
+           "change it, and writing to it changes state. On a GPU after the first run; "
+           "what uses the array there does so in the stream of set_stream, or before the "
+           "next run.")
       .def("read", &Program::read, "name"_a, "out"_a = nb::none(),
            "A copy of state, or of an output of the last run; into `out` if given.")
       .def("write", &Program::write, "name"_a, "array"_a, "Sets state.")

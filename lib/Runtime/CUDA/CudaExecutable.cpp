@@ -98,7 +98,7 @@ CudaExecutable::~CudaExecutable() {
   for (Event mark : marks)
     if (mark)
       api.cudaEventDestroy(mark);
-  for (Event event : copied)
+  for (Event event : {copied[0], copied[1], ordered})
     if (event)
       api.cudaEventDestroy(event);
   if (library)
@@ -175,6 +175,17 @@ int CudaExecutable::write(const BufferRef &ref, const void *data, std::string &e
   return synchronize("writing state", error);
 }
 
+int CudaExecutable::find(const BufferRef &ref, void *&data, std::string &error) {
+  MPT_TRY(checkFailure(error));
+  DeviceGuard guard(api);
+  MPT_TRY(state->select(guard, error));
+  if (!callersStream)
+    MPT_TRY(synchronize("the step failed", error));
+  MPT_TRY(checkIndices(error));
+  data = addressOf(ref);
+  return MPT_RT_OK;
+}
+
 int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
   MPT_TRY(checkFailure(error));
   const bool isState = ref.space == SpaceId::State;
@@ -235,7 +246,9 @@ int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
     status = allocate(error);
   if (status == MPT_RT_OK)
     status = prepare(error);
-  return communicator && communicator->ranks > 1 ? connectRanks(status, error) : status;
+  const bool meets = communicator && std::any_of(program.instructions.begin(),
+                                                 program.instructions.end(), isExchange);
+  return meets ? connectRanks(status, error) : status;
 }
 
 int CudaExecutable::connectRanks(int status, std::string &error) {
@@ -762,14 +775,30 @@ int CudaExecutable::prepareExchanges(std::string &error) {
   return MPT_RT_OK;
 }
 
+int CudaExecutable::copyExchanged(size_t index, std::string &error) {
+  const Instruction &call = program.instructions[index];
+  for (uint32_t i = 0; i < call.numInputs; ++i)
+    if (const int64_t bytes = call.refs[i].bytes();
+        bytes > 0 && steps[index].buffers[i] != steps[index].buffers[call.numInputs + i])
+      MPT_TRY(check(api.cudaMemcpyAsync(steps[index].buffers[call.numInputs + i],
+                                        steps[index].buffers[i], bytes, DeviceToDevice,
+                                        state->stream),
+                    call.location + ": copying", error));
+  return MPT_RT_OK;
+}
+
 int CudaExecutable::launchExchange(size_t index, std::string &error) {
   const Instruction &call = program.instructions[index];
   if (call.getCall<WaitCall>()) {
+    if (!others)
+      return MPT_RT_OK;
     Event done = pending.front();
     pending.pop_front();
     return others->join(state->stream, done, error);
   }
   const BoundInstruction &step = steps[index];
+  if (!others)
+    return copyExchanged(index, error);
   if (step.exchanges == 0)
     return MPT_RT_OK;
   std::vector<NcclRanks::Exchange> group;
@@ -789,6 +818,15 @@ int CudaExecutable::enqueue(std::string &error) {
         return launch(i, iterations, error);
       }));
   return copyChecks(error);
+}
+
+int CudaExecutable::order(Stream earlier, Stream later, std::string &error) {
+  const char *what = "waiting for the caller's stream";
+  if (!ordered)
+    MPT_TRY(
+        check(api.cudaEventCreateWithFlags(&ordered, kEventNoTiming), "an event", error));
+  MPT_TRY(check(api.cudaEventRecord(ordered, earlier), what, error));
+  return check(api.cudaStreamWaitEvent(later, ordered, 0), what, error);
 }
 
 int CudaExecutable::copyChecks(std::string &error) {
@@ -882,6 +920,8 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
   int status = state->select(guard, error);
   if (status == MPT_RT_OK)
     status = checkIndices(error);
+  if (status == MPT_RT_OK && callersStream)
+    status = order(*callersStream, state->stream, error);
   // The first run has nothing to keep.
   if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
     int64_t half = copies % 2;
@@ -892,10 +932,11 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     if (status == MPT_RT_OK && copies >= 2)
       status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
     isOnDevice.resize(inputs.size());
-    const bool hasDeviceInputs =
+    const bool waitsForInputs =
+        !callersStream &&
         std::find(isOnDevice.begin(), isOnDevice.end(), true) != isOnDevice.end();
     // Their makers are done, or are ordered before the default stream.
-    if (status == MPT_RT_OK && hasDeviceInputs)
+    if (status == MPT_RT_OK && waitsForInputs)
       status = check(api.cudaStreamSynchronize(nullptr), "waiting for inputs", error);
     for (size_t i = 0; status == MPT_RT_OK && i < inputs.size(); ++i) {
       const Input &input = inputs[i];
@@ -915,9 +956,9 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
                      error);
     copies += status == MPT_RT_OK;
     // The caller may write them when this returns.
-    if (status == MPT_RT_OK && hasDeviceInputs && others)
+    if (status == MPT_RT_OK && waitsForInputs && others)
       status = others->waitForEvent(copied[half], error);
-    if (status == MPT_RT_OK && hasDeviceInputs)
+    if (status == MPT_RT_OK && waitsForInputs)
       status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
   }
   if (status == MPT_RT_OK && runs >= 1 && !graph && !profiling &&
@@ -929,6 +970,8 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     status = graph ? check(api.cudaGraphLaunch(graph, state->stream),
                            "launching the step", error)
                    : enqueue(error);
+  if (status == MPT_RT_OK && callersStream)
+    status = order(state->stream, *callersStream, error);
   if (status != MPT_RT_OK) {
     state->failed = status;
     state->failure = error;

@@ -50,6 +50,8 @@ public:
   int open(uint64_t numKernels, std::string &error);
   int write(const BufferRef &ref, const void *data, std::string &error);
   int read(const BufferRef &ref, void *data, std::string &error);
+  /// Sets `data` to where it lies on the device. Once there has been a run.
+  int find(const BufferRef &ref, void *&data, std::string &error);
   /// `inputs` by their numbers.
   int run(const std::vector<const void *> &inputs, std::string &error);
 
@@ -60,6 +62,8 @@ public:
   }
   /// What the program of several ranks exchanges data with; set before the first run.
   mpt_rt_communicator *communicator = nullptr;
+  /// The stream of the host's that runs have a place in.
+  std::optional<Stream> callersStream;
   /// Inputs on the device stay as they are.
   bool keepInputs = false;
   /// By the number of an input: whether it is bound to memory of the GPU.
@@ -135,10 +139,14 @@ private:
   /// Finds the exchanges that are one group each.
   int prepareExchanges(std::string &error);
   int launchExchange(size_t index, std::string &error);
+  /// An exchange of one process that was given no communicator.
+  int copyExchanged(size_t index, std::string &error);
   /// The host waits for all that is on the device, but not for ranks that do not come.
   int synchronize(const std::string &what, std::string &error);
   int enqueue(std::string &error);
   int copyChecks(std::string &error);
+  /// Lets `later` wait for what is in `earlier`.
+  int order(Stream earlier, Stream later, std::string &error);
   /// In the given iterations of the loops around the instruction.
   int launch(size_t index, const std::vector<int64_t> &iterations, std::string &error);
   int profile(std::string &error);
@@ -170,6 +178,8 @@ private:
   char *staging = nullptr;
   int64_t stagingBytes = 0;
   Event copied[2] = {nullptr, nullptr};
+  /// Between the stream and the caller's.
+  Event ordered = nullptr;
   Library library = nullptr;
   std::unique_ptr<CublasLtContext> lt;
   std::vector<BoundInstruction> steps;

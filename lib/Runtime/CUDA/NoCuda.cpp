@@ -49,6 +49,9 @@ int CudaExecutable::write(const BufferRef &, const void *, std::string &error) {
 int CudaExecutable::read(const BufferRef &, void *, std::string &error) {
   return refuse(error);
 }
+int CudaExecutable::find(const BufferRef &, void *&, std::string &error) {
+  return refuse(error);
+}
 int CudaExecutable::run(const std::vector<const void *> &, std::string &error) {
   return refuse(error);
 }

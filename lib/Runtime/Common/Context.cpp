@@ -863,6 +863,23 @@ int mpt_rt_get_data(mpt_rt_context *context, int32_t index, void **data) {
   return MPT_RT_OK;
 }
 
+int mpt_rt_get_device_data(mpt_rt_context *context, int32_t index, void **data) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!data || index < 0 || index >= mpt_rt_num_tensors(context) ||
+      context->program.tensors[index].buffer.space == SpaceId::Input)
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "no state or output has the number " + std::to_string(index));
+  if (!context->cuda)
+    return context->fail(MPT_RT_UNSUPPORTED,
+                         "the program is for the CPU; its tensors lie on the host");
+  if (!context->hasRun)
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "tensors lie on the GPU after the first run");
+  return context->cuda->find(context->program.tensors[index].buffer, *data,
+                             context->error);
+}
+
 static int bindInput(mpt_rt_context *context, const char *name, const void *data,
                      size_t bytes, bool isOnDevice) {
   if (!context)
@@ -911,7 +928,11 @@ int mpt_rt_run(mpt_rt_context *context) {
                                context->program.tensors[context->inputTensors[i]].name +
                                "' is not bound");
   if (context->cuda) {
-    context->cuda->communicator = context->ranks > 1 ? context->communicator : nullptr;
+    const mpt_rt_communicator *group = context->communicator;
+    context->cuda->communicator =
+        group && group->isConnected && group->ranks == context->ranks
+            ? context->communicator
+            : nullptr;
     int status = context->cuda->run(context->inputs, context->error);
     context->hasRun |= status == MPT_RT_OK;
     return status;
@@ -983,6 +1004,18 @@ int mpt_rt_get_bad_index(const mpt_rt_context *context, int64_t *index,
 void mpt_rt_keep_inputs(mpt_rt_context *context, int keep) {
   if (context && context->cuda)
     context->cuda->keepInputs = keep != 0;
+}
+
+int mpt_rt_set_cuda_stream(mpt_rt_context *context, void *stream) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!context->cuda)
+    return context->fail(MPT_RT_UNSUPPORTED,
+                         context->isOpen ? "the program is for the CPU, which has "
+                                           "no streams"
+                                         : "no program is open");
+  context->cuda->callersStream = stream;
+  return MPT_RT_OK;
 }
 
 void *mpt_rt_cuda_stream(const mpt_rt_context *context) {

@@ -109,6 +109,7 @@ int main(int argc, char **argv) {
        mptStepOptionsSetCudaLibraries(noOptions, text(""), text(""), text("")));
   show("nccl null", mptStepOptionsSetNcclLibrary(noOptions, text("")));
   show("gpu null", mptStepGetCudaDevice(noStep, NULL));
+  show("stream null", mptStepSetCudaStream(noStep, NULL));
   show("compiler null", mptStepOptionsSetCudaCompiler(noOptions, text(""), false));
   show("share null", mptStepOptionsSetSharedState(noOptions, noStep));
   show("data null", mptStepGetData(noStep, 0, NULL));

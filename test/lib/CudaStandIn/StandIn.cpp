@@ -249,7 +249,7 @@ Error cudaStreamQuery(Stream stream) {
 }
 Error cudaStreamWaitEvent(Stream stream, Event event, unsigned flags) {
   MPT_BEGIN("cudaStreamWaitEvent");
-  auto *target = getStream(call, stream);
+  auto *target = getAnyStream(call, stream);
   auto *found = get<EventState>(call, event, "event");
   if (!target || !found || !found->recorded || !found->stream || flags != 0)
     return call.breach("expected a stream of this GPU and an event that was recorded",
@@ -264,7 +264,7 @@ Error cudaStreamWaitEvent(Stream stream, Event event, unsigned flags) {
                          kIsolation);
     if (from.isSide)
       return flush(from, found->queued);
-    target->isSide |= target != &from;
+    target->isSide |= stream && target != &from;
     return kSuccess;
   }
   if (!found->capture->capturing || (into && into != found->capture))
@@ -283,8 +283,10 @@ Error cudaStreamBeginCapture(Stream stream, int) {
   auto *target = getStream(call, stream);
   if (!target)
     return kInvalidValue;
-  if (target->isSide)
-    return call.breach("a side stream begins a capture", kInvalidValue);
+  // What was put off comes before.
+  if (Error error = flush(*target, target->queued))
+    return error;
+  target->isSide = false;
   target->recorded.clear();
   target->joined.clear();
   target->broken = false;
@@ -326,12 +328,14 @@ Error cudaGraphInstantiate(GraphExec *exec, Graph graph, unsigned long long) {
 Error cudaGraphLaunch(GraphExec exec, Stream stream) {
   MPT_BEGIN_OUTSIDE("cudaGraphLaunch");
   auto *graph = get<GraphState>(call, exec, "executable graph");
-  if (!graph || !getStream(call, stream))
+  if (!graph)
     return kInvalidValue;
-  for (const std::function<Error()> &work : graph->calls)
-    if (Error error = state.hangs ? kSuccess : work())
-      return error;
-  return kSuccess;
+  return submit(call, stream, [calls = graph->calls]() -> Error {
+    for (const std::function<Error()> &work : calls)
+      if (Error error = state.hangs ? kSuccess : work())
+        return error;
+    return kSuccess;
+  });
 }
 Error cudaGraphDestroy(Graph graph) {
   MPT_BEGIN("cudaGraphDestroy");
@@ -353,9 +357,9 @@ Error cudaEventDestroy(Event event) {
 Error cudaEventRecord(Event event, Stream stream) {
   MPT_BEGIN("cudaEventRecord");
   auto *found = get<EventState>(call, event, "event");
-  if (!found || !getStream(call, stream))
+  auto *source = getAnyStream(call, stream);
+  if (!found || !source)
     return kInvalidValue;
-  auto *source = static_cast<StreamState *>(stream);
   *found = {true, state.now, source, source->queued,
             source->origin      ? source->origin
             : source->capturing ? source

@@ -228,6 +228,13 @@ inline StreamState *getStream(Call &call, Stream stream) {
   return nullptr;
 }
 
+/// The same, or the default stream, in which nothing is ever under way here. Only events
+/// are for it.
+inline StreamState *getAnyStream(Call &call, Stream stream) {
+  static StreamState defaultStream;
+  return stream ? getStream(call, stream) : &defaultStream;
+}
+
 /// Does what is queued in `stream`, or records it into the capture, up to `queued`.
 inline Error flush(StreamState &stream, uint64_t queued) {
   for (; !stream.queue.empty() && stream.taken < queued; ++stream.taken) {

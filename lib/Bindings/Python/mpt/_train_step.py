@@ -518,6 +518,7 @@ class TrainStep:
         """Binds a tensor on the step's GPU; refuses others."""
         if not value.is_cuda or self._device == "cpu" or value.dtype != dtype:
             _refuse(name, value, dtype)
+        program.set_stream(torch.cuda.current_stream(value.device).cuda_stream)
         program.bind(name, value.detach())
 
     def _write_rate(self, index, rate):

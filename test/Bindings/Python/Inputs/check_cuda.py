@@ -107,6 +107,56 @@ for _ in range(5):
 print("from the GPU:", from_gpu == on_gpu)
 print("mixed:", other(x, arrays[1]).loss == gpu(x, y).loss)
 
+# Programs that run in a stream of the caller's read what the work before them there has left, and
+# nothing that comes after. Where one of two streams waits for the other, the stand-in does the work
+# of the first (`is_late`), or of the program, only when something waits for it.
+def in_stream(program, steps, is_late):
+    cuda = arrays[0].cuda
+    first, own, event = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    for stream in (first, own):
+        assert cuda.cudaStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+    assert cuda.cudaEventCreateWithFlags(ctypes.byref(event), 2) == 0
+    program.set_stream(own.value)
+    program.bind("x", arrays[0])
+    program.bind("y", arrays[1])
+    keep = [x.numpy(), numpy.full((8, 16), 1e6, "f")]
+    losses = []
+    for _ in range(steps):
+        if is_late:
+            assert cuda.cudaEventRecord(event, first) == 0
+            assert cuda.cudaStreamWaitEvent(own, event, 0) == 0
+        for index, values in enumerate(keep):
+            if index == 1:
+                program.run()
+            assert cuda.cudaMemcpyAsync(arrays[0].memory, ctypes.c_void_p(values.ctypes.data),
+                                        ctypes.c_size_t(values.nbytes), 1, own) == 0
+        losses.append(float(numpy.asarray(program.read("loss"))))
+    assert cuda.cudaStreamSynchronize(own) == 0
+    arrays[0].fill(x.numpy())
+    return losses
+
+
+for is_late in (True, False):
+    streamed = make("cuda", cuda=CUDA)
+    streamed._write_rate(0, streamed.lr)
+    print("in a stream:", in_stream(streamed._first.program, 5, is_late) == on_gpu)
+
+# What a program has made is handed on where it lies.
+view = streamed._first.program.view("loss")
+print("view:", view.__dlpack_device__())
+address = ctypes.c_void_p()
+copy = ctypes.c_float()
+capsule = view.__dlpack__()
+get = ctypes.pythonapi.PyCapsule_GetPointer
+get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+managed = ctypes.cast(get(capsule, b"dltensor"), ctypes.POINTER(Managed)).contents
+stream = ctypes.c_void_p()
+assert arrays[0].cuda.cudaStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+assert arrays[0].cuda.cudaMemcpyAsync(ctypes.byref(copy), ctypes.c_void_p(managed.tensor.data),
+                                      ctypes.c_size_t(4), 2, stream) == 0
+print("the loss:", copy.value == on_gpu[-1])
+refused(make("cuda", cuda=CUDA)._first.program.view, "loss")
+
 # State, evaluation, files.
 same = [torch.equal(a, b) for a, b in zip(gpu.state_dict().values(),
                                           other.state_dict().values())]
@@ -144,7 +194,7 @@ refused(other, DeviceArray(x.numpy(), device=1), y)
 refused(cpu, arrays[0], y)
 refused(gpu, DeviceArray(x.double().numpy()), y)
 refused(gpu, x.to("meta"), y)
-refused(opened.view, "loss")
+refused(cpu._first.program.set_stream, 0)
 refused(make, "cuda:7", cuda=CUDA)
 refused(make, "cuda", cuda={"cudart": "/none.so"})
 refused(make, "cuda", cuda={"cuda": "12"})
