@@ -1,12 +1,13 @@
 """How long exchanges between processes of this machine take, as a link of --mpt-scale-report.
 
-    collectives.py BUILD_DIR [--ranks 2,3,4] [--steps 30]
+    collectives.py BUILD_DIR [--ranks 2,4] [--elements 1024,65536,1048576,4194304] [--steps 20]
+                   [--rounds 1] [--json FILE]
 
-Runs programs of one all_reduce each (f32, 1,024 to 4,194,304 elements) under mpirun, and takes
-the least mean of three runs, so that other work on the machine counts little. Least squares
-of the relative error then fit a latency and a bandwidth: a segment of 2^18 elements is two
-phases, in each of which a rank sends (n - 1) / n of it. Prints what was measured, what the
-fit gives, and the link. Needs numpy and mpirun.
+Runs programs of one all_reduce each (f32) under mpirun, and takes the least mean of all rounds, so
+that other work on the machine counts less. Least squares of the relative error then fit a latency
+and a bandwidth: a segment of 2^18 elements is two phases, in each of which a rank sends
+(n - 1) / n of it. Prints each measurement when it is there, then what the fit gives, and the link;
+`--json` writes the same. Needs numpy and mpirun.
 """
 
 import argparse
@@ -32,7 +33,7 @@ mpt_program.program @step attributes {{target = #mpt.target<cpu>, max_threads = 
 SEGMENT = 1 << 18
 
 
-def measure(build, directory, ranks, elements, steps):
+def measure(build, directory, ranks, elements, steps, rounds):
     path = os.path.join(directory, f"p{ranks}-{elements}")
     part = -(-min(elements, SEGMENT) // ranks) + 16
     arena = 3 * (4 * ranks * part + 64)
@@ -42,7 +43,7 @@ def measure(build, directory, ranks, elements, steps):
     subprocess.run([os.path.join(build, "bin", "mpt-compile"), path + ".mlir", "-o", path + ".so"],
                    check=True)
     least = None
-    for _ in range(3):
+    for _ in range(rounds):
         subprocess.run(
             ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks),
              os.path.join(build, "bin", "mpt-run"), path + ".so", "--data",
@@ -60,26 +61,39 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--ranks", default="2,3,4")
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--ranks", default="2,4")
+    parser.add_argument("--elements", default="1024,65536,1048576,4194304")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--json")
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as directory:
         np.save(os.path.join(directory, "x.npy"), np.zeros((16, 4), np.float32))
         for ranks in map(int, args.ranks.split(",")):
-            for elements in (1 << 10, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22):
-                seconds = measure(args.build, directory, ranks, elements, args.steps)
+            for elements in map(int, args.elements.split(",")):
+                seconds = measure(args.build, directory, ranks, elements, args.steps, args.rounds)
+                print(f"{ranks} ranks, {elements:,} elements: {1e3 * seconds:.3f} ms", flush=True)
                 phases = 2 * -(-elements // SEGMENT)
                 sent = 2 * 4 * elements * (ranks - 1) / ranks
                 rows.append((ranks, elements, seconds, phases, sent))
     # Relative errors count, or the largest messages would count alone.
     matrix = np.array([[phases / seconds, sent / seconds] for _, _, seconds, phases, sent in rows])
     latency, inverse = np.linalg.lstsq(matrix, np.ones(len(rows)), rcond=None)[0]
+    fitted = [phases * latency + sent * inverse for _, _, _, phases, sent in rows]
     print("| ranks | elements | measured ms | fitted ms |\n| ---: | ---: | ---: | ---: |")
-    for ranks, elements, seconds, phases, sent in rows:
-        fitted = phases * latency + sent * inverse
-        print(f"| {ranks} | {elements:,} | {1e3 * seconds:.3f} | {1e3 * fitted:.3f} |")
-    print(f"link={1e-9 / inverse:.3g}:{1e6 * latency:.3g}:0")
+    for (ranks, elements, seconds, _, _), fit in zip(rows, fitted):
+        print(f"| {ranks} | {elements:,} | {1e3 * seconds:.3f} | {1e3 * fit:.3f} |")
+    link = f"{1e-9 / inverse:.3g}:{1e6 * latency:.3g}:0"
+    print(f"link={link}")
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump({"link": link, "gigabytes_per_second": 1e-9 / inverse,
+                       "latency_us": 1e6 * latency,
+                       "measured": [{"ranks": ranks, "elements": elements, "ms": 1e3 * seconds,
+                                     "fitted_ms": 1e3 * fit}
+                                    for (ranks, elements, seconds, _, _), fit
+                                    in zip(rows, fitted)]}, file, indent=1)
 
 
 if __name__ == "__main__":

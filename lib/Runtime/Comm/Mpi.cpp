@@ -192,6 +192,9 @@ bool MpiTransport<Mpi>::open(std::string &why) {
   }
   Watchdog watchdog("MPI_Init", deadline);
   if (ok && !isInitialized) {
+    // OpenMPI with more ranks than cores yields the core each time that it is asked for a
+    // message. The communicator pauses between its questions.
+    setenv("OMPI_MCA_mpi_yield_when_idle", "0", /*overwrite=*/0);
     ok = check(mpi.MPI_Init_thread(nullptr, nullptr, Mpi::threadSerialized, &provided),
                "MPI_Init_thread");
     isOwner = ok;

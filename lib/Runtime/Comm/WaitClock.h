@@ -10,13 +10,14 @@
 #define MPT_LIB_RUNTIME_COMM_WAITCLOCK_H
 
 #include <chrono>
-#include <sched.h>
 #include <time.h>
 
 namespace mpt::rt {
 
 /// Paces a wait for other ranks: it spins at first, since messages within a machine take
-/// microseconds, and then sleeps for moments, since others may want the core.
+/// microseconds, and then sleeps for moments, since others may want the core. To yield the
+/// core would put this thread behind all that wait for it: on a machine with other work,
+/// messages took milliseconds.
 class WaitClock {
 public:
   double getSeconds() const {
@@ -31,17 +32,15 @@ public:
     return true;
   }
   static void rest(double seconds) {
-    if (seconds < kSpinning) {
-      sched_yield();
+    if (seconds < kSpinning)
       return;
-    }
     timespec pause = {0, 50'000};
     nanosleep(&pause, nullptr);
   }
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr double kBetweenChecks = 0.1, kSpinning = 2e-4;
+  static constexpr double kBetweenChecks = 0.1, kSpinning = 5e-5;
   const Clock::time_point begin = Clock::now();
   double nextCheck = kBetweenChecks;
 };
