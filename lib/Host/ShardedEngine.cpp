@@ -62,7 +62,8 @@ std::vector<ShardLayout::Piece> ShardedEngine::getPieces(const Place &place,
                                                          int64_t rank) const {
   std::vector<ShardLayout::Piece> pieces;
   for (const ShardLayout::Piece &piece : getShard(place).shards->pieces)
-    if (piece.tensor == static_cast<int64_t>(place.tensor) && piece.rank == rank)
+    if (piece.tensor == static_cast<int64_t>(place.tensor) &&
+        getShard(place).shards->has(rank, piece))
       pieces.push_back(piece);
   return pieces;
 }
@@ -72,6 +73,8 @@ llvm::Expected<HostTensor> ShardedEngine::readState(llvm::StringRef name) const 
   if (place == places.end())
     return engine->readState(name);
   const TensorInfo &shard = getShard(place->second);
+  if (shard.shards->isJoined)
+    return readJoined(place->second);
   // A rank that does something else must not take these bytes for its own message.
   std::vector<uint64_t> names(ranks.getNumRanks());
   const uint64_t wanted = llvm::xxh3_64bits(("state " + name).str());
@@ -115,6 +118,23 @@ llvm::Expected<HostTensor> ShardedEngine::readState(llvm::StringRef name) const 
   return whole;
 }
 
+llvm::Expected<HostTensor> ShardedEngine::readJoined(const Place &place) const {
+  const TensorInfo &shard = getShard(place);
+  auto all = engine->readState(shard.name);
+  if (!all)
+    return all;
+  auto whole = HostTensor::create(shard.type, shard.shards->tensors[place.tensor].shape);
+  if (!whole)
+    return whole;
+  const size_t size = getElementSize(shard.type);
+  for (const ShardLayout::Piece &piece : getPieces(place, ranks.getRank()))
+    std::copy_n(static_cast<const char *>(all->getData()) +
+                    shard.shards->getPlace(piece) * size,
+                piece.getNumElements() * size,
+                static_cast<char *>(whole->getData()) + piece.begin * size);
+  return whole;
+}
+
 llvm::Error ShardedEngine::writeState(llvm::StringRef name, const HostTensor &value) {
   auto place = places.find(name);
   if (place == places.end())
@@ -135,7 +155,8 @@ llvm::Error ShardedEngine::writeState(llvm::StringRef name, const HostTensor &va
   for (const ShardLayout::Piece &piece : getPieces(place->second, ranks.getRank()))
     std::copy_n(static_cast<const char *>(value.getData()) + piece.begin * size,
                 piece.getNumElements() * size,
-                static_cast<char *>(own->getData()) + piece.offset * size);
+                static_cast<char *>(own->getData()) +
+                    shard.shards->getPlace(piece) * size);
   hasValue[place->second.argument] = true;
   return engine->writeState(shard.name, *own);
 }
@@ -162,7 +183,8 @@ llvm::Expected<std::vector<StatePiece>> ShardedEngine::readPieces() const {
       auto values = HostTensor::create(argument.type, {piece.getNumElements()});
       if (!values)
         return values.takeError();
-      std::copy_n(static_cast<const char *>(shard->getData()) + piece.offset * size,
+      std::copy_n(static_cast<const char *>(shard->getData()) +
+                      argument.shards->getPlace(piece) * size,
                   piece.getNumElements() * size, static_cast<char *>(values->getData()));
       result.push_back({tensor.name + argument.shardSuffix, tensor.shape, piece.begin,
                         piece.end, std::move(*values)});

@@ -17,6 +17,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Precision/ElementTypes.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/DenseSet.h"
@@ -146,7 +147,7 @@ FailureOr<std::optional<unsigned>> MemoryGraphBuilder::getBuffer(MemoryGraph &gr
 ResultMemory MemoryGraphBuilder::getResultMemory(Operation *op) {
   if (const MemoryRow *row = rules.lookupMemory(op))
     return row->result;
-  if (isa<ViewLikeOpInterface>(op))
+  if (isa<ViewLikeOpInterface>(op) || isJoinedPart(op))
     return ResultMemory::View;
   if (op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<InPlaceTrait>())
     return ResultMemory::Elementwise;

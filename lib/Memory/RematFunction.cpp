@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Precision/OpFlops.h"
 #include "mpt/Support/ElementCount.h"
 #include "llvm/Support/MathExtras.h"
@@ -182,6 +183,7 @@ LogicalResult Describer::visit(Operation *op) {
   if (isConstant(op))
     return success();
   if (isa<ReshapeOp, BarrierOp>(op) || (isFused && isRoundedOnRead(op)) ||
+      isJoinedPart(op) ||
       (!options.barrier.empty() && op->getName().getStringRef() == options.barrier &&
        op->getOperandTypes() == op->getResultTypes())) {
     for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))

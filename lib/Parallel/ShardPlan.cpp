@@ -18,15 +18,23 @@ using namespace mpt;
 ShardLayout mpt::planShards(llvm::ArrayRef<int64_t> counts, int64_t ranks) {
   ShardLayout layout;
   layout.ranks = ranks;
+  // Whole blocks of a tensor, and the elements of a short one.
+  auto getWhole = [](int64_t count) {
+    return hasWholeBlocks(count) ? llvm::divideCeil(count, kShardBlock)
+                                 : count / kShardBlock;
+  };
+  auto getRest = [](int64_t count) {
+    return hasWholeBlocks(count) ? 0 : count % kShardBlock;
+  };
   int64_t blocks = 0;
   for (int64_t count : counts)
-    blocks += count / kShardBlock;
+    blocks += getWhole(count);
   layout.blocks = llvm::divideCeil(blocks, ranks);
 
   // Short blocks, the longest first, to the rank that has the fewest elements.
   llvm::SmallVector<unsigned> shortest;
   for (auto [tensor, count] : llvm::enumerate(counts))
-    if (count % kShardBlock != 0)
+    if (getRest(count) != 0)
       shortest.push_back(tensor);
   llvm::stable_sort(shortest, [&](unsigned a, unsigned b) {
     return counts[a] % kShardBlock > counts[b] % kShardBlock;
@@ -41,8 +49,11 @@ ShardLayout mpt::planShards(llvm::ArrayRef<int64_t> counts, int64_t ranks) {
   for (unsigned tensor : shortest) {
     auto [load, rank] = loads.top();
     loads.pop();
+    // So that blocks of 8-bit state are not of two tensors.
+    if (counts[tensor] >= kShardBlock)
+      load = llvm::alignTo(load, kStateBlock);
     places[tensor] = {rank, layout.blocks * kShardBlock + load};
-    load += counts[tensor] % kShardBlock;
+    load += getRest(counts[tensor]);
     most = std::max(most, load);
     loads.push({load, rank});
   }
@@ -50,12 +61,13 @@ ShardLayout mpt::planShards(llvm::ArrayRef<int64_t> counts, int64_t ranks) {
 
   int64_t next = 0;
   for (auto [tensor, count] : llvm::enumerate(counts)) {
-    const int64_t whole = count / kShardBlock;
+    const int64_t whole = getWhole(count);
     for (int64_t at = 0; at < whole;) {
       const int64_t rank = next / layout.blocks, place = next % layout.blocks;
       const int64_t taken = std::min(whole - at, layout.blocks - place);
       layout.pieces.push_back({int64_t(tensor), rank, at * kShardBlock,
-                               (at + taken) * kShardBlock, place * kShardBlock});
+                               std::min((at + taken) * kShardBlock, count),
+                               place * kShardBlock});
       at += taken;
       next += taken;
     }

@@ -95,7 +95,7 @@ private:
   };
   /// What all members of a group have in common.
   using Key = std::tuple<const void *, const void *, const void *, bool, const void *,
-                         const void *, bool, std::string, unsigned, unsigned>;
+                         const void *, bool, std::string, unsigned, unsigned, int>;
   /// An op in the block of the function that reads a parameter.
   struct Read {
     OpOperand *operand;
@@ -232,16 +232,17 @@ Sharder::Key Sharder::getKey(unsigned number) {
   for (llvm::Regex &expression : expressions)
     matched += expression.match(parameter.name.getValue()) ? '1' : '0';
   AllReduceOp exchange = options.joinsAgain ? AllReduceOp() : parameter.exchange;
-  return {exchange.getAsOpaquePointer(),
-          type.getElementType().getAsOpaquePointer(),
+  return {exchange.getAsOpaquePointer(), type.getElementType().getAsOpaquePointer(),
           typeOf(parameter.getGradient()).getElementType().getAsOpaquePointer(),
           type.getRank() >= 2,
           function.getArgAttr(index, kDecayAttr).getAsOpaquePointer(),
-          parameter.master.getAsOpaquePointer(),
-          isReadByMatmulsAlone(parameter.argument),
-          std::move(matched),
-          parameter.unit,
-          parameter.isAlone ? number + 1 : 0};
+          parameter.master.getAsOpaquePointer(), isReadByMatmulsAlone(parameter.argument),
+          std::move(matched), parameter.unit, parameter.isAlone ? number + 1 : 0,
+          // Short blocks would lie between long parameters, and short parameters have
+          // no 8-bit state.
+          hasWholeBlocks(type.getNumElements())     ? 2
+          : type.getNumElements() >= kGradientBlock ? 1
+                                                    : 0};
 }
 
 void Sharder::numberOps() {

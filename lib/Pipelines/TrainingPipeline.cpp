@@ -98,7 +98,11 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
       failed(add([](auto o) { return createLossScalePass(o); }, *options.lossScale)))
     return failure();
   passes.addPass(createValidateLossScalePass());
-  if (!options.autocast)
-    return success();
-  return add([](auto o) { return createAutocastPass(o); }, *options.autocast);
+  if (options.autocast &&
+      failed(add([](auto o) { return createAutocastPass(o); }, *options.autocast)))
+    return failure();
+  // What autocast reads in half precision stays cut.
+  if (options.shardOptimizer)
+    passes.addPass(createJoinAfterUpdatePass());
+  return success();
 }

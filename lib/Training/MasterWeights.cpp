@@ -88,6 +88,9 @@ public:
   LogicalResult add(BlockArgument parameter, StringRef name, MasterKind kind);
   LogicalResult finish();
 
+  /// Of the parameters that ranks hold together, those that are rounded stochastically.
+  SmallVector<ShardLayout> drawn;
+
 private:
   /// The operand of the terminator that is the next value of `parameter`, or null.
   OpOperand *findUpdate(BlockArgument parameter) {
@@ -105,6 +108,7 @@ private:
   OpBuilder builder;
   Operation *terminator;
   RandomState random;
+  bool hasStreams = false;
   /// Attributes to set when the editor is done: number of the argument, name, value.
   SmallVector<std::tuple<unsigned, StringRef, std::string>> attributes;
 };
@@ -136,6 +140,9 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   if (kind == MasterKind::Stochastic &&
       failed(random.find(function, editor, "mpt-master-weights")))
     return failure();
+  if (kind == MasterKind::Stochastic && !hasStreams)
+    random.keepStreams(drawn, 1);
+  hasStreams |= kind == MasterKind::Stochastic;
 
   Location loc = parameter.getLoc();
   Type f32 = builder.getF32Type(), bf16 = builder.getBF16Type();
@@ -173,7 +180,9 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   loc = optimizer.op->getLoc();
   Value updated = optimizer.updated, newRest, rounded;
   if (kind == MasterKind::Stochastic) {
-    Value bits = random.draw(builder, loc, declared.getShape());
+    std::optional<ShardedState> shards = getShards(function, parameter.getArgNumber());
+    Value bits = shards ? random.drawShard(builder, loc, shards->layout, 0)
+                        : random.draw(builder, loc, declared.getShape());
     rounded = StochasticRoundOp::create(builder, loc, narrow, updated, bits);
   } else if (kind == MasterKind::Kahan) {
     rounded = CastOp::create(builder, loc, narrow, updated, UnitAttr());
@@ -246,6 +255,14 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
   warnOfUnnamedResults(function, getArgument());
   std::optional<MasterBuilder> masters;
   StepView step(function);
+  // Their random numbers are those of all tensors in their order.
+  SmallVector<ShardLayout> drawn;
+  for (BlockArgument argument : function.getArguments())
+    if (auto shards = getShards(function, argument.getArgNumber());
+        shards && step[argument].role == Role::Parameter && !isConverted(argument) &&
+        getKind(step[argument], shards->layout.tensors.front().name) ==
+            MasterKind::Stochastic)
+      drawn.push_back(std::move(shards->layout));
   for (BlockArgument argument : llvm::to_vector(function.getArguments())) {
     unsigned index = argument.getArgNumber();
     StringAttr name = step[argument].name;
@@ -276,14 +293,10 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
     if (!name || (wanted == MasterKind::Stochastic && !type.hasStaticShape()))
       return mlir::emitError(argument.getLoc(), "mpt-master-weights: expected parameter ")
              << index << " to have " << (name ? "a static shape" : "an mpt.name");
-    if (wanted == MasterKind::Stochastic && function.getArgAttr(index, kShardsAttr))
-      return mlir::emitError(argument.getLoc(),
-                             "mpt-master-weights: parameters that are cut between ranks "
-                             "cannot be rounded stochastically, since random numbers are "
-                             "those of whole parameters; use another kind, or "
-                             "--mpt-data-parallel alone");
-    if (!masters)
+    if (!masters) {
       masters.emplace(function);
+      masters->drawn = std::move(drawn);
+    }
     if (failed(masters->add(argument, name.getValue(), wanted)))
       return failure();
   }

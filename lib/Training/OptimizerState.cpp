@@ -107,8 +107,7 @@ struct OptimizerStatePass : mpt::impl::OptimizerStatePassBase<OptimizerStatePass
 private:
   LogicalResult parseOptions();
   LogicalResult convert(func::FuncOp function, bool &foundState);
-  /// The kind of parameters that are cut together; fails if they need several. All of
-  /// their elements count for min-elements.
+  /// The kind of parameters that are cut together; fails if they need several.
   FailureOr<StateKind> getKind(const ShardLayout &layout, Location loc);
   bool isStochastic(StateKind kind) const {
     return rounding == "auto" ? kind == StateKind::BF16 : rounding == "stochastic";
@@ -151,10 +150,11 @@ FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout,
                                                  Location loc) {
   std::optional<StateKind> kind;
   const ShardLayout::Tensor *first = nullptr;
-  int64_t count = 0;
   for (const ShardLayout::Tensor &tensor : layout.tensors) {
-    const StateKind own = kinds.getKind(tensor.name);
-    count += tensor.getNumElements();
+    // Expressions that match small parameters match.
+    StateKind own = kinds.getKind(tensor.name);
+    if (tensor.getNumElements() < minElements)
+      own = StateKind::F32;
     if (!kind) {
       kind = own;
       first = &tensor;
@@ -163,24 +163,17 @@ FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout,
              << first->name << "' and '" << tensor.name
              << "' are cut together and need one kind; give the same expressions as "
                 "groups to the pass that cuts them, --mpt-shard-optimizer or "
-                "--mpt-shard-parameters";
+                "--mpt-shard-parameters, and min-elements=0 or 4096";
     }
   }
-  if (count < minElements)
-    return StateKind::F32;
   if (kind == StateKind::Block8)
-    return mlir::emitError(
-        loc, "mpt-optimizer-state: expected moments of whole parameters for "
-             "block8, found some that are cut between ranks; use kind=bf16 "
-             "with rounding=nearest, or --mpt-data-parallel without "
-             "--mpt-shard-optimizer and --mpt-shard-parameters");
-  if (kind && isStochastic(*kind))
-    return mlir::emitError(
-        loc, "mpt-optimizer-state: moments that are cut between ranks cannot "
-             "be rounded stochastically, since random numbers are those of "
-             "whole parameters; use rounding=nearest with a beta2 of at most "
-             "0.99, or --mpt-data-parallel without --mpt-shard-optimizer and "
-             "--mpt-shard-parameters");
+    for (const ShardLayout::Piece &piece : layout.pieces)
+      if (piece.offset % blockSize != 0)
+        return mlir::emitError(loc, "mpt-optimizer-state: blocks of ")
+               << int64_t(blockSize) << " elements would have some of '"
+               << layout.tensors[piece.tensor].name
+               << "' and of what is cut together with it; use block-size=256 and "
+                  "min-elements of at least 4096";
   return kind.value_or(StateKind::F32);
 }
 
@@ -199,10 +192,14 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
   Operation *terminator = function.getBody().front().getTerminator();
   OpBuilder builder(function.getContext());
   Type f32 = builder.getF32Type(), bf16 = builder.getBF16Type();
+  // Kinds first: random numbers of shards are those of all tensors in their order.
+  SmallVector<StateKind> wantedKinds;
+  SmallVector<std::optional<ShardedState>> cut;
+  SmallVector<ShardLayout> drawn;
   for (auto &[op, optimizer] : optimizers) {
     BlockArgument parameter = getParameter(optimizer.param);
     StringAttr name = parameter ? step[parameter].name : StringAttr();
-    std::optional<ShardedState> shards;
+    std::optional<ShardedState> &shards = cut.emplace_back();
     if (parameter)
       shards = getShards(function, parameter.getArgNumber());
     const FailureOr<StateKind> found =
@@ -210,9 +207,22 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
                : FailureOr<StateKind>(kinds.getKind(name ? name.getValue() : ""));
     if (failed(found))
       return failure();
-    const StateKind wanted = *found;
+    wantedKinds.push_back(*found);
+    if (shards && *found != StateKind::F32 && isStochastic(*found))
+      drawn.push_back(shards->layout);
+  }
+  if (!drawn.empty()) {
+    if (failed(random.find(function, editor, "mpt-optimizer-state")))
+      return failure();
+    random.keepStreams(drawn, optimizers.front().second.moments.size());
+  }
+  for (auto [number, entry] : llvm::enumerate(optimizers)) {
+    auto &[op, optimizer] = entry;
+    const StateKind wanted = wantedKinds[number];
+    const std::optional<ShardedState> &shards = cut[number];
     if (wanted == StateKind::F32)
       continue;
+    int64_t draw = 0;
     for (Moment &moment : optimizer.moments) {
       auto type = cast<RankedTensorType>(moment.after.getType());
       auto state = dyn_cast<BlockArgument>(moment.before->get());
@@ -245,7 +255,10 @@ LogicalResult OptimizerStatePass::convert(func::FuncOp function, bool &foundStat
                                      old);
       };
       builder.setInsertionPointAfter(op);
-      Value bits = drawsBits ? random.draw(builder, loc, type.getShape()) : Value();
+      Value bits;
+      if (drawsBits)
+        bits = shards ? random.drawShard(builder, loc, shards->layout, draw++)
+                      : random.draw(builder, loc, type.getShape());
       if (wanted == StateKind::BF16) {
         state.setType(type.clone(bf16));
         if (!drawsBits) {

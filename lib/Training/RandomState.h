@@ -10,6 +10,8 @@
 #define MPT_LIB_TRAINING_RANDOMSTATE_H
 
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Support/ShardLayout.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace mpt::detail {
 
@@ -24,9 +26,19 @@ public:
   mlir::Value draw(mlir::OpBuilder &builder, mlir::Location loc,
                    llvm::ArrayRef<int64_t> shape);
 
+  /// Keeps `each` streams for each tensor of `layouts`, as if each of the tensors drew so
+  /// many times, one tensor after the other in their order in the step.
+  void keepStreams(llvm::ArrayRef<ShardLayout> layouts, int64_t each);
+  /// 16 bits for each element of this rank's shard, which `layout` says the tensors of:
+  /// those of the whole tensors from their stream `number`. Every rank draws all.
+  mlir::Value drawShard(mlir::OpBuilder &builder, mlir::Location loc,
+                        const ShardLayout &layout, int64_t number);
+
 private:
   mlir::Value seed, attempt;
   int64_t nextStream = 0;
+  /// The first stream of each tensor that ranks hold together, by its order.
+  llvm::DenseMap<int64_t, int64_t> kept;
 };
 
 } // namespace mpt::detail

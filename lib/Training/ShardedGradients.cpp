@@ -16,6 +16,8 @@
 #include "GradientClipping.h"
 #include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
@@ -88,7 +90,7 @@ static Value sumSquares(DecomposeBuilder &b, const ShardLayout &layout, size_t n
     if (piece.offset < front) {
       sums.push_back(slice(b, all.sums,
                            piece.rank * layout.blocks + piece.offset / kGradientBlock,
-                           piece.getNumElements() / kGradientBlock));
+                           llvm::divideCeil(piece.getNumElements(), kGradientBlock)));
       continue;
     }
     const int64_t size = layout.size - front;

@@ -4,9 +4,9 @@
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-train-step --mpt-shard-optimizer 2>&1 | FileCheck %s --check-prefix=LATE
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=stage=3 2>&1 | FileCheck %s --check-prefix=STAGE
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=[ 2>&1 | FileCheck %s --check-prefix=REGEX
-// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step --mpt-master-weights=kind=bf16-stochastic-rounding 2>&1 | FileCheck %s --check-prefix=RANDOM
-// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=block8 min-elements=0" 2>&1 | FileCheck %s --check-prefix=STATE
-// RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 min-elements=0" 2>&1 | FileCheck %s --check-prefix=BITS
+// RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step --mpt-master-weights=kind=bf16-stochastic-rounding | FileCheck %s --check-prefix=RANDOM
+// RUN: not mpt-opt %t/three.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=block8 min-elements=0" 2>&1 | FileCheck %s --check-prefix=STATE
+// RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 min-elements=0" | FileCheck %s --check-prefix=BITS
 // RUN: not mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest min-elements=0 groups=v=f32" 2>&1 | FileCheck %s --check-prefix=MIXED
 // RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=groups=v --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest min-elements=0 groups=v=f32" | FileCheck %s --check-prefix=CUT
 // RUN: mpt-opt %t/model.mlir --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=adam --mpt-optimizer-state="kind=bf16 rounding=nearest" | FileCheck %s --check-prefix=SMALL
@@ -29,17 +29,28 @@
 // LATE: mpt-shard-optimizer: expected gradients that are only returned, found a use; run --mpt-shard-optimizer before --mpt-train-step
 // STAGE: mpt-shard-optimizer: expected stage 1 or 2, found 3; --mpt-shard-parameters is stage 3
 // REGEX: mpt-shard-optimizer: groups: '[' is not a regular expression:
-// RANDOM: mpt-master-weights: parameters that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use another kind, or --mpt-data-parallel alone
-// STATE: mpt-optimizer-state: expected moments of whole parameters for block8, found some that are cut between ranks; use kind=bf16 with rounding=nearest, or --mpt-data-parallel without --mpt-shard-optimizer and --mpt-shard-parameters
-// BITS: mpt-optimizer-state: moments that are cut between ranks cannot be rounded stochastically, since random numbers are those of whole parameters; use rounding=nearest with a beta2 of at most 0.99, or --mpt-data-parallel without --mpt-shard-optimizer and --mpt-shard-parameters
-// MIXED: mpt-optimizer-state: 'w' and 'v' are cut together and need one kind; give the same expressions as groups to the pass that cuts them, --mpt-shard-optimizer or --mpt-shard-parameters
+// Each rank draws for all parameters, from the streams that one process has, and takes its part.
+// RANDOM: %[[W:.*]] = mpt.random_bits {{.*}}shape = array<i64: 16>, stream = 0
+// RANDOM: %[[V:.*]] = mpt.random_bits {{.*}}shape = array<i64: 16>, stream = 1
+// RANDOM: mpt.concat {{.*}} : (tensor<16xi16>, tensor<16xi16>) -> tensor<32xi16>
+// RANDOM: mpt.gather {{.*}} : (tensor<2x16xi16>, tensor<1xi64>)
+// RANDOM: mpt.stochastic_round {{.*}} : (tensor<16xf32>, tensor<16xi16>)
+// STATE: mpt-optimizer-state: blocks of 256 elements would have some of 'u' and of what is cut together with it; use block-size=256 and min-elements of at least 4096
+// BITS: mpt.random_bits {{.*}}stream = 1
+// BITS: mpt.random_bits {{.*}}stream = 3
+// BITS: mpt.stochastic_round %new_exp_avg_sq
+// BITS: mpt.random_bits {{.*}}stream = 0
+// BITS: mpt.random_bits {{.*}}stream = 2
+// BITS: mpt.stochastic_round %new_exp_avg,
+// MIXED: mpt-optimizer-state: 'w' and 'v' are cut together and need one kind; give the same expressions as groups to the pass that cuts them, --mpt-shard-optimizer or --mpt-shard-parameters, and min-elements=0 or 4096
 // CUT-DAG: tensor<{{[0-9]+}}xbf16> {mpt.name = "shards.0.exp_avg"
 // CUT-DAG: tensor<{{[0-9]+}}xf32> {mpt.name = "shards.1.exp_avg"
 // SMALL-NOT: xbf16>
 // SMALL: mpt.name = "shards.0.exp_avg"
 // SMALL-NOT: xbf16>
-// All elements that are cut together count for min-elements: 4,096 and 1,024.
+// Parameters of fewer elements than a block are cut apart, and keep f32 as in one process.
 // SIZES: tensor<{{[0-9]+}}xbf16> {mpt.name = "shards.0.exp_avg"
+// SIZES: tensor<{{[0-9]+}}xf32> {{{.*}}mpt.name = "shards.1.exp_avg"
 // An expression that matches small parameters matches.
 // MATCHED-NOT: matches the name of no
 // MATCHED: mpt.name = "shards.0"
@@ -69,6 +80,20 @@ func.func @loss(
   %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   %1 = mpt.matmul %0, %v : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   %l = mpt.reduce %1 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+//--- three.mlir
+func.func @loss(
+    %w: tensor<4x4xf32> {mpt.name = "w", mpt.role = "parameter"},
+    %v: tensor<4x4xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %u: tensor<4x4xf32> {mpt.name = "u", mpt.role = "parameter"},
+    %x: tensor<8x4xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %0 = mpt.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %1 = mpt.matmul %0, %v : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %2 = mpt.matmul %1, %u : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %l = mpt.reduce %2 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
 
@@ -164,3 +189,8 @@ func.func private @overlap(%w: tensor<4xf32> {mpt.shards = {axis = "data", ranks
 
 // expected-error @+1 {{expected the pieces of 'mpt.shards' in the order of its tensors, found one of tensor 0 at place 1}}
 func.func private @order(%w: tensor<4xf32> {mpt.shards = {axis = "data", ranks = 1 : i64, blocks = 0 : i64, tensors = [{name = "w", order = 0 : i64, shape = array<i64: 2>}], pieces = array<i64: 0, 0, 0, 2, 0, 0, 0, 0, 2, 2>}})
+
+// -----
+
+// expected-error @+1 {{expected 'mpt.shards' with 'joined' on an argument of as many elements for each of 2 ranks, found 'tensor<5xf32>'}}
+func.func private @joined(%w: tensor<5xf32> {mpt.shards = {axis = "data", joined, ranks = 2 : i64, blocks = 0 : i64, tensors = [{name = "w", order = 0 : i64, shape = array<i64: 4>}], pieces = array<i64: 0, 0, 0, 4, 0>}})

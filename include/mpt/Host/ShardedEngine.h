@@ -55,6 +55,8 @@ private:
   }
   /// The pieces of a tensor that `rank` has.
   std::vector<ShardLayout::Piece> getPieces(const Place &place, int64_t rank) const;
+  /// A tensor that every rank has all of.
+  llvm::Expected<HostTensor> readJoined(const Place &place) const;
 
   std::unique_ptr<StepEngine> engine;
   RankGroup &ranks;

@@ -54,13 +54,25 @@ struct ShardLayout {
   int64_t ranks = 1;
   /// Elements of a shard. Those that no piece fills are zeros.
   int64_t size = 0;
+  /// Every rank has the shards of all, one after the other, in a buffer of `ranks * size`
+  /// elements.
+  bool isJoined = false;
   /// A shard begins with room for so many blocks of 4,096 elements (GradientBlocks.h),
-  /// each of which is one of a tensor. What is shorter, the last block of a tensor, comes
-  /// after them.
+  /// each of which is one of a tensor. The last block of a tensor may be shorter; those
+  /// of small tensors come after all others.
   int64_t blocks = 0;
   std::vector<Tensor> tensors;
   /// By tensor, then by `begin`. Together they cover each tensor once.
   std::vector<Piece> pieces;
+
+  /// Whether `rank` has `piece`.
+  bool has(int64_t rank, const Piece &piece) const {
+    return isJoined || piece.rank == rank;
+  }
+  /// Where `piece` lies in the buffer of a rank that has it.
+  int64_t getPlace(const Piece &piece) const {
+    return piece.offset + (isJoined ? piece.rank * size : 0);
+  }
 };
 
 } // namespace mpt

@@ -104,8 +104,9 @@ private:
 
 /// A matrix of 6 numbers and a vector of 2: element i of the matrix is on rank i modulo
 /// the number of ranks, the vector on the last one.
-std::shared_ptr<const ShardLayout> makeLayout(int64_t ranks) {
+std::shared_ptr<const ShardLayout> makeLayout(int64_t ranks, bool isJoined) {
   ShardLayout layout;
+  layout.isJoined = isJoined;
   layout.ranks = ranks;
   layout.size = 8;
   layout.tensors = {{"w", {2, 3}, 0, InitSpec{InitKind::Ones, {}}}, {"b", {2}, 1, {}}};
@@ -126,17 +127,20 @@ class ShardedEngineTest : public ::testing::Test {
 protected:
   /// Calls `body` with the engine and the group of each of `ranks` threads.
   template <typename Body>
-  void forEachRank(int64_t ranks, Body body) {
+  void forEachRank(int64_t ranks, Body body, bool isJoined = false) {
     Meeting meeting(ranks);
-    auto layout = makeLayout(ranks);
+    auto layout = makeLayout(ranks, false), parameters = makeLayout(ranks, isJoined);
     std::vector<std::thread> threads;
     for (int64_t rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
         ThreadGroup group(meeting, rank, ranks);
         TensorInfo shard{
             "shards.0", Role::Parameter, ElementType::F32, {8}, std::nullopt};
-        shard.shards = layout;
         TensorInfo moment = shard;
+        moment.shards = layout;
+        shard.shards = parameters;
+        if (isJoined)
+          shard.shape = {8 * ranks};
         moment.name = "shards.0.m";
         moment.role = Role::OptimizerState;
         moment.shardSuffix = ".m";
@@ -237,6 +241,35 @@ TEST_F(ShardedEngineTest, AnyNumberOfRanksLoadsACheckpoint) {
   llvm::cantFail(saveCheckpoint(path, loaded));
   EXPECT_EQ(countFiles(), 1u);
   EXPECT_EQ(llvm::cantFail(loadCheckpoint(path)).state, loaded.state);
+}
+
+/// Each rank has the parameters of all and writes its own part; others resume.
+TEST_F(ShardedEngineTest, ParametersOfAllRanks) {
+  auto save3 = [&](bool isJoined) {
+    forEachRank(
+        3,
+        [&](StepEngine &engine, RankGroup &group) {
+          fill(engine);
+          expectFilled(engine);
+          // Nobody waits for the others.
+          if (isJoined && group.getRank() == 1)
+            EXPECT_EQ(llvm::cantFail(engine.readState("b")), makeTensor({2}, 10));
+          EXPECT_EQ(message(save(engine, group, path, 4)), "success");
+        },
+        isJoined);
+    return llvm::cantFail(loadCheckpoint(path)).state;
+  };
+  auto joined = save3(true);
+  EXPECT_EQ(joined, save3(false));
+  EXPECT_EQ(joined.at("w"), makeTensor({2, 3}, 1));
+  for (bool isJoined : {true, false})
+    forEachRank(
+        2,
+        [&](StepEngine &engine, RankGroup &) {
+          llvm::cantFail(restoreState(engine, path, joined));
+          expectFilled(engine);
+        },
+        isJoined);
 }
 
 TEST_F(ShardedEngineTest, StaleShardsAreThoseThatNothingNames) {

@@ -71,7 +71,7 @@ HostTensor makeState(const TensorInfo &info, int64_t rank) {
     return makeValue(info, 0, 0);
   HostTensor shard = llvm::cantFail(HostTensor::create(info.type, info.shape));
   for (const ShardLayout::Piece &piece : info.shards->pieces) {
-    if (piece.rank != rank)
+    if (!info.shards->has(rank, piece))
       continue;
     const ShardLayout::Tensor &tensor = info.shards->tensors[piece.tensor];
     TensorInfo whole = info;
@@ -81,7 +81,8 @@ HostTensor makeState(const TensorInfo &info, int64_t rank) {
       whole.init = tensor.init;
     HostTensor values = makeValue(whole, 0, 0);
     for (int64_t i = piece.begin; i < piece.end; ++i)
-      shard.setElement(piece.offset + i - piece.begin, values.getElement(i));
+      shard.setElement(info.shards->getPlace(piece) + i - piece.begin,
+                       values.getElement(i));
   }
   return shard;
 }
@@ -100,7 +101,7 @@ void joinShards(std::vector<History> &ranks) {
         const HostTensor &shard = mine[step]["state:" + info.name];
         for (int64_t i = piece.begin; i < piece.end; ++i)
           joined[piece.tensor].setElement(
-              i, shard.getElement(piece.offset + i - piece.begin));
+              i, shard.getElement(info.shards->getPlace(piece) + i - piece.begin));
       }
       for (History &rank : ranks) {
         if (step >= rank.steps.size())
@@ -178,24 +179,26 @@ History train(const char *text, const std::string &passes, int64_t rank, int64_t
   return history;
 }
 
-/// Compares ranks, whose steps have the passes `exchange`, with one process. Returns how
-/// many of the steps were taken.
+/// Compares ranks, whose steps have the passes `exchange` and end with `last`, with one
+/// process. Returns how many of the steps were taken.
 int compare(const std::string &after, int ranks, int64_t steps,
-            const char *text = kMixture, const std::string &exchange = "") {
+            const char *text = kMixture, const std::string &exchange = "",
+            const std::string &last = "") {
   const std::string n = std::to_string(ranks);
   History want = train(text, "mpt-autodiff,mpt-accumulate{steps=" + n + "}," + after, 0,
                        steps, nullptr);
   std::vector<History> got(ranks);
   rt::ThreadRanks threads(ranks);
   threads.run([&](int rank, mpt_rt_communicator *communicator) {
-    got[rank] =
-        train(text,
-              "mpt-autodiff,mpt-data-parallel{size=" + n +
-                  (exchange.empty() ? " bucket-bytes=100}," : "}," + exchange) + after,
-              rank, steps, communicator);
+    got[rank] = train(text,
+                      "mpt-autodiff,mpt-data-parallel{size=" + n +
+                          (exchange.empty() ? " bucket-bytes=100}," : "}," + exchange) +
+                          after + last,
+                      rank, steps, communicator);
   });
   joinShards(got);
-  if (!exchange.empty())
+  // Where parameters stay joined, what fills blocks of small ones counts.
+  if (!exchange.empty() && last.empty())
     EXPECT_LT(got.front().stateBytes, want.stateBytes);
   const bool isLow = after.find("mpt-autocast") != std::string::npos;
   int taken = 0;
@@ -257,7 +260,8 @@ std::string getPass(int stage) {
 
 /// As above, with the optimizer's state cut between the ranks.
 int compareShards(const std::string &after, int ranks, int64_t steps, int stage) {
-  return compare(after, ranks, steps, kLayers, getPass(stage) + ",");
+  return compare(after, ranks, steps, kLayers, getPass(stage) + ",",
+                 stage == 3 ? "" : ",mpt-join-after-update");
 }
 
 TEST(ShardedStepsTest, F32) {
@@ -303,6 +307,24 @@ TEST(ShardedStepsTest, BF16) {
             3);
 }
 
+/// Codes, scales and random numbers are those of one process.
+TEST(ShardedStepsTest, StateIn8BitsAndRoundedStochastically) {
+  for (auto [ranks, stage, kind] :
+       {std::tuple(2, 1, "kind=block8"),
+        std::tuple(3, 3, "kind=block8 rounding=stochastic"),
+        std::tuple(3, 2, "kind=bf16"), std::tuple(2, 2, "kind=bf16 min-elements=0")})
+    EXPECT_EQ(compareShards("mpt-train-step{optimizer=adamw lr=0.01 clip-norm=1.0},"
+                            "mpt-optimizer-state{" +
+                                std::string(kind) + "}",
+                            ranks, 3, stage),
+              3);
+  EXPECT_EQ(compareShards("mpt-train-step{optimizer=momentum lr=0.1},mpt-optimizer-state{"
+                          "kind=bf16},mpt-master-weights{kind=bf16-stochastic-rounding},"
+                          "mpt-autocast{type=bf16}",
+                          3, 3, 2),
+            3);
+}
+
 TEST(ShardedStepsTest, F16WithSkippedSteps) {
   for (auto [ranks, stage] : {std::pair(2, 2), std::pair(3, 2), std::pair(4, 3)}) {
     const int taken = compareShards(
@@ -344,20 +366,50 @@ History measure(int ranks, const std::string &exchange, const std::string &after
   return std::move(got.front());
 }
 
+/// Parameters of 22 blocks and a short one, which the blocks of the next one follow.
+TEST(ShardedStepsTest, LongParameters) {
+  const char *text = R"(
+func.func @loss(
+    %w0: tensor<301x301xf32> {mpt.name = "w0", mpt.role = "parameter", mpt.init = {kind = "normal", mean = 0.0, std = 0.1}},
+    %w1: tensor<301x305xf32> {mpt.name = "w1", mpt.role = "parameter", mpt.init = {kind = "normal", mean = 0.0, std = 0.1}},
+    %x: tensor<4x301xf32> {mpt.name = "x", mpt.role = "input"},
+    %t: tensor<4xi32> {mpt.name = "t", mpt.role = "target"})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %0 = mpt.matmul %x, %w0 : (tensor<4x301xf32>, tensor<301x301xf32>) -> tensor<4x301xf32>
+  %1 = mpt.tanh %0 : (tensor<4x301xf32>) -> tensor<4x301xf32>
+  %2 = mpt.matmul %1, %w1 : (tensor<4x301xf32>, tensor<301x305xf32>) -> tensor<4x305xf32>
+  %loss, %lse = mpt.cross_entropy %2, %t : (tensor<4x305xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  return %loss : tensor<f32>
+})";
+  for (int stage : {1, 3})
+    for (int ranks : {2, 3})
+      for (const char *last : {"", ",mpt-autocast{type=bf16}"})
+        EXPECT_EQ(compare("mpt-train-step{optimizer=adamw lr=0.01 clip-norm=0.1}" +
+                              std::string(last),
+                          ranks, 2, text, getPass(stage) + ",",
+                          stage == 3 ? "" : ",mpt-join-after-update"),
+                  2);
+}
+
 TEST(ShardedStepsTest, BytesOfARank) {
   const int64_t parameters = 2 * 512 * 512;
   for (int n : {2, 4}) {
-    History whole = measure(n, "", ""), cut = measure(n, "mpt-shard-optimizer,", "");
+    History whole = measure(n, "", ""), cut = measure(n, "mpt-shard-optimizer,", ""),
+            joined = measure(n, "mpt-shard-optimizer,", ",mpt-join-after-update");
     // A master and two moments in f32; counters and rates are whole.
     const int64_t others = whole.stateBytes - 12 * parameters;
     EXPECT_LT(others, 1024);
     EXPECT_EQ(cut.stateBytes, 12 * parameters / n + others);
+    // All parameters, and the rank's part of two moments.
+    EXPECT_EQ(joined.stateBytes, (4 + 8 / n) * parameters + others);
+    EXPECT_EQ(joined.sentBytes, cut.sentBytes);
     // Gradients there and averages back, or gradients there and parameters back.
     const double expected = 2.0 * (n - 1) / n * 4 * parameters;
     EXPECT_NEAR(whole.sentBytes, expected, 0.01 * expected);
     EXPECT_NEAR(cut.sentBytes, expected, 0.01 * expected);
     // Parameters travel in half precision where matmuls read them in it.
-    History low = measure(n, "mpt-shard-optimizer,", ",mpt-autocast{type=bf16}");
+    History low = measure(n, "mpt-shard-optimizer,",
+                          ",mpt-autocast{type=bf16},mpt-join-after-update");
     EXPECT_EQ(low.stateBytes, cut.stateBytes);
     EXPECT_NEAR(low.sentBytes, 0.75 * expected, 0.01 * expected);
   }
@@ -396,7 +448,8 @@ TEST(ShardedStepsTest, BytesOfParametersThatAreJoinedAgain) {
     };
     History whole = measureDeep(""), cut = measureDeep("mpt-shard-optimizer,"),
             parts = measureDeep("mpt-shard-parameters,"),
-            late = measureDeep("mpt-shard-parameters{prefetch=0},");
+            late = measureDeep("mpt-shard-parameters{prefetch=0},"),
+            joined = measureDeep("mpt-shard-optimizer,", ",mpt-join-after-update");
     const double once = double(n - 1) / n * gradients;
     EXPECT_NEAR(whole.sentBytes, 2 * once, 0.01 * once);
     EXPECT_NEAR(cut.sentBytes, 2 * once, 0.01 * once);
@@ -414,6 +467,8 @@ TEST(ShardedStepsTest, BytesOfParametersThatAreJoinedAgain) {
     EXPECT_LT(parts.arenaBytes, whole.arenaBytes);
     // All parameters are there at the same time.
     EXPECT_GT(cut.arenaBytes, 8 * unit);
+    EXPECT_NEAR(joined.stateBytes, (1 + 2.0 / n) * 8 * unit, 0.01 * whole.stateBytes);
+    EXPECT_EQ(joined.sentBytes, cut.sentBytes);
     if (n > 2)
       continue;
     History kept = measureDeep("mpt-shard-parameters{keep-bytes=-1},");

@@ -89,7 +89,8 @@ protected:
   /// Returns how many of the steps were taken.
   int compare(const std::string &text, const std::string &before,
               const std::string &after, int64_t ranks, int64_t steps,
-              const std::string &options = "", const std::string &exchange = "");
+              const std::string &options = "", const std::string &exchange = "",
+              const std::string &last = "");
 };
 
 Tensor DataParallelTest::makeShard(const ShardedState &shards,
@@ -99,13 +100,13 @@ Tensor DataParallelTest::makeShard(const ShardedState &shards,
   zeros.role = Role::OptimizerState;
   Tensor shard = makeValue(zeros, type, 0, 0, 0);
   for (const ShardLayout::Piece &piece : shards.layout.pieces) {
-    if (piece.rank != rank)
+    if (!shards.layout.has(rank, piece))
       continue;
     const ShardLayout::Tensor &tensor = shards.layout.tensors[piece.tensor];
     Tensor whole = makeValue(info, type.clone(tensor.shape),
                              getNumber(tensor.name + shards.suffix), 0, 0);
     std::copy(whole.floats.begin() + piece.begin, whole.floats.begin() + piece.end,
-              shard.floats.begin() + piece.offset);
+              shard.floats.begin() + shards.layout.getPlace(piece));
   }
   return shard;
 }
@@ -126,8 +127,8 @@ void DataParallelTest::joinShards(func::FuncOp function, std::vector<Values> &re
       into.elementType = shard.elementType;
       into.shape.assign(tensor.shape.begin(), tensor.shape.end());
       into.floats.resize(tensor.getNumElements());
-      std::copy_n(shard.floats.begin() + piece.offset, piece.getNumElements(),
-                  into.floats.begin() + piece.begin);
+      std::copy_n(shard.floats.begin() + shards->layout.getPlace(piece),
+                  piece.getNumElements(), into.floats.begin() + piece.begin);
     }
     for (Values &rank : returned) {
       rank.erase(result.name.getValue());
@@ -214,11 +215,12 @@ void DataParallelTest::expectEqual(const Values &got, const Values &want,
 
 int DataParallelTest::compare(const std::string &text, const std::string &before,
                               const std::string &after, int64_t ranks, int64_t steps,
-                              const std::string &options, const std::string &exchange) {
+                              const std::string &options, const std::string &exchange,
+                              const std::string &last) {
   const std::string n = std::to_string(ranks);
   auto one = load(text, before + ",mpt-accumulate{steps=" + n + "}," + after);
   auto many = load(text, before + ",mpt-data-parallel{size=" + n + options + "}," +
-                             exchange + after);
+                             exchange + after + last);
   if (!one || !many)
     return 0;
   auto single = one->lookupSymbol<func::FuncOp>("loss");
@@ -304,6 +306,12 @@ TEST_F(DataParallelTest, ShardedOptimizer) {
                     "mpt-train-step{optimizer=adamw lr=0.01 clip-norm=0.5 "
                     "weight-decay=0.1},mpt-decompose",
                     3, 2, "", "mpt-shard-optimizer,"),
+            2);
+  // All parameters on each rank, between steps too.
+  EXPECT_EQ(compare(kLayers, "mpt-autodiff",
+                    "mpt-train-step{optimizer=adamw lr=0.01 clip-norm=0.5 "
+                    "weight-decay=0.1 ema-decay=0.9},mpt-decompose",
+                    3, 2, "", "mpt-shard-optimizer,", ",mpt-join-after-update"),
             2);
   // In buckets, and each of two kinds of parameters apart.
   EXPECT_EQ(compare(kMixture, "mpt-autodiff",

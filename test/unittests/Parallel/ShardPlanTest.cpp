@@ -55,6 +55,17 @@ TEST(ShardPlanTest, FewerBlocksThanRanks) {
   EXPECT_EQ(planShards({5}, 1).size, 5);
 }
 
+TEST(ShardPlanTest, LongTensorsAreOnePieceOfAllShards) {
+  // 16 blocks and 10 elements, and 17 blocks: 34 blocks on 3 ranks.
+  ShardLayout layout = planShards({16 * 4096 + 10, 17 * 4096}, 3);
+  EXPECT_EQ(layout.blocks, 12);
+  EXPECT_EQ(layout.size, 12 * 4096);
+  EXPECT_EQ(getPieces(layout), (Pieces{{0, 0, 0, 49152, 0},
+                                       {0, 1, 49152, 65546, 0},
+                                       {1, 1, 0, 28672, 20480},
+                                       {1, 2, 28672, 69632, 0}}));
+}
+
 TEST(ShardPlanTest, CutsAtBlocksAlone) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 200; ++trial) {
@@ -62,6 +73,9 @@ TEST(ShardPlanTest, CutsAtBlocksAlone) {
     int64_t total = 0;
     for (int64_t &count : counts)
       total += count = 1 + random() % (trial % 2 ? 5000 : 100000);
+    // What fills the last blocks.
+    for (int64_t count : counts)
+      total += count >= 65536 ? (4096 - count % 4096) % 4096 : 0;
     const int64_t ranks = 1 + random() % 9;
     ShardLayout layout = planShards(counts, ranks);
     std::vector<int64_t> covered(counts.size());
@@ -72,7 +86,7 @@ TEST(ShardPlanTest, CutsAtBlocksAlone) {
       EXPECT_EQ(piece.begin % kShardBlock, 0);
       EXPECT_TRUE(piece.end % kShardBlock == 0 || piece.end == counts[piece.tensor]);
       // Whole blocks come first, at places that norms are summed by.
-      const bool isWhole = piece.end % kShardBlock == 0;
+      const bool isWhole = piece.end % kShardBlock == 0 || counts[piece.tensor] >= 65536;
       EXPECT_EQ(isWhole, piece.offset < layout.blocks * kShardBlock);
       if (isWhole)
         EXPECT_EQ(piece.offset % kShardBlock, 0);

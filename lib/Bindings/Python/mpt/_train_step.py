@@ -440,6 +440,8 @@ class TrainStep:
         passes = self._pipeline(exported.names, batch)
         if self._precision != "f32":
             passes.append(f"mpt-autocast{{type={self._precision}}}")
+        if self._is_sharded and self._zero_stage < 3:
+            passes.append("mpt-join-after-update")
         module.run(",".join(passes))
         program = module.program(
             "loss", threads=self._threads, device=self._device, cuda=self._cuda,

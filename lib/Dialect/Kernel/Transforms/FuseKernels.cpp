@@ -17,6 +17,7 @@
 #include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/MPT/Transforms/IsolateScans.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
@@ -541,7 +542,7 @@ void fuse(Block &block, const FusionOptions &options) {
   SmallVector<Operation *> renamings, constants;
   for (Operation &op : block) {
     if (isa<ReshapeOp, BarrierOp>(op) || (options.roundOnRead && isRoundedOnRead(&op)) ||
-        (options.attentionViews && isAttentionView(&op)))
+        (options.attentionViews && isAttentionView(&op)) || isJoinedPart(&op))
       renamings.push_back(&op);
     else if (isa<ConstantOp>(op))
       constants.push_back(&op);

@@ -10,6 +10,7 @@
 
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Precision/RangeProfile.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
@@ -116,7 +117,7 @@ private:
            (options.roundOnRead && isRoundedOnRead(op)) || isView(op);
   }
   bool isView(Operation *op) const {
-    return options.attentionViews && isAttentionView(op);
+    return (options.attentionViews && isAttentionView(op)) || isJoinedPart(op);
   }
   void place(Operation *op, Role role);
   /// How `op` would vary over the domain of `merged.front()` if all of `merged`

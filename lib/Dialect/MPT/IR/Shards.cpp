@@ -10,6 +10,7 @@
 
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Support/ElementCount.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -36,6 +37,12 @@ DictionaryAttr mpt::getShardsAttr(MLIRContext *context, const ShardLayout &layou
        builder.getNamedAttr("blocks", builder.getI64IntegerAttr(layout.blocks)),
        builder.getNamedAttr("tensors", builder.getArrayAttr(tensors)),
        builder.getNamedAttr("pieces", builder.getDenseI64ArrayAttr(pieces))});
+}
+
+DictionaryAttr mpt::getJoinedShardsAttr(DictionaryAttr shards) {
+  NamedAttrList entries(shards);
+  entries.set("joined", UnitAttr::get(shards.getContext()));
+  return entries.getDictionary(shards.getContext());
 }
 
 /// Whether the pieces of `layout` fit into the shards and cover each tensor.
@@ -114,6 +121,13 @@ mpt::readShards(Attribute attribute, Type type,
   layout.ranks = *ranks;
   layout.blocks = *blocks;
   layout.size = shard.getDimSize(0);
+  layout.isJoined = dictionary.contains("joined");
+  if (layout.isJoined && layout.size % layout.ranks != 0)
+    return emitError() << "expected 'mpt.shards' with 'joined' on an argument of as many "
+                          "elements for each of "
+                       << layout.ranks << " ranks, found " << type;
+  if (layout.isJoined)
+    layout.size /= layout.ranks;
   for (Attribute each : tensors) {
     auto entry = dyn_cast<DictionaryAttr>(each);
     auto name = entry ? entry.getAs<StringAttr>("name") : StringAttr();
@@ -141,6 +155,31 @@ mpt::readShards(Attribute attribute, Type type,
   return layout;
 }
 
+/// How state of `size` elements is cut that has one for each block of those of `layout`,
+/// or nullopt if no size of blocks of 8-bit state fits.
+static std::optional<ShardLayout> getBlockLayout(const ShardLayout &layout,
+                                                 int64_t size) {
+  for (int64_t block : {256, 512, 1024, 2048}) {
+    if (llvm::divideCeil(layout.size, block) != uint64_t(size) ||
+        llvm::any_of(layout.pieces, [&](const ShardLayout::Piece &piece) {
+          return piece.begin % block != 0 || piece.offset % block != 0;
+        }))
+      continue;
+    ShardLayout blocks = layout;
+    blocks.size = size;
+    blocks.blocks = 0;
+    for (ShardLayout::Tensor &tensor : blocks.tensors)
+      tensor.shape = {int64_t(llvm::divideCeil(tensor.getNumElements(), block))};
+    for (ShardLayout::Piece &piece : blocks.pieces) {
+      piece.begin /= block;
+      piece.end = llvm::divideCeil(piece.end, block);
+      piece.offset /= block;
+    }
+    return blocks;
+  }
+  return std::nullopt;
+}
+
 std::optional<ShardedState> mpt::getShards(FunctionOpInterface function, unsigned index) {
   auto read = [&](unsigned at, StringRef suffix) -> std::optional<ShardedState> {
     // The dialect's verifier has checked it.
@@ -161,11 +200,21 @@ std::optional<ShardedState> mpt::getShards(FunctionOpInterface function, unsigne
     if (!function.getArgAttr(i, kShardsAttr))
       continue;
     StringAttr parameter = StepView::getName(function, i);
-    auto parameterType = cast<ShapedType>(function.getArgumentTypes()[i]);
     StringRef suffix = name.getValue();
-    if (parameter && suffix.consume_front(parameter.getValue()) &&
-        suffix.starts_with(".") && parameterType.getShape() == type.getShape())
-      return read(i, suffix);
+    if (!parameter || !suffix.consume_front(parameter.getValue()) ||
+        !suffix.starts_with("."))
+      continue;
+    std::optional<ShardedState> shards = read(i, suffix);
+    if (!shards || type.getRank() != 1)
+      continue;
+    // It is the rank's own, even if the parameter is those of all.
+    shards->layout.isJoined = false;
+    if (type.getDimSize(0) == shards->layout.size)
+      return shards;
+    if (!suffix.ends_with(".absmax"))
+      continue;
+    if (auto blocks = getBlockLayout(shards->layout, type.getDimSize(0)))
+      return ShardedState{std::move(*blocks), suffix.str()};
   }
   return std::nullopt;
 }

@@ -103,8 +103,11 @@ private:
   Value getBuffer(Location loc, BufferPlace place, MemRefType type,
                   Value constant = Value());
   Value getBuffer(Location loc, const BufferView &view) {
-    return getBuffer(loc, getPlan().places.lookup(view.value),
-                     bufferType(view.type, view.strides), view.value);
+    // Parts are those of state or of what is computed, which is never numbered.
+    BufferPlace place = getPlan().places.lookup(view.value);
+    place.offset += view.start;
+    return getBuffer(loc, std::move(place), bufferType(view.type, view.strides),
+                     view.value);
   }
   Value getScratch(Location loc, int64_t offset, int64_t bytes) {
     if (offset < 0)

@@ -203,6 +203,10 @@ void Planner::buildGraph() {
 }
 
 bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value old) {
+  // A part begins elsewhere, or is shorter.
+  for (const BufferView &input : instruction.inputs)
+    if (input.value == old && !input.isWhole())
+      return false;
   // A loop works on what it carries in place.
   if (instruction.loop)
     return index < instruction.loop->inits.size() &&

@@ -13,6 +13,7 @@
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Dialect/Program/Transforms/ExchangeOverlap.h"
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
@@ -130,12 +131,18 @@ private:
     // What is rounded on read lies there as it was.
     if (CastOp cast = getRoundedOnRead(value))
       value = cast.getX();
-    return {schedule.getOwner(value), dyn_cast<RankedTensorType>(value.getType())};
+    return view(value, dyn_cast<RankedTensorType>(value.getType()));
   }
   /// A tensor of attention, with strides if it is not packed.
   BufferView viewRows(Value value);
   BufferView view(Value value, RankedTensorType type) {
-    return {schedule.getOwner(value), type};
+    return {schedule.getOwner(value), type, {}, starts.lookup(value)};
+  }
+  /// `to` is the memory of `from`, from byte `start` on.
+  void rename(Value from, Value to, int64_t start = 0) {
+    schedule.owners[to] = schedule.getOwner(from);
+    if (start += starts.lookup(from))
+      starts[to] = start;
   }
 
   LogicalResult call(Operation *op, const rt::LibraryCall &libraryCall,
@@ -217,6 +224,8 @@ private:
   bool isForGPU;
   int64_t totalBytes = 0;
   InstructionList schedule;
+  /// Where renamed values begin in their owner's memory, in bytes, unless at its start.
+  DenseMap<Value, int64_t> starts;
 };
 
 LogicalResult Scheduler::checkBuffer(Value value, Location loc) {
@@ -368,7 +377,8 @@ BufferView Scheduler::viewRows(Value value) {
     return {
         schedule.getOwner(transpose.getX()), type,
         transposedStrides(cast<RankedTensorType>(transpose.getX().getType()).getShape(),
-                          transpose.getPermutation())};
+                          transpose.getPermutation()),
+        starts.lookup(transpose.getX())};
   auto written = isForGPU ? getWrittenInPlace(value) : TypedValue<RankedTensorType>();
   if (!written)
     return view(value);
@@ -556,7 +566,7 @@ LogicalResult Scheduler::visit(Operation *op) {
       .Case<ScanOp>([&](ScanOp scan) { return visitScan(scan); })
       .Case<ConstantOp>([](auto) { return success(); })
       .Case<ReshapeOp>([&](ReshapeOp reshape) {
-        schedule.owners[reshape.getY()] = schedule.getOwner(reshape.getX());
+        rename(reshape.getX(), reshape.getY());
         return success();
       })
       .Case<CastOp>([&](CastOp cast) -> LogicalResult {
@@ -567,13 +577,13 @@ LogicalResult Scheduler::visit(Operation *op) {
               "'mpt.cast' is neither in a kernel nor of a parameter that "
               "all its readers, library calls of a CPU, can round; run "
               "--mpt-decompose and --mpt-fuse-kernels before planning");
-        schedule.owners[cast.getY()] = schedule.getOwner(cast.getX());
+        rename(cast.getX(), cast.getY());
         return success();
       })
       .Case<BarrierOp>([&](BarrierOp barrier) {
         for (auto [input, output] :
              llvm::zip_equal(barrier.getInputs(), barrier.getOutputs()))
-          schedule.owners[output] = schedule.getOwner(input);
+          rename(input, output);
         return success();
       })
       .Case<MatmulOp>([&](MatmulOp matmul) { return visitMatmul(matmul); })
@@ -586,7 +596,16 @@ LogicalResult Scheduler::visit(Operation *op) {
         return isForGPU && isAttentionView(transpose) ? success()
                                                       : visitCopyLike(transpose);
       })
-      .Case<SliceOp, BroadcastOp, ConcatOp, PadOp>(
+      .Case<SliceOp>([&](SliceOp slice) -> LogicalResult {
+        if (!isJoinedPart(slice))
+          return visitCopyLike(slice);
+        rename(slice.getX(), slice.getResult(),
+               getPartOffset(slice) *
+                   llvm::divideCeil(slice.getResult().getType().getElementTypeBitWidth(),
+                                    8));
+        return success();
+      })
+      .Case<BroadcastOp, ConcatOp, PadOp>(
           [&](Operation *copyLike) { return visitCopyLike(copyLike); })
       .Case<AttentionOp, AttentionGradOp>([&](auto attention) -> LogicalResult {
         if (attention.getFused())

@@ -17,8 +17,9 @@
 ///                   pieces = array<i64: 0, 0, 0, 4096, 0, 0, 1, 4096, 8192, 0>}
 ///
 /// Each piece is five numbers: tensor, rank, begin, end, offset (ShardLayout.h). State of
-/// the optimizer whose name is the parameter's with a suffix, and which has its shape, is
-/// cut alike.
+/// the optimizer whose name is the parameter's with a suffix, and which has the shape of
+/// a shard, is cut alike, and so are the scales of its blocks (suffix `.absmax`). With an
+/// entry `joined`, the parameter is the shards of all ranks, one after the other.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +37,13 @@ namespace mpt {
 mlir::DictionaryAttr getShardsAttr(mlir::MLIRContext *context, const ShardLayout &layout,
                                    llvm::ArrayRef<mlir::Attribute> inits);
 
+/// `shards`, an `mpt.shards` attribute, of an argument that is those of all ranks.
+mlir::DictionaryAttr getJoinedShardsAttr(mlir::DictionaryAttr shards);
+
 /// What `attribute` says of an argument of type `type`. Emits what is wrong through
-/// `emitError` and fails unless it is of the form above, the type is [size], pieces lie
-/// in the shards without an overlap, and cover each tensor once.
+/// `emitError` and fails unless it is of the form above, the type is [size] (of those of
+/// all ranks, [ranks size]), pieces lie in the shards without an overlap, and cover each
+/// tensor once.
 llvm::FailureOr<ShardLayout>
 readShards(mlir::Attribute attribute, mlir::Type type,
            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

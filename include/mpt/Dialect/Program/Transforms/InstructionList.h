@@ -25,8 +25,8 @@
 
 namespace mpt {
 
-/// A value's memory seen with a shape (same element type and element count, unless it is
-/// a view with strides).
+/// A value's memory, or a part of it, seen with a shape (same element type and element
+/// count, unless it is a part or a view with strides).
 struct BufferView {
   /// The value that owns the memory: an argument, a constant, or the result of
   /// a scheduled op; never that of a reshape.
@@ -34,6 +34,15 @@ struct BufferView {
   mlir::RankedTensorType type;
   /// Elements from one index of each dimension to the next; none if it is packed.
   llvm::SmallVector<int64_t, 4> strides = {};
+  /// Where it begins in that memory, in bytes.
+  int64_t start = 0;
+
+  /// Whether it is all of that memory.
+  bool isWhole() const {
+    return start == 0 &&
+           type.getNumElements() ==
+               mlir::cast<mlir::RankedTensorType>(value.getType()).getNumElements();
+  }
 };
 
 struct LoopBody;
@@ -70,8 +79,8 @@ struct StepInstruction {
 struct InstructionList {
   std::vector<StepInstruction> instructions;
   /// Values that only rename other values' memory (results of mpt.reshape, mpt.barrier,
-  /// casts that are rounded on read and transposes that attention does without), and the
-  /// owner.
+  /// casts that are rounded on read and transposes that attention does without), or
+  /// are a part of it (JoinedParts.h), and the owner.
   llvm::DenseMap<mlir::Value, mlir::Value> owners;
   /// What the function returns, as owners.
   llvm::SmallVector<mlir::Value> returned;

@@ -1,0 +1,72 @@
+//===- JoinedParts.cpp - Parameters that lie in what ranks joined -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
+#include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mpt;
+
+/// Whether exchanges leave values one after the other in the memory of `value`.
+static bool isJoined(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  if (value.getDefiningOp<AllGatherOp>())
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument ? dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp())
+               : FunctionOpInterface();
+  return function && argument.getOwner()->isEntryBlock() &&
+         function.getArgAttr(argument.getArgNumber(), kShardsAttr);
+}
+
+/// Whether ops of `block` alone read `value`, which may be renamed.
+static bool isReadIn(Value value, Block *block) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (user->getBlock() != block || isa<ScanOp>(user) ||
+        user->hasTrait<OpTrait::IsTerminator>())
+      return false;
+    return !isa<ReshapeOp, BarrierOp>(user) ||
+           llvm::all_of(user->getResults(),
+                        [&](Value result) { return isReadIn(result, block); });
+  });
+}
+
+bool mpt::isJoinedPart(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice)
+    return false;
+  auto from = cast<RankedTensorType>(slice.getX().getType());
+  auto type = cast<RankedTensorType>(slice.getResult().getType());
+  if (from.getRank() != 1 || !from.hasStaticShape() || slice.getStrides().front() != 1 ||
+      type.getNumElements() < detail::kGradientBlock ||
+      !type.getElementType().isIntOrFloat())
+    return false;
+  const int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return getPartOffset(slice) * bytes % 64 == 0 && isJoined(slice.getX()) &&
+         isReadIn(slice.getResult(), op->getBlock());
+}
+
+int64_t mpt::getPartOffset(SliceOp part) { return part.getOffsets().front(); }
+
+Value mpt::takePart(OpBuilder &builder, Location loc, Value all, int64_t ranks,
+                    StringRef axis) {
+  auto type = cast<RankedTensorType>(all.getType());
+  const int64_t size = type.getDimSize(0) / ranks;
+  Type index = builder.getI64Type();
+  Value rank = RankOp::create(builder, loc, RankedTensorType::get({}, index),
+                              builder.getStringAttr(axis));
+  rank = ReshapeOp::create(builder, loc, RankedTensorType::get({1}, index), rank);
+  Value rows = ReshapeOp::create(builder, loc, type.clone({ranks, size}), all);
+  Value part = GatherOp::create(builder, loc, type.clone({1, size}), rows, rank);
+  return ReshapeOp::create(builder, loc, type.clone({size}), part);
+}

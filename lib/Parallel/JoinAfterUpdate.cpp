@@ -1,0 +1,160 @@
+//===- JoinAfterUpdate.cpp - Parameters that every rank keeps whole -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-join-after-update`. Where a step reads joined parameters in the type in which
+/// it updates them, a rank's shard is a copy of a part of what it has anyway. So the
+/// joined ones become the state.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mpt/Dialect/MPT/IR/Shards.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/MPT/Transforms/Patterns.h"
+#include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Parallel/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_JOINAFTERUPDATEPASS
+#include "mpt/Parallel/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+/// A shard that is joined once, as it is, and updated.
+struct Joined {
+  BlockArgument shard;
+  AllGatherOp gather;
+  unsigned result;
+};
+
+std::optional<Joined> findJoined(BlockArgument shard, const StepView &step,
+                                 Operation *terminator) {
+  const std::optional<unsigned> result = step[shard].updatedBy;
+  if (!result || terminator->getOperand(*result) == shard)
+    return std::nullopt;
+  Joined found = {shard, {}, *result};
+  for (OpOperand &use : shard.getUses()) {
+    auto gather = dyn_cast<AllGatherOp>(use.getOwner());
+    if (!gather)
+      continue;
+    // Twice where parameters are dropped and joined again.
+    if (found.gather || gather->getNumOperands() != 1)
+      return std::nullopt;
+    found.gather = gather;
+  }
+  return found.gather ? std::optional(found) : std::nullopt;
+}
+
+LogicalResult keepJoined(const Joined &joined, Operation *terminator) {
+  auto [shard, gather, result] = joined;
+  auto function = cast<func::FuncOp>(terminator->getParentOp());
+  const unsigned index = shard.getArgNumber();
+  FailureOr<ShardLayout> layout =
+      readShards(function.getArgAttr(index, kShardsAttr), shard.getType(),
+                 [argument = shard] { return mlir::emitError(argument.getLoc()); });
+  if (failed(layout))
+    return failure();
+  auto whole = cast<RankedTensorType>(gather.getOutputs().front().getType());
+  const StringAttr axis = gather.getAxisAttr();
+  const Location loc = gather.getLoc();
+  OpBuilder builder(function.getContext());
+
+  // What updates it reads this rank's part.
+  SmallVector<OpOperand *> uses;
+  Operation *first = terminator;
+  for (OpOperand &use : shard.getUses()) {
+    if (use.getOwner() == gather)
+      continue;
+    uses.push_back(&use);
+    Operation *reader = terminator->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    if (reader->isBeforeInBlock(first))
+      first = reader;
+  }
+  gather.getOutputs().front().replaceAllUsesWith(shard);
+  gather.erase();
+  shard.setType(whole);
+  builder.setInsertionPoint(first);
+  if (!uses.empty()) {
+    Value part = takePart(builder, loc, shard, layout->ranks, axis.getValue());
+    for (OpOperand *use : uses)
+      use->set(part);
+  }
+
+  // Its new value is joined as soon as it is there.
+  Value updated = terminator->getOperand(result);
+  builder.setInsertionPointAfterValue(updated);
+  auto made =
+      AllGatherOp::create(builder, loc, TypeRange{whole}, ValueRange{updated}, axis);
+  terminator->setOperand(result, made.getOutputs().front());
+  function.setArgAttr(
+      index, kShardsAttr,
+      getJoinedShardsAttr(cast<DictionaryAttr>(function.getArgAttr(index, kShardsAttr))));
+  SmallVector<Type> results(function.getResultTypes());
+  results[result] = whole;
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getBody().getArgumentTypes(), results));
+  return success();
+}
+
+struct JoinAfterUpdatePass : mpt::impl::JoinAfterUpdatePassBase<JoinAfterUpdatePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    bool foundShards = false;
+    for (auto step : getOperation().getOps<func::FuncOp>())
+      if (!step.isDeclaration() && step.getBody().hasOneBlock() &&
+          failed(run(step, foundShards)))
+        return signalPassFailure();
+    if (!foundShards)
+      mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                     "no parameter that is cut between ranks "
+                                     "(--mpt-shard-optimizer)");
+  }
+
+private:
+  LogicalResult run(func::FuncOp function, bool &foundShards);
+};
+
+LogicalResult JoinAfterUpdatePass::run(func::FuncOp function, bool &foundShards) {
+  Block &block = function.getBody().front();
+  Operation *terminator = block.getTerminator();
+  const StepView step(function);
+  SmallVector<BlockArgument> shards;
+  for (BlockArgument argument : block.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), kShardsAttr))
+      shards.push_back(argument);
+  if (shards.empty())
+    return success();
+  foundShards = true;
+  // What is read in half precision alone is joined in it, and stays cut.
+  SmallVector<Operation *> gathers;
+  for (auto op : block.getOps<AllGatherOp>())
+    gathers.push_back(op);
+  RewritePatternSet patterns(&getContext());
+  populateNarrowGathersPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  if (failed(applyOpPatternsGreedily(gathers, std::move(patterns), config)))
+    return failure();
+  for (BlockArgument shard : shards)
+    if (std::optional<Joined> joined = findJoined(shard, step, terminator);
+        joined && failed(keepJoined(*joined, terminator)))
+      return failure();
+  return success();
+}
+
+} // namespace
