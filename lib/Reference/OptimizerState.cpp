@@ -58,30 +58,44 @@ const std::array<float, 256> &getTable(bool nonnegative) {
 
 /// The code of `x`, in [0, 255].
 int64_t encode(float x, float offset, bool nonnegative) {
-  const float magnitude = std::fabs(x) < 1 ? std::fabs(x) : 1.0f;
-  int decade = 0;
-  while (decade < 6 && magnitude >= static_cast<float>(std::pow(10.0, decade - 6)))
-    ++decade;
-  const float parts = static_cast<float>(1 << (nonnegative ? decade + 1 : decade));
-  const auto density = static_cast<float>(parts / (0.9 * std::pow(10.0, decade - 6)));
-  const float scaled = magnitude * density, start = parts * static_cast<float>(1.0 / 9.0);
-  const float at = scaled - start, last = parts - 0.5f;
-  float place = parts + (at - 0.5f);
-  if (at < 0.5f) {
-    // From the number before the decade, or from zero.
-    const double before = decade == 0 ? parts / 9.0 : 0.1;
-    const double slope = decade == 0 ? 1.0 / (0.5 + parts / 9.0) : 1.0 / 0.6;
-    const float rise = (at + static_cast<float>(before)) * static_cast<float>(slope);
-    place = (parts - 1) + rise;
-  } else if (at > last) {
-    const float rise = (at - last) * static_cast<float>(decade == 6 ? 2.0 : 1.0 / 3.0);
-    place = (parts + (parts - 1)) + rise;
+  const int lowest = nonnegative ? 2 : 1, top = lowest << 7;
+  const float most = top / 2;
+  float limited = x < 1 ? x : 1.0f;
+  const float magnitude = std::fabs(limited);
+  if (nonnegative)
+    limited = magnitude;
+  float moved = magnitude, parts = most;
+  const bool isLater = magnitude >= 1e-6f;
+  if (moved < 1e-4f) {
+    moved *= 1e4f;
+    parts /= 16;
   }
-  const bool isNegative = !nonnegative && x < 0;
-  const float highest = nonnegative ? 256 : isNegative ? 127 : 128;
-  place = std::floor(std::fmin(place, highest) + offset);
-  const auto index = static_cast<int64_t>(place);
-  return nonnegative ? index - 1 : isNegative ? 127 - index : 127 + index;
+  if (moved < 1e-2f) {
+    moved *= 1e2f;
+    parts /= 4;
+  }
+  if (isLater && moved < 1e-1f) {
+    moved *= 10;
+    parts /= 2;
+  }
+  const float at =
+      std::fma(moved, static_cast<float>(1 / 0.9), static_cast<float>(-1.0 / 9));
+  const float within = std::fma(parts, at, parts - 0.5f);
+  // From the number before the decade, or from zero, never below its place.
+  const double rise =
+      isLater ? 1 / 0.6 : (1 - std::ldexp(1.0, -22)) / (0.5 + lowest / 9.0);
+  const float before = std::fma(within - parts, static_cast<float>(rise), parts);
+  const float start =
+      std::fma(parts, static_cast<float>(4.0 / 3), static_cast<float>(-2.0 / 3));
+  const float after = std::fma(within, static_cast<float>(1.0 / 3), start);
+  float place = std::fmin(std::fmin(within, before), after);
+  if (!nonnegative)
+    place = std::fmin(place, top - 1);
+  const float last =
+      std::fma(limited - 1, static_cast<float>(2 * most / 0.9), static_cast<float>(top));
+  place = std::fmax(place, last) + offset;
+  const auto index = std::min(static_cast<int64_t>(place), static_cast<int64_t>(top));
+  return nonnegative ? index - 1 : x < 0 ? 127 - index : 127 + index;
 }
 
 LogicalResult evaluateDynamicCode(DynamicCodeOp op, Frame &frame) {

@@ -125,3 +125,82 @@
   %m = mpt_kernel.column_reduce <max> %a : f32
   mpt_kernel.yield %s, %m : f32, f32
 }) : () -> ()
+
+// What the walk for the sum computes is kept for the walk that stores: one exponential for
+// each element.
+// CHECK-LABEL: func.func @kept(
+// CHECK: %[[ROW:.*]] = llvm.alloca {{.*}} x f32
+// CHECK: scf.for %[[AT:.*]] = %{{.*}} iter_args
+// CHECK: %[[EXP:.*]] = math.exp %{{.*}} : vector<16xf32>
+// CHECK: %[[TO:.*]] = llvm.getelementptr %[[ROW]][%[[AT]]]
+// CHECK: llvm.store %[[EXP]], %[[TO]]
+// CHECK: scf.yield
+// The tail.
+// CHECK: %[[LAST:.*]] = math.exp %{{.*}} : vector<16xf32>
+// CHECK: llvm.intr.masked.store %[[LAST]]
+// CHECK-NOT: math.exp
+// CHECK: scf.for %[[AGAIN:.*]] = %{{.*}}
+// CHECK: %[[FROM:.*]] = llvm.getelementptr %[[ROW]][%[[AGAIN]]]
+// CHECK: llvm.load %[[FROM]] {{.*}} -> vector<16xf32>
+// CHECK: arith.divf
+// CHECK-NOT: math.exp
+"mpt_kernel.func"() <{sym_name = "kept", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 40>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x40xf32>) -> tensor<4x40xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %e = math.exp %a : f32
+  %s = mpt_kernel.row_reduce <sum> %e : f32
+  %y = arith.divf %e, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+
+// A product costs less than a store and a load, and a long row would not stay in the cache.
+// CHECK-LABEL: func.func @cheap(
+// CHECK-NOT: llvm.alloca
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "cheap", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 32>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x32xf32>) -> tensor<4x32xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %e = arith.mulf %a, %a : f32
+  %s = mpt_kernel.row_reduce <sum> %e : f32
+  %y = arith.divf %e, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+// CHECK-LABEL: func.func @long(
+// CHECK-NOT: llvm.alloca
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "long", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 4112>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x4112xf32>) -> tensor<4x4112xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %e = math.exp %a : f32
+  %s = mpt_kernel.row_reduce <sum> %e : f32
+  %y = arith.divf %e, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+
+// The largest magnitude is that of the largest bits, also if it is NaN.
+// CHECK-LABEL: func.func @magnitude(
+// CHECK: scf.for {{.*}} -> (vector<16xi32>)
+// CHECK: %[[ABS:.*]] = math.absf
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[ABS]] : vector<16xf32> to vector<16xi32>
+// CHECK: arith.maxsi %{{.*}}, %[[BITS]] : vector<16xi32>
+// CHECK: %[[MOST:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK: llvm.store %[[MOST]]
+"mpt_kernel.func"() <{sym_name = "magnitude", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 32>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x32xf32>) -> tensor<4xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i)>]}> ({
+^bb0(%a: f32):
+  %m = math.absf %a : f32
+  %s = mpt_kernel.row_reduce <max> %m : f32
+  mpt_kernel.yield %s : f32
+}) : () -> ()

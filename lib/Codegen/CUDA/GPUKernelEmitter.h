@@ -83,6 +83,7 @@ private:
   void accumulate(const ColumnPartials &part, Value task, Frame &frame) override;
   void sumTasks(const ColumnPartials &part, Frame &frame) override;
   void sumTasksInGroups(const ColumnPartials &part, Frame &frame);
+  bool isForVectors() const override { return false; }
   void beforeSharedStores(mlir::OpBuilder &b) override;
   void emitTask(mlir::OpBuilder &b, Value task) override;
 

@@ -8,6 +8,7 @@
 
 #include "KernelEmitter.h"
 #include "EightBitFloats.h"
+#include "RowValues.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/IRMapping.h"
@@ -63,6 +64,9 @@ KernelEmitter::KernelEmitter(kernel::FuncOp kernel)
     for (Value result : op.getResults())
       levels[result] = level;
   }
+  keptValues = chooseRowValues(
+      body, [&](Value value) { return isFull(value); }, levels, mostLevels,
+      llvm::alignTo(columns, lanes));
 }
 
 void KernelEmitter::mergeDimensions() {
@@ -200,6 +204,13 @@ SmallVector<Value> KernelEmitter::forColumns(
   return carried;
 }
 
+Type KernelEmitter::getReducedType(kernel::RowReduceOp reduce) const {
+  Type type = reduce.getType();
+  const bool isMagnitude = type.isF32() && reduce.getKind() == ReduceKind::Max &&
+                           reduce.getValue().getDefiningOp<math::AbsFOp>();
+  return isMagnitude && isForVectors() ? IntegerType::get(type.getContext(), 32) : type;
+}
+
 void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned level) {
   SmallVector<kernel::RowReduceOp> reductions;
   SmallVector<Value> init;
@@ -208,26 +219,43 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
       continue;
     // Of a value that is the same for the whole row: still one for each point.
     reductions.push_back(reduce);
-    init.push_back(identity(b, reduce.getKind(), vectorOf(reduce.getType(), lanes)));
+    init.push_back(
+        identity(b, reduce.getKind(), vectorOf(getReducedType(reduce), lanes)));
   }
   if (reductions.empty())
     return;
+  SmallVector<std::pair<Value, Value>> kept;
+  if (isForVectors())
+    for (Operation &op : body.without_terminator())
+      for (Value value : op.getResults())
+        if (auto found = keptValues.find(value);
+            found != keptValues.end() && found->second == level)
+          kept.push_back({value, allocate(b, storageOf(value.getType()),
+                                          llvm::alignTo(columns, lanes))});
   SmallVector<Value> sums =
       forColumns(b, rowFrame, init, [&](Frame &frame, ValueRange carried) {
         SmallVector<Value> next;
         for (auto [reduce, sum] : llvm::zip_equal(reductions, carried)) {
           OpBuilder &inner = *frame.builder;
           Value value = evaluate(reduce.getValue(), frame);
+          if (value.getType() != sum.getType())
+            value = arith::BitcastOp::create(inner, loc, sum.getType(), value);
           if (frame.mask)
             value = arith::SelectOp::create(
                 inner, loc, frame.mask, value,
                 identity(inner, reduce.getKind(), value.getType()));
           next.push_back(combine(inner, reduce.getKind(), sum, value));
         }
+        for (auto [value, row] : kept)
+          storeTo(elementOf(*frame.builder, row, value.getType(), frame.column),
+                  evaluate(value, frame), value.getType(), frame);
         return next;
       });
+  keptRows.insert(kept.begin(), kept.end());
   for (auto [reduce, sum] : llvm::zip_equal(reductions, sums)) {
     Value value = finishRowReduction(b, reduce.getKind(), sum);
+    if (value.getType() != reduce.getType())
+      value = arith::BitcastOp::create(b, loc, reduce.getType(), value);
     if (reduce.getKind() == ReduceKind::Mean)
       value = scale(b, value, columns);
     rowFrame.values[reduce] = value;
@@ -329,6 +357,7 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
         return SmallVector<Value>();
       });
     }
+  keptRows.clear();
 }
 
 /// Rows whose sums over columns grow on their own, and the most bytes of such sums.
@@ -362,11 +391,7 @@ void KernelEmitter::emitTask(OpBuilder &b, Value task) {
         reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Mean;
     if (!isBlocked || !isSum || !isa<FloatType>(reduce.getType()))
       continue;
-    Block &entry = b.getBlock()->getParentOp()->getParentOfType<func::FuncOp>().front();
-    OpBuilder top = OpBuilder::atBlockBegin(&entry);
-    blockSums[reduce] =
-        LLVM::AllocaOp::create(top, loc, partials.getType(), reduce.getType(),
-                               constant(top, part.columns), /*alignment=*/64);
+    blockSums[reduce] = allocate(b, reduce.getType(), part.columns);
   }
   // Larger rows may leave the last tasks without any: no iteration then.
   if (blockSums.empty())
@@ -419,13 +444,24 @@ void KernelEmitter::forSums(OpBuilder &b, const ColumnPartials &part,
   });
 }
 
+Value KernelEmitter::allocate(OpBuilder &b, Type element, int64_t count) {
+  Block &entry = b.getBlock()->getParentOp()->getParentOfType<func::FuncOp>().front();
+  OpBuilder top = OpBuilder::atBlockBegin(&entry);
+  return LLVM::AllocaOp::create(top, loc, LLVM::LLVMPointerType::get(b.getContext()),
+                                element, constant(top, count), /*alignment=*/64);
+}
+
+Value KernelEmitter::elementOf(OpBuilder &b, Value row, Type element, Value column) {
+  return LLVM::GEPOp::create(b, loc, row.getType(), storageOf(element), row,
+                             ArrayRef<LLVM::GEPArg>{column});
+}
+
 Value KernelEmitter::blockPointer(OpBuilder &b, const ColumnPartials &part,
                                   Value column) {
   kernel::ColumnReduceOp reduce = part.op;
   if (!column)
     return blockSums.lookup(reduce);
-  return LLVM::GEPOp::create(b, loc, partials.getType(), reduce.getType(),
-                             blockSums.lookup(reduce), ArrayRef<LLVM::GEPArg>{column});
+  return elementOf(b, blockSums.lookup(reduce), reduce.getType(), column);
 }
 
 void KernelEmitter::emitFlat(OpBuilder &b, Value begin, Value end) {
@@ -836,6 +872,12 @@ Value KernelEmitter::evaluate(Value value, Frame &frame) {
     }
     if (next != value && comesFromRow(next)) {
       (void)evaluate(next, frame);
+      stack.pop_back();
+      continue;
+    }
+    if (Value row = isScalarHere ? Value() : keptRows.lookup(next)) {
+      Value pointer = elementOf(*frame.builder, row, next.getType(), frame.column);
+      frame.values[next] = loadFrom(pointer, next.getType(), frame);
       stack.pop_back();
       continue;
     }

@@ -105,8 +105,14 @@ protected:
   virtual void accumulate(const ColumnPartials &part, Value task, Frame &frame);
   /// Sets `frame`'s value of `part` to the sum over all tasks.
   virtual void sumTasks(const ColumnPartials &part, Frame &frame);
+  /// Whether vectors walk over a row, which keep in memory what several walks need, and
+  /// not threads.
+  virtual bool isForVectors() const { return true; }
   /// Comes before stores to what other threads of a row have read.
   virtual void beforeSharedStores(mlir::OpBuilder &) {}
+  /// What vectors of `reduce` hold: the largest magnitude is that of the largest bits,
+  /// NaN among them, as integers.
+  mlir::Type getReducedType(kernel::RowReduceOp reduce) const;
   void emitRowReductions(mlir::OpBuilder &builder, Frame &rowFrame, unsigned level);
   void emitCombine(mlir::OpBuilder &builder);
   Value combine(mlir::OpBuilder &builder, ReduceKind kind, Value a, Value b);
@@ -119,6 +125,10 @@ protected:
   void forSums(mlir::OpBuilder &builder, const ColumnPartials &part,
                llvm::function_ref<void(Frame &)> body);
   Value blockPointer(mlir::OpBuilder &builder, const ColumnPartials &part, Value column);
+  /// Memory of the function being emitted, which lasts until it returns.
+  Value allocate(mlir::OpBuilder &builder, mlir::Type element, int64_t count);
+  /// The pointer to an element as it is stored, of a row at `row`.
+  Value elementOf(mlir::OpBuilder &builder, Value row, mlir::Type element, Value column);
   Value constant(mlir::OpBuilder &builder, int64_t value);
   mlir::Type vectorOf(mlir::Type element, int64_t lanes);
   bool isRowUniform(Value value) const { return rowUniform.contains(value); }
@@ -141,12 +151,16 @@ protected:
   /// How many row reductions must come before a value; by value.
   llvm::DenseMap<Value, unsigned> levels;
   unsigned mostLevels = 0;
+  /// Values that one walk over a row computes and later ones read, with its level.
+  llvm::DenseMap<Value, unsigned> keptValues;
 
   // Of the function being emitted.
   llvm::SmallVector<Value> pointers;
   Value partials;
   /// Where sums over some rows of a task grow before they are added to the task's.
   llvm::DenseMap<mlir::Operation *, Value> blockSums;
+  /// Where values of the current row lie that a walk has kept.
+  llvm::DenseMap<Value, Value> keptRows;
   /// Index of the current row along each leading dimension.
   llvm::SmallVector<Value> rowIndices;
   /// In a flat kernel: the columns to run, and whether the tail is among them.

@@ -100,6 +100,11 @@ def optimizer_state_cases(random):
         want = encode(np.full(offsets.shape, float(x)), book, offsets)
         assert abs(book[np.int64(want)].mean() - x) < 1e-5
         yield Case("dynamic_code", [("f32", np.full(offsets.shape, x)), ("f32", offsets)], [as_i8(want)], flag(nonnegative))
+        # The ends of the book stay with every offset, also if f32 rounds the sum up.
+        offsets = np.array([0, 1, 32768, 65535]) / 65536
+        for end, code in [(1.0, 255)] + ([] if nonnegative else [(-1.0, 0)]):
+            inputs = [("f32", np.full(4, end)), ("f32", offsets)]
+            yield Case("dynamic_code", inputs, [as_i8(np.full(4, code))], flag(nonnegative))
         for drawn in (False, True):
             yield from block_cases(random, (8, 64), 64, nonnegative, drawn)
             yield from block_cases(random, (3, 5, 7), 64, nonnegative, drawn)

@@ -330,71 +330,78 @@ Value ScalarBuilder::dynamicValue(Value code, bool nonnegative) {
   };
   // place = parts + j, where parts is a power of two.
   Value partsBits = bitAnd(bitsOf(place), integer(i32, 0x7f800000));
-  Value inverse = bitcast(sub(integer(i32, 0x7f000000), partsBits), f32);
+  Value inverseBits = sub(integer(i32, 0x7f000000), partsBits);
+  Value inverse = bitcast(inverseBits, f32);
   Value from = mul(sub(place, bitcast(partsBits, f32)), inverse);
   const float tenth = 0.1f, rest = 1.0f - tenth;
   auto bound = [&](Value at) -> Value {
-    Value lower = create<math::FmaOp>(number(rest), at, number(tenth));
-    Value upper = create<math::FmaOp>(number(-rest), sub(number(1.0), at), number(1.0));
-    return select(less(at, number(0.5)), lower, upper);
+    Value start = select(less(at, number(0.5)), number(tenth), number(1.0f - rest));
+    return create<math::FmaOp>(number(rest), at, start);
   };
-  Value middle = mul(add(bound(from), bound(add(from, inverse))), number(0.5));
-  Value power = number(std::pow(10.0, 1 - numDecades));
-  for (int decade = 1; decade < numDecades; ++decade)
-    power = select(atLeast(getParts(decade, nonnegative)),
-                   number(std::pow(10.0, decade + 1 - numDecades)), power);
-  Value x = mul(power, middle);
+  Value sum = add(bound(from), bound(add(from, inverse)));
+  // Decades below the last are the lowest bits of the exponent of 1 / parts. Products of
+  // these powers of ten, in f32, are the powers of ten in f32.
+  if (!nonnegative)
+    inverseBits = sub(inverseBits, integer(i32, 1 << 23));
+  Value half = number(0.5);
+  for (auto [bit, power] : {std::pair(0, 1e-1f), {1, 1e-2f}, {2, 1e-4f}}) {
+    Value set = bitAnd(inverseBits, integer(i32, int64_t(1) << (23 + bit)));
+    half = select(compare(set, integer(i32, 0), ComparePredicate::NE),
+                  mul(half, number(power)), half);
+  }
+  Value x = mul(sum, half);
   x = select(atLeast(getParts(numDecades, nonnegative)), number(1.0), x);
   x = select(atLeast(getParts(0, nonnegative)), x, number(0.0));
-  return nonnegative ? x : select(less(offset, number(0.0)), neg(x), x);
+  if (nonnegative)
+    return x;
+  Value sign = bitAnd(bitsOf(offset), integer(i32, 0x80000000));
+  return bitcast(bitOr(bitsOf(x), sign), f32);
 }
 
 Value ScalarBuilder::dynamicCode(Value x, Value offset, bool nonnegative) {
-  Value magnitude = abs(x);
-  magnitude = select(less(magnitude, number(1.0)), magnitude, number(1.0));
   const int lowest = getParts(0, nonnegative), top = getParts(numDecades, nonnegative);
-  // Of the number's decade: its parts, how many of them make 1, and by how much the line
-  // from the number before the decade to its first one is steeper.
-  auto density = [&](int decade) {
-    return number(getParts(decade, nonnegative) /
-                  (0.9 * std::pow(10.0, decade + 1 - numDecades)));
+  const double most = getParts(numDecades - 1, nonnegative);
+  auto lesser = [&](Value a, Value b) { return select(less(a, b), a, b); };
+  auto fma = [&](Value a, Value b, Value c) { return create<math::FmaOp>(a, b, c); };
+  Value limited = lesser(x, number(1.0));
+  Value magnitude = abs(limited);
+  if (nonnegative)
+    limited = magnitude;
+  // What is of a lower decade is moved to the last, whose parts are 0.9 / parts wide.
+  Value moved = magnitude, parts = number(most);
+  Value isLater = compare(magnitude, number(1e-6), ComparePredicate::GE);
+  auto move = [&](Value condition, double factor, double fraction) {
+    moved = select(condition, mul(moved, number(factor)), moved);
+    parts = select(condition, mul(parts, number(fraction)), parts);
   };
-  Value parts = number(lowest), scale = density(0);
-  Value before = number(lowest / 9.0), slope = number(1.0 / (0.5 + lowest / 9.0));
-  Value slopeAfter = number(1.0 / 3.0);
-  for (int decade = 1; decade < numDecades; ++decade) {
-    Value isAbove = compare(magnitude, number(std::pow(10.0, decade - numDecades)),
-                            ComparePredicate::GE);
-    parts = select(isAbove, number(getParts(decade, nonnegative)), parts);
-    scale = select(isAbove, density(decade), scale);
-    if (decade == 1) {
-      before = select(isAbove, number(0.1), before);
-      slope = select(isAbove, number(1.0 / 0.6), slope);
-    }
-    if (decade == numDecades - 1)
-      slopeAfter = select(isAbove, number(2.0), slopeAfter);
-  }
-  // Parts of the decade below the number; 0.5 is the decade's first number.
-  Value at = sub(mul(magnitude, scale), mul(parts, number(1.0 / 9.0)));
-  Value last = sub(parts, number(0.5));
-  Value low = add(sub(parts, number(1.0)), mul(add(at, before), slope));
-  Value high = add(add(parts, sub(parts, number(1.0))), mul(sub(at, last), slopeAfter));
-  Value place = add(parts, sub(at, number(0.5)));
-  place = select(less(at, number(0.5)), low, place);
-  place = select(greater(at, last), high, place);
-  // There is no -1.
-  Value isNegative = nonnegative ? Value() : less(x, number(0.0));
-  Value highest = number(top);
+  move(less(moved, number(1e-4)), 1e4, 1.0 / 16);
+  move(less(moved, number(1e-2)), 1e2, 1.0 / 4);
+  move(bitAnd(isLater, less(moved, number(1e-1))), 1e1, 1.0 / 2);
+  Value at = fma(moved, number(1.0 / 0.9), number(-1.0 / 9.0));
+  // The place is the lowest of three lines: through the decade's numbers, from the number
+  // before (or zero) to its first, and from its last to the next.
+  Value within = fma(parts, at, sub(parts, number(0.5)));
+  Value rise = select(isLater, number(1.0 / 0.6),
+                      number((1 - std::ldexp(1.0, -22)) / (0.5 + lowest / 9.0)));
+  Value before = fma(sub(within, parts), rise, parts);
+  Value after =
+      fma(within, number(1.0 / 3.0), fma(parts, number(4.0 / 3.0), number(-2.0 / 3.0)));
+  Value place = lesser(lesser(within, before), after);
+  // There is no -1. To 1 the line is steeper.
   if (!nonnegative)
-    highest = select(isNegative, number(top - 1), highest);
-  place = min(place, highest);
+    place = lesser(place, number(top - 1));
+  Value last = fma(sub(limited, number(1.0)), number(2 * most / 0.9), number(top));
+  place = add(select(greater(place, last), place, last), offset);
+  // The sum of the last place and an offset just below 1 may be rounded up.
+  if (nonnegative)
+    place = lesser(place, number(top));
   Type i32 = builder.getI32Type();
-  Value index = arith::FPToSIOp::create(builder, loc, i32, floor(add(place, offset)));
+  Value index = arith::FPToSIOp::create(builder, loc, i32, place);
   if (nonnegative) {
     index = sub(index, integer(i32, 1));
   } else {
     Value negated = sub(integer(i32, 127), index);
-    index = select(isNegative, negated, add(index, integer(i32, 127)));
+    index = select(less(x, number(0.0)), negated, add(index, integer(i32, 127)));
   }
   return arith::TruncIOp::create(builder, loc, builder.getI8Type(), index);
 }

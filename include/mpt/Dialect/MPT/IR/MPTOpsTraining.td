@@ -605,7 +605,9 @@ def MPT_DynamicCodeOp : MPT_StateOp<"dynamic_code", [MPT_Fusible]> {
     Within a decade of N parts, v = N + w - 0.5 with w = |x| N / (0.9 10^(i-6)) - N / 9. To
     the first number of a decade (w < 0.5) v rises from that before it, at w = -0.1, or for
     the first decade from zero, and after the last (w > N - 0.5) to that of the next, or to
-    1. The oracle's code (lib/Reference/OptimizerState.cpp) says how each step is rounded.
+    1. Up to the last number these lines bend down only, so v is the lowest of three.
+    Numbers of lower decades are multiplied by a power of ten first.
+    The oracle's code (lib/Reference/OptimizerState.cpp) says how each step is rounded.
 
     Example:
 
