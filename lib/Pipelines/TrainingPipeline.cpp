@@ -79,11 +79,18 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
     if (failed(add([](auto o) { return createTrainStepPass(o); }, trainStep)))
       return failure();
   }
-  if (auto fp8 = options.fp8) {
+  auto fp8 = options.fp8;
+  if (fp8)
     fp8->options.function = options.function;
-    if (failed(add([](auto o) { return createFp8Pass(o); }, *fp8)))
-      return failure();
-  }
+  auto addFp8 = [&] {
+    return fp8 ? add([](auto o) { return createFp8Pass(o); }, *fp8) : success();
+  };
+  // Recipes with a scale for each block have no state, so that they may follow autocast:
+  // what is kept between their matmuls is then stored as autocast says.
+  const bool isLast =
+      fp8 && (fp8->options.recipe == "deepseek" || fp8->options.recipe == "mxfp8");
+  if (!isLast && failed(addFp8()))
+    return failure();
   if (options.optimizerState &&
       failed(add([](auto o) { return createOptimizerStatePass(o); },
                  *options.optimizerState)))
@@ -101,7 +108,9 @@ LogicalResult mpt::buildTrainingPipeline(OpPassManager &passes,
   if (options.autocast &&
       failed(add([](auto o) { return createAutocastPass(o); }, *options.autocast)))
     return failure();
-  // What autocast reads in half precision stays cut.
+  if (isLast && failed(addFp8()))
+    return failure();
+  // What is read in half precision stays cut.
   if (options.shardOptimizer)
     passes.addPass(createJoinAfterUpdatePass());
   return success();

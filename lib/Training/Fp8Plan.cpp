@@ -33,7 +33,18 @@ Value getSource(Value value) {
   return value;
 }
 
-/// A matrix, or the transpose of one whose rows are all dimensions but the last.
+/// Whether the elements of `value` are those of a parameter, perhaps rounded.
+bool isParameter(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ReshapeOp, TransposeOp, CastOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return StepView::get(value).role == Role::Parameter;
+}
+
+/// A matrix, or the transpose of one whose rows are all dimensions but the last. A
+/// parameter is read before autocast rounds it.
 struct MatrixView {
   Value source;
   bool isTransposed = false;
@@ -51,22 +62,15 @@ struct MatrixView {
                  transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0}) {
         source = transpose.getX();
         isTransposed = !isTransposed;
+      } else if (auto cast = dyn_cast<CastOp>(op);
+                 cast && cast.getAutocast() && isParameter(source)) {
+        source = cast.getX();
       } else {
         return;
       }
     }
   }
 };
-
-/// Whether the elements of `value` are those of a parameter, perhaps rounded.
-bool isParameter(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, TransposeOp, CastOp>(op))
-      return false;
-    value = op->getOperand(0);
-  }
-  return StepView::get(value).role == Role::Parameter;
-}
 
 /// Whether the operands of a matmul are read transposed, as it and its operands say.
 std::pair<bool, bool> getTransposes(Operation *op, const MatrixView &left,

@@ -1,7 +1,7 @@
 """Losses of 8-bit training beside bf16's, over seeds.
 
     fp8_vs_bf16.py BUILD_DIR [NETWORK...] [--modes deepseek,mxfp8,block8] [--seeds N]
-                   [--folder FOLDER]
+                   [--folder FOLDER] [--memory ROWS,..]
 
 Trains each network in bf16 and in each of the modes, with the same initial values and batches.
 Prints for each the mean over seeds of (its loss - bf16's) / bf16's with its 95 % interval
@@ -15,6 +15,9 @@ Averages and a learning rate that ends at zero take out most of what two runs di
 chance: a change of one bit leads to another path through the same valley.
 Metrics are kept in FOLDER (BUILD_DIR/benchmark/fp8), and what is there is not run again.
 
+With --memory nothing is trained: it prints bytes a parameter, of state, and for batches of each
+number of rows what the backward pass finds kept, and the arena (--mpt-memory-report).
+
 Networks (all without NETWORK):
 
     gpt     the character GPT of docs/examples: 4 layers of width 256
@@ -27,14 +30,16 @@ The last two read digits of scikit-learn, shifted and with noise, each picture o
 fifth has a random label: their loss does not go to zero, relative to which any difference is
 large.
 
-Modes: `deepseek` and `mxfp8` are recipes of --mpt-fp8, `block8` is --mpt-optimizer-state's; all
-else is bf16.
+Modes: `deepseek` and `mxfp8` are recipes of --mpt-fp8, `block8` and, with stochastic rounding,
+`stochastic8` are --mpt-optimizer-state's; all else is bf16. `deepseek-bf16` and `deepseek-block8` are
+both, the moments' kind after the recipe; `deepseek-again` computes norms again.
 """
 
 import argparse
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -44,10 +49,18 @@ sys.path.insert(0, EXAMPLES)
 import network
 
 # Two-sided 95 % of Student's t, by the number of seeds.
-STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306,
+           10: 2.262}
 
-MODES = {"bf16": [], "deepseek": ["mpt-fp8{recipe=deepseek}"], "mxfp8": ["mpt-fp8{recipe=mxfp8}"],
-         "block8": ["mpt-optimizer-state{kind=block8}"]}
+AUTOCAST = "mpt-autocast{type=bf16}"
+MODES = {"bf16": [AUTOCAST], "deepseek": [AUTOCAST, "mpt-fp8{recipe=deepseek}"],
+         "mxfp8": [AUTOCAST, "mpt-fp8{recipe=mxfp8}"],
+         "block8": ["mpt-optimizer-state{kind=block8}", AUTOCAST],
+         "stochastic8": ["mpt-optimizer-state{kind=block8 rounding=stochastic}", AUTOCAST]}
+for recipe in "deepseek", "mxfp8":
+    for kind in "bf16", "block8":
+        MODES[f"{recipe}-{kind}"] = [f"mpt-optimizer-state{{kind={kind}}}", *MODES[recipe]]
+MODES["deepseek-again"] = [AUTOCAST, "mpt-fp8{recipe=deepseek recompute=norms,swiglu}"]
 
 
 def load_example(name):
@@ -209,6 +222,45 @@ def write_network(name, folder):
     open(os.path.join(folder, "made"), "w").close()
 
 
+def get_passes(mode, step):
+    return ["mpt-autodiff{function=loss}", f"mpt-train-step{{function=loss optimizer=adamw {step}}}",
+            *MODES[mode], "canonicalize"]
+
+
+def plan_memory(options, name, mode, rows):
+    """Bytes a parameter: state, what is kept for the backward pass, and the arena."""
+    folder = os.path.join(options.folder, name)
+    write_network(name, folder)
+    report = os.path.join(folder, "memory.json")
+    passes = [f"mpt-specialize{{batch={rows}}}", *get_passes(mode, NETWORKS[name][-2]),
+              f"mpt-memory-report{{function=loss format=json output={report}}}"]
+    subprocess.run([os.path.join(options.build, "bin", "mpt-opt"), name + ".mlir", "-o", os.devnull,
+                    f"--pass-pipeline=builtin.module({','.join(passes)})"], check=True, cwd=folder)
+    with open(os.path.join(folder, name + ".mlir")) as file:
+        lines = file.read().split("func.func @eval")[0].splitlines()
+    parameters = sum(math.prod(int(size) for size in re.findall(r"(\d+)x", line.split("tensor<")[1]))
+                     for line in lines if 'mpt.role = "parameter"' in line)
+    loss = next(str(i) for i, line in enumerate(lines, 1) if "mpt.cross_entropy" in line)
+    with open(report) as file:
+        plan = json.load(file)["functions"][0]
+    # The forward pass ends at the ops that stand for the loss's line.
+    ends = [i for i, op in enumerate(plan["ops"]) if loss in re.split(r"[:, ]+", op["location"])[1:]]
+    kept = max(sum(buffer["bytes"] for buffer in plan["buffers"]
+                   if buffer["first"] < end < buffer["last"] and not buffer["in_place"])
+               for end in ends)
+    return [number / parameters for number in (plan["state"], kept, plan["arena"])]
+
+
+def print_memory(options, modes):
+    rows = [int(text) for text in options.memory.split(",")]
+    print("network | mode | state | " + " | ".join(f"kept, {n} rows | arena, {n} rows" for n in rows))
+    for name in options.networks:
+        for mode in ["bf16", *modes]:
+            plans = [plan_memory(options, name, mode, n) for n in rows]
+            print(f"{name} | {mode} | {plans[0][0]:.1f} | "
+                  + " | ".join(f"{kept:.1f} | {arena:.1f}" for _, kept, arena in plans), flush=True)
+
+
 def train(options, name, mode, seed):
     """Trains, unless that is done. Returns the two losses."""
     folder = os.path.join(options.folder, name)
@@ -216,8 +268,7 @@ def train(options, name, mode, seed):
     *_, step, arguments = NETWORKS[name]
     if not os.path.exists(metrics):
         write_network(name, folder)
-        passes = ["mpt-autodiff", f"mpt-train-step{{optimizer=adamw ema-decay={DECAY} {step}}}",
-                  *MODES[mode], "mpt-autocast{type=bf16}", "canonicalize"]
+        passes = get_passes(mode, f"ema-decay={DECAY} {step}")
         subprocess.run([os.path.join(options.build, "bin", "mpt-run"), name + ".mlir",
                         "--function=loss", "--data", "x=x.npy", "--data", "y=y.npy",
                         "--pipeline=" + ",".join(passes), *arguments, "--lr-schedule=cosine",
@@ -249,9 +300,12 @@ def main():
     parser.add_argument("--modes", default="deepseek,mxfp8,block8")
     parser.add_argument("--seeds", type=int, help="instead of the network's own number")
     parser.add_argument("--folder")
+    parser.add_argument("--memory", help="rows of batches, to print memory instead")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     options.folder = options.folder or os.path.join(options.build, "benchmark", "fp8")
+    if options.memory:
+        return print_memory(options, options.modes.split(","))
     print("network | mode | loss | seeds | bf16's | difference | 95 % interval", flush=True)
     for name in options.networks:
         seeds = range(options.seeds or NETWORKS[name][3])

@@ -161,7 +161,9 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
     from the original tensor.
 
     Run it after `--mpt-train-step` and before `--mpt-loss-scale`, which keeps the state
-    of a step that is skipped.
+    of a step that is skipped. Recipes with block scales have no state: run them after
+    `--mpt-autocast`, so that what the backward pass keeps is stored as autocast says. They
+    read parameters as they are before autocast rounds them.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"loss\"", "The step">,
