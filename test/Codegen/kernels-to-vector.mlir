@@ -188,7 +188,10 @@
 
 // The largest magnitude is that of the largest bits, also if it is NaN.
 // CHECK-LABEL: func.func @magnitude(
-// CHECK: scf.for {{.*}} -> (vector<16xi32>)
+// Of no elements it is minus infinity, as of other maxima.
+// CHECK: %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
+// CHECK: %[[START:.*]] = arith.bitcast %[[NONE]] : vector<16xf32> to vector<16xi32>
+// CHECK: scf.for {{.*}} = %[[START]]) -> (vector<16xi32>)
 // CHECK: %[[ABS:.*]] = math.absf
 // CHECK: %[[BITS:.*]] = arith.bitcast %[[ABS]] : vector<16xf32> to vector<16xi32>
 // CHECK: arith.maxsi %{{.*}}, %[[BITS]] : vector<16xi32>

@@ -219,8 +219,11 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
       continue;
     // Of a value that is the same for the whole row: still one for each point.
     reductions.push_back(reduce);
-    init.push_back(
-        identity(b, reduce.getKind(), vectorOf(getReducedType(reduce), lanes)));
+    Value start = identity(b, reduce.getKind(), vectorOf(reduce.getType(), lanes));
+    Type type = vectorOf(getReducedType(reduce), lanes);
+    init.push_back(start.getType() == type
+                       ? start
+                       : arith::BitcastOp::create(b, loc, type, start).getResult());
   }
   if (reductions.empty())
     return;
