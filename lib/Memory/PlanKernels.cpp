@@ -47,10 +47,10 @@ struct Variant {
 /// Fuses the steps of a module.
 class KernelPlanner {
 public:
-  KernelPlanner(RematSession &session, int64_t maxUnrolled, const FusionOptions &fusion,
+  KernelPlanner(RematSession &session, int64_t maxUnrolled, bool isForGPU,
                 RunPasses runPipeline)
-      : session(session), maxUnrolled(maxUnrolled), fusion(fusion),
-        runPipeline(runPipeline) {}
+      : session(session), maxUnrolled(maxUnrolled), isForGPU(isForGPU),
+        fusion(getFusionOptions(isForGPU)), runPipeline(runPipeline) {}
 
   LogicalResult fuseAll(ModuleOp module, MutableArrayRef<RematTarget> targets);
 
@@ -63,6 +63,7 @@ private:
 
   RematSession &session;
   int64_t maxUnrolled;
+  bool isForGPU;
   FusionOptions fusion;
   RunPasses runPipeline;
 };
@@ -238,6 +239,9 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
   OpPassManager decompose(ModuleOp::getOperationName());
   DecomposePassOptions decomposeOptions;
   decomposeOptions.maxUnrolled = maxUnrolled;
+  // For GPUs all gradients are measured in a few launches.
+  if (!isForGPU)
+    decompose.addPass(createDeferGradientsPass());
   addDecomposePasses(decompose, decomposeOptions);
   if (failed(runPipeline(decompose, module)))
     return failure();
@@ -309,9 +313,8 @@ struct PlanKernelsPass : mpt::impl::PlanKernelsPassBase<PlanKernelsPass> {
     auto runPasses = [&](OpPassManager &passes, ModuleOp nested) {
       return runPipeline(passes, nested);
     };
-    if (failed(targets) ||
-        failed(KernelPlanner(session, maxUnrolled, getFusionOptions(isForGPU), runPasses)
-                   .fuseAll(module, *targets)))
+    if (failed(targets) || failed(KernelPlanner(session, maxUnrolled, isForGPU, runPasses)
+                                      .fuseAll(module, *targets)))
       signalPassFailure();
   }
 

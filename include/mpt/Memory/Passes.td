@@ -65,6 +65,23 @@ def KeepGathersPass : Pass<"mpt-keep-gathers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
+  let summary = "Compute gradients where they are read, and check their factors for them";
+  let description = [{
+    A step with a loss scale is taken if all gradients are finite, so all are kept until
+    then. A gradient that is a product of f16 tensors is finite exactly if these are. This
+    pass checks the factors instead, and moves the product to the optimizer's update, for
+    the gradients that take more bytes than their factors (a minimum cut). All other
+    results keep their bits.
+
+    In place of the norm of all gradients, the check has a bound on it: the product of the
+    norms of the factors. It overflows before the norm does, but not while the scale is 1
+    or more: numbers of f16 are at most 65504. A step that clips gradients, or skips
+    spikes, needs the norm itself and stays as it is. docs/LossScaling.md says more.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 /// A pass that fits functions into memory budgets.
 class BudgetPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   list<Option> common = [
@@ -123,8 +140,8 @@ def RematerializePass : BudgetPass<"mpt-rematerialize"> {
 def PlanKernelsPass : BudgetPass<"mpt-plan-kernels"> {
   let summary = "Make kernels and library calls of steps, within a memory budget";
   let description = [{
-    Decomposes and fuses steps (`--mpt-decompose`, `--mpt-fuse-kernels`). Without a
-    budget and without `mpt.save` it does nothing else.
+    Decomposes and fuses steps (`--mpt-decompose`, `--mpt-fuse-kernels`), for CPUs after
+    `--mpt-defer-gradients`. Without a budget and without `mpt.save` it does nothing else.
 
     A step with a budget is fused in two ways: as it is, and with what the strategy
     `mincut` of `--mpt-rematerialize` repeats before fusion, whose clones become part

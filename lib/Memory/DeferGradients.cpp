@@ -1,0 +1,351 @@
+//===- DeferGradients.cpp - Gradients are computed when they are read -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-defer-gradients`. A loss scale must know that all gradients are finite before
+/// the first update. A gradient that is a product of f16 tensors is finite exactly if
+/// these are: finite numbers of f16 are at most 65,504, so sums of fewer than 2^22
+/// products of two of them stay far below the largest f32, and an infinity or NaN makes
+/// each sum that it enters infinite or NaN. So the factors are checked in its place,
+/// and the product is computed where the optimizer reads it.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
+#include "mpt/Memory/Passes.h"
+#include "mpt/Memory/Planning/DeferPlan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+
+namespace mpt {
+#define GEN_PASS_DEF_DEFERGRADIENTSPASS
+#include "mpt/Memory/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::detail;
+
+namespace {
+
+/// As many bytes as an op takes time to start (docs/Rematerialization.md).
+constexpr int64_t kOverhead = 16 * 1024;
+
+/// A gradient that is the product of two f16 tensors.
+struct Product {
+  /// Its place among the operands of mpt.unscale.
+  unsigned number;
+  /// The product and what only renames or permutes it, in order.
+  SmallVector<Operation *> ops;
+  SmallVector<Value, 2> factors;
+  /// Of a filter: the square of its norm is at most this many times those of its factors.
+  int64_t taps = 1;
+};
+
+/// A step whose update waits for the check of its gradients, and reads them for nothing
+/// else before that.
+struct CheckedStep {
+  GradientsOp marker;
+  UnscaleOp unscale;
+  ClipByGlobalNormOp norm;
+  /// The check that reads the norm.
+  AllFiniteOp check;
+};
+
+std::optional<CheckedStep> findCheckedStep(Block &block) {
+  auto markers = llvm::to_vector(block.getOps<GradientsOp>());
+  auto unscales = llvm::to_vector(block.getOps<UnscaleOp>());
+  if (markers.size() != 1 || unscales.size() != 1)
+    return std::nullopt;
+  CheckedStep step = {markers.front(), unscales.front(), nullptr, nullptr};
+  // Nothing but mpt.unscale may read what is marked.
+  for (Operation *user : step.marker->getUsers())
+    if (user != step.unscale)
+      return std::nullopt;
+  for (Operation *user : step.unscale->getUsers())
+    if (auto norm = dyn_cast<ClipByGlobalNormOp>(user)) {
+      if (step.norm && step.norm != norm)
+        return std::nullopt;
+      step.norm = norm;
+    }
+  if (!step.norm || std::isfinite(step.norm.getMaxNorm().convertToDouble()) ||
+      !getElementTypeOrSelf(step.norm.getNorm()).isF32() ||
+      step.norm.getGradients() != step.unscale.getUnscaled())
+    return std::nullopt;
+  for (Value clipped : step.norm.getClipped())
+    if (!clipped.use_empty())
+      return std::nullopt;
+  // The step may return it, too.
+  for (Operation *user : step.norm.getNorm().getUsers()) {
+    auto check = dyn_cast<AllFiniteOp>(user);
+    if (check && !step.check && check->getBlock() == &block)
+      step.check = check;
+    else if (user != block.getTerminator())
+      return std::nullopt;
+  }
+  if (!step.check)
+    return std::nullopt;
+  return step;
+}
+
+/// Whether each of `size` points is read by one of `outputs` sums of `taps` terms, and
+/// each sum reads one.
+std::pair<bool, bool> findCoverage(int64_t size, int64_t outputs, int64_t taps,
+                                   int64_t stride, int64_t dilation, int64_t before) {
+  llvm::BitVector read(size);
+  bool eachReads = true;
+  for (int64_t output = 0; output < outputs; ++output) {
+    bool reads = false;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      if (const int64_t at = output * stride + tap * dilation - before;
+          at >= 0 && at < size) {
+        read.set(at);
+        reads = true;
+      }
+    eachReads &= reads;
+  }
+  return {read.all(), eachReads};
+}
+
+bool isF16(Value value) { return getElementTypeOrSelf(value).isF16(); }
+
+/// Of one gradient; `covered` gets the factors all of whose elements are in it.
+std::optional<Product> findProduct(unsigned number, Value gradient,
+                                   llvm::SmallDenseSet<Value> &covered) {
+  Product product = {number, {}, {}, 1};
+  Operation *op = gradient.getDefiningOp();
+  while (op && isa<ReshapeOp, TransposeOp>(op)) {
+    product.ops.push_back(op);
+    op = op->getOperand(0).getDefiningOp();
+  }
+  if (!op)
+    return std::nullopt;
+  product.ops.push_back(op);
+  std::reverse(product.ops.begin(), product.ops.end());
+  product.factors = op->getOperands().take_front(2);
+  int64_t terms = 0;
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    auto lhs = cast<RankedTensorType>(matmul.getLhs().getType());
+    auto result = cast<RankedTensorType>(matmul.getType());
+    if (result.getNumElements() == 0)
+      return std::nullopt;
+    terms = lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
+    covered.insert_range(product.factors);
+  } else if (auto conv = dyn_cast<Conv2DFilterGradOp>(op)) {
+    auto x = cast<RankedTensorType>(conv.getX().getType());
+    auto dy = cast<RankedTensorType>(conv.getDy().getType());
+    auto filter = cast<RankedTensorType>(conv.getType());
+    bool readsX = true, readsDy = true;
+    for (int axis = 0; axis < 2; ++axis) {
+      const int64_t taps = filter.getDimSize(axis + (conv.getOihw() ? 2 : 0));
+      auto [all, each] = findCoverage(
+          x.getDimSize(1 + axis), dy.getDimSize(1 + axis), taps, conv.getStrides()[axis],
+          conv.getDilations()[axis], conv.getPadding()[2 * axis]);
+      readsX &= all;
+      readsDy &= each;
+      product.taps *= taps;
+    }
+    terms = dy.getDimSize(0) * dy.getDimSize(1) * dy.getDimSize(2);
+    if (readsX)
+      covered.insert(conv.getX());
+    if (readsDy)
+      covered.insert(conv.getDy());
+  } else {
+    return std::nullopt;
+  }
+  const bool isFew = terms < int64_t(1) << 22;
+  if (!isFew || !llvm::all_of(product.factors, isF16) ||
+      !getElementTypeOrSelf(op->getResult(0)).isF32() ||
+      !llvm::all_of(product.ops, [](Operation *each) { return each->hasOneUse(); }))
+    return std::nullopt;
+  return product;
+}
+
+/// The products that can wait: all elements of their factors are in gradients, so that
+/// an infinite one skips the step in either case.
+SmallVector<Product> findProducts(CheckedStep step) {
+  llvm::SmallDenseSet<Value> covered;
+  SmallVector<Product> products;
+  for (auto [number, unscaled] : llvm::enumerate(step.unscale.getUnscaled())) {
+    Value gradient = step.unscale.getGradients()[number];
+    if (gradient.getDefiningOp() != step.marker)
+      continue;
+    Value marked = step.marker.getInputs()[cast<OpResult>(gradient).getResultNumber()];
+    std::optional<Product> product = findProduct(number, marked, covered);
+    const bool waits = llvm::all_of(unscaled.getUsers(), [&](Operation *user) {
+      return user == step.norm || (user->getBlock() == step.check->getBlock() &&
+                                   step.check->isBeforeInBlock(user));
+    });
+    if (product && waits && gradient.hasOneUse())
+      products.push_back(std::move(*product));
+  }
+  llvm::erase_if(products, [&](const Product &product) {
+    return !llvm::all_of(product.factors,
+                         [&](Value factor) { return covered.contains(factor); });
+  });
+  return products;
+}
+
+SmallVector<Product> chooseDeferred(CheckedStep step) {
+  SmallVector<Product> products = findProducts(step);
+  llvm::MapVector<Value, unsigned> factors;
+  SmallVector<int64_t> factorBytes;
+  SmallVector<DeferCandidate> candidates;
+  for (const Product &product : products) {
+    auto bytes = [](Value value) {
+      auto type = cast<RankedTensorType>(value.getType());
+      return type.getNumElements() * int64_t(type.getElementTypeBitWidth() / 8);
+    };
+    DeferCandidate &candidate = candidates.emplace_back();
+    candidate.bytes = bytes(product.ops.front()->getResult(0));
+    for (Value factor : product.factors) {
+      auto [it, isNew] = factors.insert({factor, factors.size()});
+      // Arguments are there throughout.
+      if (isNew)
+        factorBytes.push_back(isa<BlockArgument>(factor) ? 0 : bytes(factor));
+      candidate.factors.push_back(it->second);
+    }
+  }
+  SmallVector<Product> deferred;
+  for (unsigned number : planDeferred(candidates, factorBytes, kOverhead))
+    deferred.push_back(std::move(products[number]));
+  return deferred;
+}
+
+/// The sum of the squares of `values`, each found where that is made.
+Value addSquares(DecomposeBuilder &b, ArrayRef<Value> values) {
+  Value total;
+  for (Value value : values) {
+    Value sum;
+    {
+      OpBuilder::InsertionGuard guard(b.builder);
+      b.builder.setInsertionPointAfterValue(value);
+      Value rows = b.widen(b.asRows(value));
+      sum = b.reduceAll(ReduceKind::Sum, b.reduceRow(ReduceKind::Sum, b.mul(rows, rows)));
+    }
+    total = total ? b.add(total, sum) : sum;
+  }
+  return total;
+}
+
+/// The sum of the squares of a gradient, as mpt.clip_by_global_norm finds it.
+Value addSquaresOfBlocks(DecomposeBuilder &b, Value gradient) {
+  const int64_t count = DecomposeBuilder::typeOf(gradient).getNumElements();
+  return addBlocks(b, sumSquaresOfBlocks(b, gradient, getGradientRow(count)));
+}
+
+void defer(CheckedStep step, ArrayRef<Product> deferred) {
+  UnscaleOp unscale = step.unscale;
+  OpBuilder builder(unscale);
+  const Location loc = unscale.getLoc();
+  DecomposeBuilder b(builder, loc, builder.getF32Type());
+  llvm::SetVector<Value> lefts, rights;
+  int64_t taps = 1;
+  const unsigned count = unscale.getUnscaled().size();
+  SmallVector<const Product *> products(count, nullptr);
+  for (const Product &product : deferred) {
+    lefts.insert(product.factors[0]);
+    rights.insert(product.factors[1]);
+    taps = std::max(taps, product.taps);
+    products[product.number] = &product;
+  }
+
+  // The other gradients are unscaled and checked where all were.
+  SmallVector<Value> others;
+  SmallVector<Type> types;
+  for (unsigned i = 0; i < count; ++i)
+    if (!products[i]) {
+      others.push_back(unscale.getGradients()[i]);
+      types.push_back(unscale.getUnscaled()[i].getType());
+    }
+  const Type flag = unscale.getAllFinite().getType();
+  types.push_back(flag);
+  auto checked = UnscaleOp::create(builder, loc, types, others, unscale.getScale());
+  unscale.getAllFinite().replaceAllUsesWith(checked.getAllFinite());
+  SmallVector<Value> gradients(count), sums(count);
+  for (unsigned i = 0, other = 0; i < count; ++i)
+    if (!products[i])
+      gradients[i] = checked.getUnscaled()[other++];
+
+  // |x^T dy| <= |x| |dy| (Cauchy and Schwarz), for each tap of a filter. The factors are
+  // for rounding, of sums of up to 2^22 products and of the sum of the squares.
+  builder.setInsertionPoint(step.check);
+  Value inverse = b.div(b.scalar(1.0), unscale.getScale());
+  Value bound = b.mul(b.mul(addSquares(b, lefts.getArrayRef()), inverse),
+                      b.mul(addSquares(b, rights.getArrayRef()), inverse));
+  bound = b.mul(bound, 4.0 * taps);
+  Value ofOthers;
+  for (unsigned i = 0; i < count; ++i)
+    if (!products[i]) {
+      sums[i] = addSquaresOfBlocks(b, gradients[i]);
+      ofOthers = ofOthers ? b.add(ofOthers, sums[i]) : sums[i];
+    }
+  if (ofOthers)
+    bound = b.add(bound, b.mul(ofOthers, 1.0001));
+  step.norm.getNorm().replaceUsesWithIf(
+      bound, [&](OpOperand &use) { return use.getOwner() == step.check; });
+
+  // Products are made for their first reader, and their squares added there.
+  Operation *end = step.check->getBlock()->getTerminator();
+  for (unsigned i = 0; i < count; ++i) {
+    if (!products[i])
+      continue;
+    Operation *reader = end;
+    for (Operation *user : unscale.getUnscaled()[i].getUsers())
+      if (user != step.norm && user->isBeforeInBlock(reader))
+        reader = user;
+    for (Operation *op : products[i]->ops)
+      op->moveBefore(reader);
+    builder.setInsertionPoint(reader);
+    auto made =
+        UnscaleOp::create(builder, loc, {unscale.getUnscaled()[i].getType(), flag},
+                          products[i]->ops.back()->getResult(0), unscale.getScale());
+    gradients[i] = made.getUnscaled().front();
+    sums[i] = addSquaresOfBlocks(b, gradients[i]);
+  }
+  for (auto [old, gradient] : llvm::zip_equal(unscale.getUnscaled(), gradients))
+    old.replaceUsesWithIf(gradient,
+                          [&](OpOperand &use) { return use.getOwner() != step.norm; });
+  // In the order of mpt.clip_by_global_norm.
+  builder.setInsertionPoint(end);
+  Value total = sums.front();
+  for (Value sum : llvm::drop_begin(sums))
+    total = b.add(total, sum);
+  step.norm.getNorm().replaceAllUsesWith(b.sqrt(total));
+  step.norm.erase();
+  unscale.erase();
+  for (auto [marked, input] :
+       llvm::zip_equal(step.marker.getOutputs(), step.marker.getInputs()))
+    marked.replaceAllUsesWith(input);
+  step.marker.erase();
+}
+
+struct DeferGradientsPass : mpt::impl::DeferGradientsPassBase<DeferGradientsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isDeclaration() || !function.getBody().hasOneBlock())
+        continue;
+      std::optional<CheckedStep> step = findCheckedStep(function.getBody().front());
+      if (!step)
+        continue;
+      if (SmallVector<Product> deferred = chooseDeferred(*step); !deferred.empty())
+        defer(*step, deferred);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,289 @@
+// RUN: mpt-opt %s --mpt-defer-gradients --cse --split-input-file | FileCheck %s
+// RUN: mpt-opt %s --mpt-defer-gradients --mpt-defer-gradients --cse --split-input-file | FileCheck %s
+
+// The weight's gradient takes 1 MiB, and its factors 16 KiB. They are squared and added
+// where they are made, and the gradient is computed for its update.
+
+// CHECK-LABEL: func.func @matmul
+// CHECK: [[X:%.*]] = mpt.relu
+// CHECK: [[XX:%.*]] = mpt.reduce {{.*}} -> tensor<f32>
+// CHECK: [[DY:%.*]] = mpt.neg
+// CHECK: [[YY:%.*]] = mpt.reduce {{.*}} -> tensor<f32>
+// CHECK: [[DB:%.*]] = mpt.reduce {{.*}} -> tensor<512xf32>
+// CHECK-NOT: mpt.gradients
+// CHECK: [[UB:%.*]], [[OK:%.*]] = mpt.unscale [[DB]], [[S:%.*]] : (tensor<512xf32>, tensor<f32>)
+// CHECK: [[INVERSE:%.*]] = mpt.div {{.*}}, [[S]]
+// CHECK: [[A:%.*]] = mpt.mul [[XX]], [[INVERSE]]
+// CHECK: [[B:%.*]] = mpt.mul [[YY]], [[INVERSE]]
+// CHECK: [[AB:%.*]] = mpt.mul [[A]], [[B]]
+// CHECK: [[FOUR:%.*]] = mpt.constant dense<4.000000e+00>
+// CHECK: [[BOUND:%.*]] = mpt.mul [[AB]], [[FOUR]]
+// CHECK: [[ALL:%.*]] = mpt.add [[BOUND]],
+// CHECK: [[FINE:%.*]] = mpt.all_finite [[ALL]]
+// CHECK: [[TAKEN:%.*]] = mpt.and [[OK]], [[FINE]]
+// CHECK: mpt.sgd {{.*}} grad([[UB]]) {{.*}} if([[TAKEN]])
+// CHECK: [[DW:%.*]] = mpt.matmul [[X]], [[DY]] {transpose_lhs}
+// CHECK: [[UW:%.*]], %{{.*}} = mpt.unscale [[DW]], [[S]]
+// CHECK: mpt.sgd {{.*}} grad([[UW]]) {{.*}} if([[TAKEN]])
+// CHECK: [[NORM:%.*]] = mpt.sqrt
+// CHECK: return %{{.*}}, %{{.*}}, [[NORM]]
+func.func @matmul(%w: tensor<512x512xf32>, %b: tensor<512xf32>, %x: tensor<8x512xf16>,
+                  %dy: tensor<8x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>)
+    -> (tensor<512x512xf32>, tensor<512xf32>, tensor<f32>) {
+  %x1 = mpt.relu %x : (tensor<8x512xf16>) -> tensor<8x512xf16>
+  %dy1 = mpt.neg %dy : (tensor<8x512xf16>) -> tensor<8x512xf16>
+  %dw = mpt.matmul %x1, %dy1 {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %wide = mpt.cast %dy1 : (tensor<8x512xf16>) -> tensor<8x512xf32>
+  %db = mpt.reduce %wide {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<8x512xf32>) -> tensor<512xf32>
+  %g:2 = mpt.gradients %dw, %db {names = ["w", "b"]} : (tensor<512x512xf32>, tensor<512xf32>) -> (tensor<512x512xf32>, tensor<512xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<512x512xf32>, tensor<512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<512xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>, tensor<512xf32>) -> (tensor<512x512xf32>, tensor<512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %b1 = mpt.sgd param(%b) grad(%u#1) lr(%lr) if(%taken) : (tensor<512xf32>, tensor<512xf32>, tensor<f32>, tensor<i1>) -> tensor<512xf32>
+  %w1 = mpt.sgd param(%w) grad(%u#0) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1, %b1, %norm : tensor<512x512xf32>, tensor<512xf32>, tensor<f32>
+}
+
+// -----
+
+// Of two filters of 3x3 with the same input, the first reads all of it, so an infinity
+// anywhere in it shows there: the second, with a stride of 4, can wait, too. The bound has
+// their 9 taps. Nothing else is left to check.
+
+// CHECK-LABEL: func.func @shared
+// CHECK: mpt.unscale %{{.*}} : (tensor<f32>) -> tensor<i1>
+// CHECK: mpt.constant dense<3.600000e+01>
+// CHECK: mpt.all_finite
+// CHECK: mpt.conv2d_filter_grad
+// CHECK: mpt.sgd
+// CHECK: mpt.conv2d_filter_grad {{.*}}strides = array<i64: 4, 4>
+// CHECK: mpt.transpose
+// CHECK: mpt.sgd
+func.func @shared(%v: tensor<3x3x64x64xf32>, %w: tensor<3x3x64x64xf32>, %x: tensor<1x8x8x64xf16>,
+                  %a: tensor<1x8x8x64xf16>, %b: tensor<1x2x2x64xf16>, %scale: tensor<f32>,
+                  %lr: tensor<f32>) -> (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>) {
+  %da = mpt.conv2d_filter_grad %x, %a {padding = array<i64: 1, 1, 1, 1>} : (tensor<1x8x8x64xf16>, tensor<1x8x8x64xf16>) -> tensor<3x3x64x64xf32>
+  %db = mpt.conv2d_filter_grad %x, %b {padding = array<i64: 0, 0, 0, 0>, strides = array<i64: 4, 4>} : (tensor<1x8x8x64xf16>, tensor<1x2x2x64xf16>) -> tensor<3x3x64x64xf32>
+  %db1 = mpt.transpose %db {permutation = array<i64: 0, 1, 3, 2>} : (tensor<3x3x64x64xf32>) -> tensor<3x3x64x64xf32>
+  %g:2 = mpt.gradients %da, %db1 {names = ["v", "w"]} : (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>) -> (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>, tensor<f32>) -> (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>) -> (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %v1 = mpt.sgd param(%v) grad(%u#0) lr(%lr) if(%taken) : (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>, tensor<f32>, tensor<i1>) -> tensor<3x3x64x64xf32>
+  %w1 = mpt.sgd param(%w) grad(%u#1) lr(%lr) if(%taken) : (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>, tensor<f32>, tensor<i1>) -> tensor<3x3x64x64xf32>
+  return %v1, %w1 : tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>
+}
+
+// -----
+
+// The norm clips the gradient, so it is needed first.
+
+// CHECK-LABEL: func.func @clipped
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @clipped(%w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x512xf32>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 1.0 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%c) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1 : tensor<512x512xf32>
+}
+
+// -----
+
+// So it is where the norm decides about the step.
+
+// CHECK-LABEL: func.func @spikes
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @spikes(%w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %small = mpt.compare %norm, %lr {predicate = #mpt.predicate<lt>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1, %small : tensor<512x512xf32>, tensor<i1>
+}
+
+// -----
+
+// Products of bf16 may overflow although the factors are finite.
+
+// CHECK-LABEL: func.func @bf16
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @bf16(%w: tensor<512x512xf32>, %x: tensor<8x512xbf16>, %dy: tensor<8x512xbf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x512xf32>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xbf16>, tensor<8x512xbf16>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1 : tensor<512x512xf32>
+}
+
+// -----
+
+// So may those of f32.
+
+// CHECK-LABEL: func.func @mixed
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @mixed(%w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf32>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x512xf32>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf32>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1 : tensor<512x512xf32>
+}
+
+// -----
+
+// A gradient of 4 KiB saves less than its work costs, although arguments, as the factors are,
+// take nothing.
+
+// CHECK-LABEL: func.func @small
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @small(%w: tensor<32x32xf32>, %x: tensor<8x32xf16>, %dy: tensor<8x32xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<32x32xf32>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x32xf16>, tensor<8x32xf16>) -> tensor<32x32xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<32x32xf32>, tensor<f32>) -> (tensor<32x32xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<32x32xf32>) -> (tensor<32x32xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>, tensor<i1>) -> tensor<32x32xf32>
+  return %w1 : tensor<32x32xf32>
+}
+
+// -----
+
+// Something else reads the gradient.
+
+// CHECK-LABEL: func.func @read
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @read(%w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1, %dw : tensor<512x512xf32>, tensor<512x512xf32>
+}
+
+// -----
+
+// Points that no tap reads may be infinite while the gradient is not.
+
+// CHECK-LABEL: func.func @strided
+// CHECK: mpt.conv2d_filter_grad
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.conv2d_filter_grad
+// CHECK: return
+func.func @strided(%w: tensor<1x1x512x512xf32>, %x: tensor<1x8x8x512xf16>, %dy: tensor<1x4x4x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<1x1x512x512xf32>) {
+  %dw = mpt.conv2d_filter_grad %x, %dy {strides = array<i64: 2, 2>} : (tensor<1x8x8x512xf16>, tensor<1x4x4x512xf16>) -> tensor<1x1x512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<1x1x512x512xf32>) -> tensor<1x1x512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<1x1x512x512xf32>, tensor<f32>) -> (tensor<1x1x512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<1x1x512x512xf32>) -> (tensor<1x1x512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<1x1x512x512xf32>, tensor<1x1x512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<1x1x512x512xf32>
+  return %w1 : tensor<1x1x512x512xf32>
+}
+
+// -----
+
+// A gradient that meets nothing but padding is not in the filter's.
+
+// CHECK-LABEL: func.func @padded
+// CHECK: mpt.conv2d_filter_grad
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.conv2d_filter_grad
+// CHECK: return
+func.func @padded(%w: tensor<1x1x512x512xf32>, %x: tensor<1x4x4x512xf16>, %dy: tensor<1x6x6x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<1x1x512x512xf32>) {
+  %dw = mpt.conv2d_filter_grad %x, %dy {padding = array<i64: 1, 1, 1, 1>} : (tensor<1x4x4x512xf16>, tensor<1x6x6x512xf16>) -> tensor<1x1x512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<1x1x512x512xf32>) -> tensor<1x1x512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<1x1x512x512xf32>, tensor<f32>) -> (tensor<1x1x512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<1x1x512x512xf32>) -> (tensor<1x1x512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<1x1x512x512xf32>, tensor<1x1x512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<1x1x512x512xf32>
+  return %w1 : tensor<1x1x512x512xf32>
+}
+
+// -----
+
+// Sums of 2^22 products and more may round by as much as they are.
+
+// CHECK-LABEL: func.func @many
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @many(%w: tensor<1024x1024xf32>, %x: tensor<4194304x1024xf16>, %dy: tensor<4194304x1024xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<1024x1024xf32>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<4194304x1024xf16>, tensor<4194304x1024xf16>) -> tensor<1024x1024xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<1024x1024xf32>, tensor<f32>) -> (tensor<1024x1024xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<f32>, tensor<i1>) -> tensor<1024x1024xf32>
+  return %w1 : tensor<1024x1024xf32>
+}
+
+// -----
+
+// No element of the gradient would tell of the factor.
+
+// CHECK-LABEL: func.func @empty
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @empty(%w: tensor<512x0xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x0xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x0xf32>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x0xf16>) -> tensor<512x0xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x0xf32>) -> tensor<512x0xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x0xf32>, tensor<f32>) -> (tensor<512x0xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x0xf32>) -> (tensor<512x0xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x0xf32>, tensor<512x0xf32>, tensor<f32>, tensor<i1>) -> tensor<512x0xf32>
+  return %w1 : tensor<512x0xf32>
+}
