@@ -13,11 +13,15 @@
 /// are read as they are stored, one number for all lanes. All is f32; operands in half
 /// types are widened block by block. The same source is compiled for plain x86-64, AVX2
 /// and AVX-512. The last two give the same bits; plain x86-64 lacks fused multiply-adds.
+/// Where the CPU multiplies bf16 faster, matrices of bf16 are words of two numbers that
+/// lie one after another in a sum (PairMatmul.h), probabilities and gradients of scores
+/// are rounded to such words, and sums are f32.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
 #include "Convert.h"
+#include "PairMatmul.h"
 #include "Parallel.h"
 #include "VectorMath.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -102,20 +106,6 @@ MPT_INLINE void transposeInTiles(const float *from, int64_t fromStep, int64_t ro
 //===----------------------------------------------------------------------===//
 // Small matmuls
 //===----------------------------------------------------------------------===//
-
-/// A left side whose numbers are read one at a time: that of row i and position k of the
-/// sum is data[i * row + k * step].
-struct Left {
-  const float *data;
-  int64_t row, step;
-};
-/// A right side or a result, of whole vectors `step` floats apart.
-struct Rows {
-  float *data;
-  int64_t step;
-};
-/// What a result begins with: zeros, itself, or itself times a number per column.
-enum class Begin { Zeros, Itself, Scaled };
 
 template <int rows, int vectors>
 MPT_INLINE void multiplyTile(const Left &a, const float *b, int64_t bStep, int64_t length,
@@ -251,7 +241,10 @@ struct Attention {
   char *workspace = nullptr;
   float *sums = nullptr;
 
-  Attention(const Instruction &instruction, void **buffers, int threads) {
+  /// Whether matmuls are of words of two bf16.
+  bool pairs = false;
+
+  Attention(const Instruction &instruction, void **buffers, int threads, bool hasPairs) {
     planAttention(instruction, plan);
     size_t next = 0;
     auto take = [&] {
@@ -298,8 +291,15 @@ struct Attention {
       workspace = static_cast<char *>(buffers[next]);
       sums = reinterpret_cast<float *>(workspace + threads * plan.threadBytes);
     }
+    pairs = hasPairs && isOfPairs();
   }
 
+  /// Whether all matmuls can be of words of two bf16.
+  bool isOfPairs() const {
+    return query.type == DataType::BF16 && key.type == DataType::BF16 &&
+           value.type == DataType::BF16 && (!plan.isGrad || dy.type == DataType::BF16) &&
+           plan.width % 2 == 0 && plan.valueWidth % 2 == 0;
+  }
   bool hasTile() const { return plan.hasMask || plan.hasBias; }
   int64_t groupSize() const { return plan.heads / plan.groups; }
   /// The keys that the queries before `end` see.
@@ -327,8 +327,12 @@ struct Block {
   float *tile = nullptr, *kept = nullptr, *rowTile = nullptr;
 
   int64_t batch = 0, head = 0, group = 0, start = 0, count = 0, lanes = 0;
+  /// Whether sides of matmuls are words of two bf16. Then queries and dy in lanes are
+  /// [width / 2][64], as rows [32][width].
+  bool hasPairs() const { return Kernels::hasPairs && pairs; }
 
-  MPT_INLINE Block(const Attention &call, int thread) : call(call), plan(call.plan) {
+  MPT_INLINE Block(const Attention &call, int thread, bool pairs)
+      : call(call), plan(call.plan), pairs(pairs) {
     Allocator allocator{reinterpret_cast<float *>(
         call.workspace + static_cast<int64_t>(thread) * plan.threadBytes)};
     scores = allocator.take(kKeys * kBlock);
@@ -367,19 +371,34 @@ struct Block {
     start = begin;
     count = std::min(kBlock, plan.queries - begin);
     lanes = (count + kLanes - 1) / kLanes;
-    const int64_t width = plan.width, step = plan.isGrad ? roundUp(width) : width;
+    const bool isPadded = plan.isGrad && !hasPairs();
+    const int64_t width = plan.width, step = isPadded ? roundUp(width) : width;
     copyRows(call.query, width, queryRows, step);
     // The scaled query is rounded to its type, as the op says.
     const auto scale = static_cast<float>(plan.scale);
     for (int64_t i = 0; i < count * step; ++i)
       queryRows[i] *= scale;
-    roundTo(call.query.type, queryRows, count * step);
-    putInLanes(queryRows, step, width, query);
+    if (hasPairs()) {
+      // Words take half of the room for queries.
+      float *words = query + kBlock * width / 2;
+      narrow(call.query.type, queryRows, words, 0, count * width);
+      putInLanes(words, width / 2, width / 2, query);
+      if (plan.isGrad)
+        pairRows(words, count, width, queryRows, roundUp(width));
+    } else {
+      roundTo(call.query.type, queryRows, count * step);
+      putInLanes(queryRows, step, width, query);
+    }
     if (!plan.isGrad)
       return;
-    const int64_t values = plan.valueWidth, valueStep = roundUp(values);
+    const int64_t values = plan.valueWidth,
+                  valueStep = isPadded ? roundUp(values) : values;
     copyRows(call.dy, values, dyRows, valueStep);
-    putInLanes(dyRows, valueStep, values, dy);
+    const float *dyWords = getWords(call.dy, rowOfBlock(), values);
+    if (hasPairs())
+      putInLanes(dyWords, values / 2, values / 2, dy);
+    else
+      putInLanes(dyRows, valueStep, values, dy);
     // The keys' values are not in use yet.
     const float *resultRows =
         getRows(call.result, rowOfBlock(), count, values, wideValues);
@@ -395,6 +414,8 @@ struct Block {
       first[i] = kInfinity;
       second[i] = 0;
     }
+    if (hasPairs())
+      pairRows(dyWords, count, values, dyRows, roundUp(values));
   }
   int64_t rowOfBlock() const {
     return (batch * plan.heads + head) * plan.queries + start;
@@ -404,17 +425,40 @@ struct Block {
   int64_t keyRow(int64_t first) const {
     return (batch * plan.groups + group) * plan.keys + first;
   }
+  /// Keys and values as f32, or as words along a row.
   MPT_INLINE const float *getKeys(int64_t begin, int64_t keys) {
+    if (hasPairs())
+      return getWords(call.key, keyRow(begin), plan.width);
     return getRows(call.key, keyRow(begin), keys, plan.width, wideKeys);
   }
   MPT_INLINE const float *getValues(int64_t begin, int64_t keys) {
+    if (hasPairs())
+      return getWords(call.value, keyRow(begin), plan.valueWidth);
     return getRows(call.value, keyRow(begin), keys, plan.valueWidth, wideValues);
   }
+  /// The same as the left side of a sum over keys: of a matrix [width][keys].
+  MPT_INLINE Left getKeyColumns(const float *rows, int64_t keys) {
+    return getColumns(rows, keys, plan.width, wideKeys);
+  }
+  MPT_INLINE Left getValueColumns(const float *rows, int64_t keys) {
+    return getColumns(rows, keys, plan.valueWidth, wideValues);
+  }
+  /// c = a b, with sums of `length` numbers.
+  MPT_INLINE void multiply(const Left &a, const Rows &b, int64_t length, const Rows &c,
+                           int64_t m, int64_t n, Begin begin,
+                           const float *factors = nullptr) const {
+    if constexpr (Kernels::hasPairs)
+      if (hasPairs())
+        return multiplyPairs(a, b, (length + 1) / 2, c, m, n, begin, factors);
+    Kernels::multiply(a, b, length, c, m, n, begin, factors);
+  }
+  /// The step between rows of `width` numbers as they are read from memory.
+  int64_t getStep(int64_t width) const { return hasPairs() ? width / 2 : width; }
 
   /// The scores of these keys, hidden ones -inf.
   MPT_INLINE void score(const float *keyRows, int64_t begin, int64_t keys) {
-    Kernels::multiply({keyRows, plan.width, 1}, {query, kBlock}, plan.width,
-                      {scores, kBlock}, keys, lanes, Begin::Zeros);
+    multiply({keyRows, getStep(plan.width), 1}, {query, kBlock}, plan.width,
+             {scores, kBlock}, keys, lanes, Begin::Zeros);
     if (tile)
       addTile(begin, keys);
     // The last key that query i sees is i + start + keys - queries.
@@ -438,6 +482,25 @@ struct Block {
   }
 
 private:
+  bool pairs;
+
+  /// Rows of a tensor of bf16 as words.
+  static const float *getWords(const Operand &operand, int64_t row, int64_t width) {
+    return reinterpret_cast<const float *>(operand.data + row * width * 2);
+  }
+  MPT_INLINE Left getColumns(const float *rows, int64_t keys, int64_t width,
+                             float *words) {
+    if (!hasPairs())
+      return {rows, 1, width};
+    pairRows(rows, keys, width, words, width);
+    return {words, 1, width};
+  }
+  /// Two rows each as one of words; beyond the last row and column are zeros.
+  MPT_INLINE static void pairRows(const float *from, int64_t rows, int64_t width,
+                                  float *to, int64_t step) {
+    Kernels::pairRows(reinterpret_cast<const uint16_t *>(from), rows, width,
+                      reinterpret_cast<uint32_t *>(to), step);
+  }
   /// Rows of a tensor as f32.
   MPT_INLINE static const float *getRows(const Operand &operand, int64_t row,
                                          int64_t count, int64_t width, float *wide) {
@@ -567,7 +630,7 @@ private:
 template <typename Kernels>
 MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
   const AttentionPlan &plan = call.plan;
-  Block<Kernels> block(call, thread);
+  Block<Kernels> block(call, thread, call.pairs);
   const int64_t blocks = plan.queryBlocks(), head = task / blocks;
   Kernels::enter(block, head / plan.heads, head % plan.heads, task % blocks * kBlock);
   const int64_t lanes = block.lanes, width = plan.valueWidth;
@@ -593,8 +656,8 @@ MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
       }
       exponential(before - largest, factor);
       sum *= factor;
-      for (int64_t s = 0; s < keys; ++s) {
-        Vector score, power;
+      auto getPower = [&](int64_t s, Vector &power) __attribute__((always_inline)) {
+        Vector score;
         load(scores + s * kBlock, score);
         exponential(score - largest, power);
         sum += power;
@@ -603,15 +666,29 @@ MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
           load(block.kept + s * kBlock + j * kLanes, kept);
           power *= kept;
         }
-        store(scores + s * kBlock, power);
-      }
+      };
+      if (block.hasPairs())
+        for (int64_t s = 0; s < keys; s += 2) {
+          Vector even, odd = {};
+          getPower(s, even);
+          if (s + 1 < keys)
+            getPower(s + 1, odd);
+          // Row s / 2 has been read.
+          storePairs(scores + s / 2 * kBlock, even, odd);
+        }
+      else
+        for (int64_t s = 0; s < keys; ++s) {
+          Vector power;
+          getPower(s, power);
+          store(scores + s * kBlock, power);
+        }
       store(block.first + j * kLanes, largest);
       store(block.second + j * kLanes, sum);
       store(block.factors + j * kLanes, factor);
     }
-    Kernels::multiply({block.getValues(begin, keys), 1, width}, {block.scores, kBlock},
-                      keys, {block.sums, kBlock}, width, lanes, Begin::Scaled,
-                      block.factors);
+    block.multiply(block.getValueColumns(block.getValues(begin, keys), keys),
+                   {block.scores, kBlock}, keys, {block.sums, kBlock}, width, lanes,
+                   Begin::Scaled, block.factors);
   }
   for (int64_t j = 0; j < lanes; ++j) {
     Vector sum, largest, lse;
@@ -641,35 +718,63 @@ MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
 }
 
 /// Scores of a block of keys become the probabilities that the values were multiplied
-/// by, and `gradients` those of the scores.
+/// by, and `gradients` those of the scores. As words, those of two queries, both are in
+/// `scores`, 32 words of probabilities and 32 of gradients in a row; `gradients` has
+/// those of two keys.
 template <typename Kernels>
 MPT_INLINE void makeGradients(Block<Kernels> &block, const float *keyRows,
                               const float *valueRows, int64_t begin, int64_t keys) {
   const AttentionPlan &plan = block.plan;
   Kernels::score(block, keyRows, begin, keys);
-  Kernels::multiply({valueRows, plan.valueWidth, 1}, {block.dy, kBlock}, plan.valueWidth,
-                    {block.gradients, kBlock}, keys, block.lanes, Begin::Zeros);
-  for (int64_t j = 0; j < block.lanes; ++j) {
-    Vector lse, dot;
-    load(block.first + j * kLanes, lse);
-    load(block.second + j * kLanes, dot);
-    for (int64_t s = 0; s < keys; ++s) {
-      const int64_t at = s * kBlock + j * kLanes;
-      Vector score, probability, gradient;
-      load(block.scores + at, score);
-      load(block.gradients + at, gradient);
-      exponential(score - lse, probability);
-      Vector used = probability;
-      if (block.kept) {
-        Vector kept;
-        load(block.kept + at, kept);
-        used *= kept;
-        gradient = kept == 0.0f ? Vector{} : gradient * kept;
+  block.multiply({valueRows, block.getStep(plan.valueWidth), 1}, {block.dy, kBlock},
+                 plan.valueWidth, {block.gradients, kBlock}, keys, block.lanes,
+                 Begin::Zeros);
+  // The probability by which a value was multiplied, and the gradient of a score.
+  auto differentiate = [&](int64_t s, int64_t j, Vector &used, Vector &gradient)
+                           __attribute__((always_inline)) {
+                             const int64_t at = s * kBlock + j * kLanes;
+                             Vector lse, dot, score, probability;
+                             load(block.first + j * kLanes, lse);
+                             load(block.second + j * kLanes, dot);
+                             load(block.scores + at, score);
+                             load(block.gradients + at, gradient);
+                             exponential(score - lse, probability);
+                             used = probability;
+                             if (block.kept) {
+                               Vector kept;
+                               load(block.kept + at, kept);
+                               used *= kept;
+                               gradient = kept == 0.0f ? Vector{} : gradient * kept;
+                             }
+                             gradient = probability * (gradient - dot);
+                           };
+  if (block.hasPairs()) {
+    for (int64_t s = 0; s < keys; s += 2) {
+      const int64_t rows = std::min<int64_t>(2, keys - s);
+      alignas(64) uint16_t halves[2][2 * kBlock];
+      for (int64_t j = 0; j < block.lanes; ++j) {
+        Vector used, gradients[2] = {};
+#pragma clang loop unroll(disable)
+        for (int64_t i = 0; i < rows; ++i) {
+          differentiate(s + i, j, used, gradients[i]);
+          storeHalves(halves[i] + j * kLanes, used);
+          storeHalves(halves[i] + kBlock + j * kLanes, gradients[i]);
+        }
+        storePairs(block.gradients + s / 2 * kBlock + j * kLanes, gradients[0],
+                   gradients[1]);
       }
-      store(block.scores + at, used);
-      store(block.gradients + at, probability * (gradient - dot));
+      for (int64_t i = 0; i < rows; ++i)
+        __builtin_memcpy(block.scores + (s + i) * kBlock, halves[i], sizeof(halves[i]));
     }
+    return;
   }
+  for (int64_t j = 0; j < block.lanes; ++j)
+    for (int64_t s = 0; s < keys; ++s) {
+      Vector used, gradient;
+      differentiate(s, j, used, gradient);
+      store(block.scores + s * kBlock + j * kLanes, used);
+      store(block.gradients + s * kBlock + j * kLanes, gradient);
+    }
 }
 
 /// Gradients: a head of keys, or a part of the blocks of queries that read it. The sums
@@ -689,7 +794,7 @@ MPT_INLINE void runBackward(const Attention &call, int64_t task, int thread) {
   }
   std::fill_n(dkey, plan.keys * width, 0.0f);
   std::fill_n(dvalue, plan.keys * valueWidth, 0.0f);
-  Block<Kernels> block(call, thread);
+  Block<Kernels> block(call, thread, call.pairs);
   const int64_t blocks = plan.queryBlocks(), groupSize = call.groupSize();
   const int64_t batch = groupOfKeys / plan.groups,
                 firstHead = groupOfKeys % plan.groups * groupSize;
@@ -701,14 +806,15 @@ MPT_INLINE void runBackward(const Attention &call, int64_t task, int thread) {
       const int64_t keys = std::min(kKeys, end - begin);
       const float *keyRows = block.getKeys(begin, keys);
       Kernels::makeGradients(block, keyRows, block.getValues(begin, keys), begin, keys);
-      Kernels::multiply({block.scores, kBlock, 1}, {block.dyRows, valueWidth},
-                        block.count, {dvalue + begin * valueWidth, valueWidth}, keys,
-                        valueWidth / kLanes, Begin::Itself);
-      Kernels::multiply({block.gradients, kBlock, 1}, {block.queryRows, width},
-                        block.count, {dkey + begin * width, width}, keys, width / kLanes,
-                        Begin::Itself);
-      Kernels::multiply({keyRows, 1, plan.width}, {block.gradients, kBlock}, keys,
-                        {block.sums, kBlock}, plan.width, block.lanes, Begin::Itself);
+      block.multiply({block.scores, kBlock, 1}, {block.dyRows, valueWidth}, block.count,
+                     {dvalue + begin * valueWidth, valueWidth}, keys, valueWidth / kLanes,
+                     Begin::Itself);
+      const float *gradients =
+          block.hasPairs() ? block.scores + kBlock / 2 : block.gradients;
+      block.multiply({gradients, kBlock, 1}, {block.queryRows, width}, block.count,
+                     {dkey + begin * width, width}, keys, width / kLanes, Begin::Itself);
+      block.multiply(block.getKeyColumns(keyRows, keys), {block.gradients, kBlock}, keys,
+                     {block.sums, kBlock}, plan.width, block.lanes, Begin::Itself);
     }
     const auto scale = static_cast<float>(plan.scale);
     float *wide = block.query;
@@ -765,7 +871,7 @@ MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread)
   const auto batches = getRange(sizes[0], place / sizes[1], plan.batch);
   const auto heads = getRange(sizes[1], place % sizes[1], plan.heads);
   const auto queries = getRange(sumsQueries ? 1 : 2, biasBlock, blocks);
-  Block<Kernels> block(call, thread);
+  Block<Kernels> block(call, thread, /*pairs=*/false);
   float *sums = block.biasSums, *rowSums = sums + kKeys * kBlock;
   std::fill_n(rowSums, kBlock, 0.0f);
   auto write = [&](int64_t query, int64_t key, const float *from, int64_t count) {
@@ -831,8 +937,15 @@ struct Tasks {
 };
 
 /// What is called from several places is compiled once for each set of instructions.
-#define MPT_TASKS(name, rows, vectors, ...)                                              \
+#define MPT_TASKS(name, rows, vectors, usesPairs, ...)                                   \
   struct Kernels##name {                                                                 \
+    static constexpr bool hasPairs = usesPairs;                                          \
+    __VA_ARGS__ __attribute__((noinline)) static void                                    \
+    pairRows(const uint16_t *from, int64_t count, int64_t width, uint32_t *to,           \
+             int64_t step) {                                                             \
+      if constexpr (usesPairs)                                                           \
+        interleaveRows(from, count, width, to, step);                                    \
+    }                                                                                    \
     __VA_ARGS__ __attribute__((noinline)) static void                                    \
     multiply(const Left &a, const Rows &b, int64_t length, const Rows &c, int64_t m,     \
              int64_t n, Begin begin, const float *factors = nullptr) {                   \
@@ -872,12 +985,12 @@ struct Tasks {
 // Tiles of sums take about 24 of 32 registers, or 12 of 16 with AVX2.
 #if defined(__x86_64__)
 // For processors before AVX2, as small code.
-MPT_TASKS(Plain, 2, 1, __attribute__((cold)))
-MPT_TASKS(AVX2, 6, 1, __attribute__((target("avx2,f16c,fma"))))
-MPT_TASKS(AVX512, 6, 4,
+MPT_TASKS(Plain, 2, 1, false, __attribute__((cold)))
+MPT_TASKS(AVX2, 6, 1, false, __attribute__((target("avx2,f16c,fma"))))
+MPT_TASKS(AVX512, 6, 4, true,
           __attribute__((target("avx2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl"))))
 #else
-MPT_TASKS(Plain, 2, 1)
+MPT_TASKS(Plain, 2, 1, false)
 #endif
 #undef MPT_TASKS
 
@@ -895,8 +1008,9 @@ const Tasks &getTasks(VectorSet set) {
 } // namespace
 
 void mpt::rt::runAttention(const Instruction &instruction, void **buffers,
-                           ThreadTeam &team, VectorSet set) {
-  const Attention call(instruction, buffers, team.size());
+                           ThreadTeam &team, VectorSet set, bool pairs) {
+  const Attention call(instruction, buffers, team.size(),
+                       pairs && set == VectorSet::AVX512 && hasPairMatmul());
   const AttentionPlan &plan = call.plan;
   const Tasks &tasks = getTasks(set);
   if (plan.batch == 0 || plan.heads == 0)

@@ -90,9 +90,14 @@ void runPool(const AvgPoolCall &pool, const Instruction &instruction, void **buf
 void runPool(const AvgPoolGradCall &pool, const Instruction &instruction, void **buffers,
              ThreadTeam &team, VectorSet set = getVectorSet());
 
-/// Attention and its gradient.
+/// Whether code for AVX-512 multiplies bf16 faster than f32: where oneDNN does, with
+/// instructions for it, on AMD's CPUs.
+bool prefersPairMatmul();
+
+/// Attention and its gradient. With `pairs` code for AVX-512 multiplies bf16 as it is,
+/// else it is widened.
 void runAttention(const Instruction &instruction, void **buffers, ThreadTeam &team,
-                  VectorSet set = getVectorSet());
+                  VectorSet set = getVectorSet(), bool pairs = prefersPairMatmul());
 
 /// bias and epilogue on a row of sums.
 void finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue);

@@ -1,5 +1,5 @@
-// The CPU's runtime carries out attention as a whole, from 256 x 256 scores on; the rest is
-// decomposed, and a remark says why.
+// The CPU's runtime carries out attention as a whole, from 256 x 256 scores on, or from 128 x
+// 128 on if a causal mask hides whole blocks; the rest is decomposed, and a remark says why.
 // RUN: mpt-opt %s --mpt-fuse-attention --split-input-file | FileCheck %s
 // RUN: mpt-opt %s --mpt-plan-step --split-input-file | FileCheck %s --check-prefix=PROGRAM
 // RUN: mpt-opt %s --mpt-plan-step=fused-attention=false --split-input-file | FileCheck %s --check-prefix=NONE
@@ -39,4 +39,37 @@ func.func @gradient(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "inpu
 func.func @few(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x4x255x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<1x4x256x32xf32> {mpt.name = "y"}) {
   %y, %lse = mpt.attention %q, %k, %k : (tensor<1x4x256x32xf32>, tensor<1x4x255x32xf32>, tensor<1x4x255x32xf32>) -> (tensor<1x4x256x32xf32>, tensor<1x4x256xf32>)
   return %y : tensor<1x4x256x32xf32>
+}
+
+// -----
+
+// A fourth of the blocks is hidden.
+// CHECK-LABEL: func.func @hidden(
+// CHECK: mpt.attention {{.*}} {causal, fused} :
+// PROGRAM-LABEL: mpt_program.program @hidden
+// PROGRAM: mpt_program.attention ins
+func.func @hidden(%q: tensor<1x4x128x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x4x128x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<1x4x128x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %k {causal} : (tensor<1x4x128x32xf32>, tensor<1x4x128x32xf32>, tensor<1x4x128x32xf32>) -> (tensor<1x4x128x32xf32>, tensor<1x4x128xf32>)
+  return %y : tensor<1x4x128x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @few_hidden(
+// CHECK-NOT: fused
+// REMARK: a head has 127 x 127 scores; kernels are faster below 16384 scores
+func.func @few_hidden(%q: tensor<1x4x127x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x4x127x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<1x4x127x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %k {causal} : (tensor<1x4x127x32xf32>, tensor<1x4x127x32xf32>, tensor<1x4x127x32xf32>) -> (tensor<1x4x127x32xf32>, tensor<1x4x127xf32>)
+  return %y : tensor<1x4x127x32xf32>
+}
+
+// -----
+
+// All queries are in one block: none of the keys is hidden from all of them.
+// CHECK-LABEL: func.func @seen(
+// CHECK-NOT: fused
+// REMARK: a head has 64 x 1000 scores; kernels are faster below 65536 scores
+func.func @seen(%q: tensor<1x4x64x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x4x1000x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<1x4x64x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %k {causal} : (tensor<1x4x64x32xf32>, tensor<1x4x1000x32xf32>, tensor<1x4x1000x32xf32>) -> (tensor<1x4x64x32xf32>, tensor<1x4x64xf32>)
+  return %y : tensor<1x4x64x32xf32>
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PairMatmul.h"
 #include "TestHelpers.h"
 #include "mpt/ProgramABI/InstructionCost.h"
 #include "mpt/Support/Philox.h"
@@ -56,14 +57,17 @@ int64_t at(const Shape &shape, int64_t b, int64_t h, int64_t t, int64_t s) {
 }
 
 /// Runs a call with several results on 1 to 3 threads and with all vector sets that this
-/// CPU has. All threads give the same bits, and so do AVX2 and AVX-512.
+/// CPU has, and last, with `pairs`, with instructions for bf16 if it has them. All
+/// threads give the same bits, and so do AVX2 and AVX-512.
 void run(const LibraryCall &libraryCall, const std::vector<Tensor *> &inputs,
-         const std::vector<Tensor *> &outputs) {
+         const std::vector<Tensor *> &outputs, bool pairs = false) {
   std::vector<VectorSet> sets = {VectorSet::Plain};
   if (getVectorSet() != VectorSet::Plain)
     sets.push_back(VectorSet::AVX2);
   if (getVectorSet() == VectorSet::AVX512)
     sets.push_back(VectorSet::AVX512);
+  if (pairs)
+    sets.assign(1, getVectorSet());
   std::vector<std::vector<char>> vectorBits;
   for (VectorSet set : sets) {
     std::vector<std::vector<char>> first;
@@ -89,7 +93,7 @@ void run(const LibraryCall &libraryCall, const std::vector<Tensor *> &inputs,
         // NaNs.
         std::memset(scratch.data(), 0xff, scratch.ref.bytes());
         ThreadTeam team(threads);
-        runAttention(call, buffers.data(), team, set);
+        runAttention(call, buffers.data(), team, set, pairs);
         for (const auto *list : {&inputs, &outputs})
           for (Tensor *tensor : *list)
             ASSERT_TRUE(tensor->isIntact());
@@ -109,20 +113,25 @@ void run(const LibraryCall &libraryCall, const std::vector<Tensor *> &inputs,
   }
 }
 
+/// `rounded` is the sum of the magnitudes of terms that were rounded to bf16, by at most
+/// 2^-8 each; empty if none was.
 void expectNear(const Tensor &result, const std::vector<double> &expected, double size,
-                const char *what) {
+                const char *what, const std::vector<double> &rounded = {}) {
   for (int64_t i = 0; i < result.count(); ++i) {
     if (std::isinf(expected[i])) {
       ASSERT_EQ(result[i], expected[i]) << what << " " << i;
       continue;
     }
     // Errors of exponents, of sums and of the rounding of queries and results.
-    const double bound = 4e-6 * size + roundingError(result.ref.type, expected[i]);
+    const double ofTerms = rounded.empty() ? 0 : 0x1p-8 * rounded[i];
+    const double bound =
+        4e-6 * size + ofTerms + roundingError(result.ref.type, expected[i] + ofTerms);
     ASSERT_NEAR(result[i], expected[i], bound) << what << " " << i;
   }
 }
 
-void check(const Case &c) {
+/// With `pairs` bf16 is multiplied as it is where the CPU can.
+void check(const Case &c, bool pairs = false) {
   SCOPED_TRACE(testing::Message()
                << c.batch << "x" << c.heads << "/" << c.groups << " " << c.queries << "x"
                << c.keys << " " << c.width << "/" << c.valueWidth);
@@ -142,7 +151,8 @@ void check(const Case &c) {
       mask.set(at(c.maskShape, 0, 0, 0, s), 0);
   std::vector<double> y(dy.count()), lse(c.batch * c.heads * c.queries),
       dquery(query.count()), dkey(key.count()), dvalue(value.count()),
-      dbias(bias.count());
+      dbias(bias.count()), yTerms(dy.count()), dqueryTerms(query.count()),
+      dkeyTerms(key.count()), dvalueTerms(value.count());
   for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t h = 0; h < c.heads; ++h)
       for (int64_t t = 0; t < c.queries; ++t) {
@@ -177,9 +187,11 @@ void check(const Case &c) {
         lse[row] = sum == 0 ? -kInfinity : largest + std::log(sum);
         for (int64_t s = 0; s < c.keys; ++s) {
           p[s] /= sum == 0 ? 1 : sum;
-          for (int64_t e = 0; e < c.valueWidth; ++e)
-            y[row * c.valueWidth + e] +=
-                p[s] * keep[s] * value[(keys + s) * c.valueWidth + e];
+          for (int64_t e = 0; e < c.valueWidth; ++e) {
+            const double term = p[s] * keep[s] * value[(keys + s) * c.valueWidth + e];
+            y[row * c.valueWidth + e] += term;
+            yTerms[row * c.valueWidth + e] += std::abs(term);
+          }
         }
         double dot = 0;
         std::vector<double> dp(c.keys);
@@ -187,7 +199,9 @@ void check(const Case &c) {
           for (int64_t e = 0; e < c.valueWidth; ++e) {
             const double gradient = dy[row * c.valueWidth + e];
             dp[s] += keep[s] * gradient * value[(keys + s) * c.valueWidth + e];
-            dvalue[(keys + s) * c.valueWidth + e] += p[s] * keep[s] * gradient;
+            const double term = p[s] * keep[s] * gradient;
+            dvalue[(keys + s) * c.valueWidth + e] += term;
+            dvalueTerms[(keys + s) * c.valueWidth + e] += std::abs(term);
           }
           dot += p[s] * dp[s];
         }
@@ -196,13 +210,19 @@ void check(const Case &c) {
           if (hasBias)
             dbias[at(c.biasShape, b, h, t, s)] += gradient;
           for (int64_t d = 0; d < c.width; ++d) {
-            dquery[row * c.width + d] +=
-                c.scale() * gradient * key[(keys + s) * c.width + d];
-            dkey[(keys + s) * c.width + d] += gradient * scaled[d];
+            const double toQuery = c.scale() * gradient * key[(keys + s) * c.width + d],
+                         toKey = gradient * scaled[d];
+            dquery[row * c.width + d] += toQuery;
+            dqueryTerms[row * c.width + d] += std::abs(toQuery);
+            dkey[(keys + s) * c.width + d] += toKey;
+            dkeyTerms[(keys + s) * c.width + d] += std::abs(toKey);
           }
         }
       }
 
+  if (!pairs)
+    for (auto *terms : {&yTerms, &dqueryTerms, &dkeyTerms, &dvalueTerms})
+      terms->clear();
   Tensor result(c.type, c.resultShape()), sums(F32, {c.batch, c.heads, c.queries});
   std::vector<Tensor *> inputs = {&query, &key, &value};
   auto addOptional = [&] {
@@ -214,8 +234,8 @@ void check(const Case &c) {
       inputs.insert(inputs.end(), {&seed, &attempt});
   };
   addOptional();
-  run(c.call<AttentionCall>(), inputs, {&result, &sums});
-  expectNear(result, y, 1, "result");
+  run(c.call<AttentionCall>(), inputs, {&result, &sums}, pairs);
+  expectNear(result, y, 1, "result", yTerms);
   expectNear(sums, lse, 8, "log_sum_exp");
 
   // The gradient of what the forward pass would have given without rounding.
@@ -227,17 +247,17 @@ void check(const Case &c) {
   inputs = {&dy, &query, &key, &value, &exact, &sums};
   addOptional();
   auto call = c.call<AttentionGradCall>();
-  run(call, inputs, {&dq, &dk, &dv});
+  run(call, inputs, {&dq, &dk, &dv}, pairs);
   // Of sums over many queries.
   const double size = 8 + 0.5 * static_cast<double>(c.heads / c.groups * c.queries) / 16;
-  expectNear(dq, dquery, 8, "dquery");
-  expectNear(dk, dkey, size, "dkey");
-  expectNear(dv, dvalue, size, "dvalue");
+  expectNear(dq, dquery, 8, "dquery", dqueryTerms);
+  expectNear(dk, dkey, size, "dkey", dkeyTerms);
+  expectNear(dv, dvalue, size, "dvalue", dvalueTerms);
   if (!hasBias)
     return;
   call.hasDbias = true;
-  run(call, inputs, {&dq, &dk, &dv, &db});
-  expectNear(dq, dquery, 8, "dquery with dbias");
+  run(call, inputs, {&dq, &dk, &dv, &db}, pairs);
+  expectNear(dq, dquery, 8, "dquery with dbias", dqueryTerms);
   expectNear(db, dbias, 8 + static_cast<double>(dbias.size() < 100 ? 64 : 0), "dbias");
 }
 
@@ -260,6 +280,37 @@ TEST(Attention, Halves) {
     check({1, 4, 2, 70, 90, 24, 40, type, true});
     check({1, 2, 1, 20, 33, 17, 5, type, true, {1, 2, 20, 33}, {1, 2, 1, 33}, 0.3});
   }
+}
+
+/// Sides of matmuls are words of two bf16, except those of odd widths.
+TEST(Attention, PairsOfBF16) {
+  for (auto [queries, keys] : {std::pair<int64_t, int64_t>(1, 1),
+                               {3, 5},
+                               {63, 65},
+                               {64, 64},
+                               {65, 63},
+                               {130, 150}})
+    for (auto [width, valueWidth] :
+         {std::pair<int64_t, int64_t>(64, 64), {2, 4}, {20, 34}, {16, 96}, {7, 6}})
+      check({2, 3, 3, queries, keys, width, valueWidth, BF16}, /*pairs=*/true);
+  check({1, 4, 2, 70, 90, 24, 40, BF16, true}, true);
+  check({1, 4, 2, 70, 131, 64, 64, BF16, false, {1, 1, 1, 131}}, true);
+  check({1, 2, 1, 21, 33, 18, 6, BF16, true, {1, 2, 21, 33}, {1, 2, 1, 33}, 0.3}, true);
+}
+
+/// The instructions for bf16 are used where they are: other sums have other bits.
+TEST(Attention, PairsHaveTheirOwnBits) {
+  if (getVectorSet() != VectorSet::AVX512 || !hasPairMatmul())
+    GTEST_SKIP() << "this CPU has no instructions for bf16";
+  const Shape shape = {1, 1, 64, 64};
+  Tensor query = randomTensor(BF16, shape, 1), key = randomTensor(BF16, shape, 2),
+         value = randomTensor(BF16, shape, 3), result(F32, shape), lse(F32, {1, 1, 64});
+  AttentionCall call;
+  call.scale = 0.125;
+  run(call, {&query, &key, &value}, {&result, &lse});
+  const std::vector<char> wide = result.bytes();
+  run(call, {&query, &key, &value}, {&result, &lse}, /*pairs=*/true);
+  EXPECT_NE(wide, result.bytes());
 }
 
 TEST(Attention, Causal) {

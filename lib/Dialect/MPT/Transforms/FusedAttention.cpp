@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <algorithm>
 
 namespace mpt {
 #define GEN_PASS_DEF_FUSEATTENTIONPASS
@@ -70,8 +71,21 @@ std::string mpt::explainUnfusedOnGPU(Operation *op) {
 }
 
 /// Fewest scores of a head, T x S, for which the CPU's call is faster than matmuls and
-/// kernels (docs/benchmarks.md).
-static constexpr int64_t kFewestScores = 256 * 256;
+/// kernels (docs/benchmarks.md), and for which it is if it skips hidden ones.
+static constexpr int64_t kFewestScores = 256 * 256, kFewestWithHidden = 128 * 128;
+
+/// Whether the call, whose gradient computes scores a second time, seven matmuls in
+/// all where kernels have six, multiplies no more than they do: it skips blocks of keys
+/// that all of a block of queries are before.
+static bool skipsEnough(int64_t queries, int64_t keys) {
+  constexpr int64_t block = 64;
+  int64_t scores = 0;
+  for (int64_t begin = 0; begin < queries; begin += block) {
+    const int64_t end = std::min(begin + block, queries);
+    scores += (end - begin) * (keys - queries + end);
+  }
+  return 7 * scores <= 6 * queries * keys;
+}
 
 std::string mpt::explainUnfusedOnCPU(Operation *op) {
   if (!isa<AttentionOp, AttentionGradOp>(op))
@@ -97,9 +111,12 @@ std::string mpt::explainUnfusedOnCPU(Operation *op) {
         cast<RankedTensorType>(attention.getQuery().getType()).getDimSize(2);
     const int64_t keys =
         cast<RankedTensorType>(attention.getKey().getType()).getDimSize(2);
-    if (queries * keys < kFewestScores)
+    const int64_t fewest = attention.getCausal() && skipsEnough(queries, keys)
+                               ? kFewestWithHidden
+                               : kFewestScores;
+    if (queries * keys < fewest)
       return say("a head has ", queries, " x ", keys,
-                 " scores; kernels are faster below ", kFewestScores, " scores");
+                 " scores; kernels are faster below ", fewest, " scores");
     return "";
   };
   if (auto attention = dyn_cast<AttentionOp>(op))
