@@ -12,6 +12,8 @@
     bert-base      Devlin et al. 2019 as in transformers, without dropout: 128 tokens of 30522,
                    a pooler, two classes
     vit-b16        Dosovitskiy et al. 2021 as in torchvision, on 224x224 images
+    llama-1b       the shape of TinyLlama 1.1B: 22 layers of width 2048, 32 heads of which 8
+                   share one of keys, rotated positions, 2048 tokens of 32000
     lstm512        two layers of 512, over 64 steps of 512 numbers
     unet64         the U-Net of docs/examples/unet, 32 wide and 3 levels deep, on 64x64
     mlp            784 to 1024 to 1024 to 10, ReLU
@@ -247,6 +249,47 @@ def vit(net, layers=12, width=768, heads=12, size=224, patch=16):
     return {"loss": net.cross_entropy(dense(net, x, "head", 1000), labels)}
 
 
+def llama(net, layers=22, width=2048, heads=32, groups=4, inner=5632, context=2048,
+          vocabulary=32000):
+    start, size = network.normal(0.02), width // heads
+    tokens = net.input("x", (None, context), "i32")
+    labels = net.target("y", (None, context))
+    # Cosines and sines of a head's positions, which the host makes.
+    angles = [net.input(part, (context, 1, size // 2)) for part in ("cos", "sin")]
+    x = net.gather(net.parameter("tokens", (vocabulary, width), start), tokens)
+
+    def linear(x, name, outputs):
+        weight = net.parameter(name, (x.shape[-1], outputs), start)
+        return net.op("linear", [x, weight], (x.shape[:-1] + (outputs,), "f32"))
+
+    def norm(x, name):
+        gamma = net.parameter(name, x.shape[-1:], network.ONES)
+        return net.op("rms_norm", [x, gamma], (x.shape, "f32"), (x.shape[:-1], "f32"))[0]
+
+    def rotate(x):
+        a, b = (net.slice(x, 3, i * size // 2, size // 2) for i in (0, 1))
+        cos, sin = angles
+        product = lambda u, v: net.pointwise("mul", u, v)
+        return net.concat([net.pointwise("sub", product(a, cos), product(b, sin)),
+                           net.pointwise("add", product(b, cos), product(a, sin))], 3)
+
+    for layer in range(layers):
+        name = f"l{layer}"
+        y = norm(x, name + "_n0")
+        q, k, v = (net.reshape(linear(y, f"{name}_{part}", count * size), None, context, count, size)
+                   for part, count in (("q", heads), ("k", groups), ("v", groups)))
+        q, k, v = (net.transpose(part, 0, 2, 1, 3) for part in (rotate(q), rotate(k), v))
+        y = net.op("attention", [q, k, v], (q.shape, "f32"), (q.shape[:-1], "f32"),
+                   attributes="causal")[0]
+        y = net.reshape(net.transpose(y, 0, 2, 1, 3), None, context, width)
+        x = net.pointwise("add", x, linear(y, name + "_out", width))
+        y = norm(x, name + "_n1")
+        y = net.pointwise("mul", net.pointwise("silu", linear(y, name + "_gate", inner)),
+                          linear(y, name + "_up", inner))
+        x = net.pointwise("add", x, linear(y, name + "_down", width))
+    return {"loss": net.cross_entropy(linear(norm(x, "last"), "head", vocabulary), labels)}
+
+
 def lstm(net, layers=2, width=512, steps=64):
     x, labels = net.input("x", (None, steps, width)), net.target("y", (None,))
     start = network.kaiming_uniform(width)
@@ -280,6 +323,7 @@ def mlp(net):
 
 NETWORKS = {
     "mnist": mnist, "gpt256": gpt, "bert-base": bert, "vit-b16": vit, "lstm512": lstm,
+    "llama-1b": llama,
     "unet64": unet, "mlp": mlp,
     "densenet121-32": lambda net: densenet(net, 32),
     "mobilenet-v3": lambda net: mobilenet(net, 224),

@@ -83,7 +83,8 @@ void CudnnGraph::makeAttention(const CudnnAttentionPlan &plan) {
   const int64_t batch = plan.batch, heads = plan.heads, queries = plan.queries,
                 keys = plan.keys, width = plan.width;
   // Buffers of the call are numbered with log_sum_exp, strides without.
-  auto buffer = [&](int number, int64_t itsHeads, int64_t rows, bool isTransposed) {
+  auto buffer = [&](int number, int64_t itsHeads, int64_t rows,
+                    bool isTransposed) __attribute__((noinline)) {
     const int sums = plan.isGrad ? 5 : 4;
     const auto &s = plan.strides[number > sums ? number - 1 : number];
     CudnnTensor tensor = {
@@ -99,9 +100,11 @@ void CudnnGraph::makeAttention(const CudnnAttentionPlan &plan) {
                        {batch, heads, rows, columns},
                        {heads * rows * columns, rows * columns, columns, 1}};
   };
-  auto inside = [&](DataType type, int64_t rows, int64_t columns) {
-    return addTensor(packed(type, rows, columns), CudnnPlace::Nowhere);
-  };
+  // Called often: not a copy in each place.
+  auto inside = [&](DataType type, int64_t rows, int64_t columns)
+                    __attribute__((noinline)) {
+                      return addTensor(packed(type, rows, columns), CudnnPlace::Nowhere);
+                    };
   auto scores = [&](DataType type = DataType::F32) {
     return inside(type, queries, keys);
   };
