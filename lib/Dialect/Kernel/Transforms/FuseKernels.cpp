@@ -331,8 +331,8 @@ SmallVector<MulOp> getScalings(Value value, Value &base) {
   return chain;
 }
 
-/// Renames parameters instead of their narrow copies, as imports reshape weights for their
-/// matmuls, so that the matmuls round what they read.
+/// Renames parameters instead of their narrow copies, as imports reshape weights for
+/// their matmuls, so that the matmuls round what they read.
 void renameBeforeRounding(Block &block) {
   SmallVector<CastOp> casts;
   for (Operation &op : block)
@@ -343,8 +343,8 @@ void renameBeforeRounding(Block &block) {
     for (Operation *user : llvm::make_early_inc_range(narrow->getUsers())) {
       OpBuilder builder(user);
       auto type = typeOf(user->getResult(0));
-      Value renamed = reshapeTo(builder, user->getLoc(), x,
-                                type.clone(typeOf(x).getElementType()));
+      Value renamed =
+          reshapeTo(builder, user->getLoc(), x, type.clone(typeOf(x).getElementType()));
       Value rounded = CastOp::create(builder, narrow.getLoc(), type, renamed);
       user->getResult(0).replaceAllUsesWith(rounded);
       user->erase();

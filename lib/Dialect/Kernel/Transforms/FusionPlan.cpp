@@ -538,8 +538,7 @@ bool mpt::isRoundedOnRead(Operation *op) {
 
 bool mpt::isRoundedIfRenamed(Operation *op) {
   return isNarrowArgument(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
-           return isa<ReshapeOp>(user) &&
-                  isRoundable(user->getResult(0), op->getBlock());
+           return isa<ReshapeOp>(user) && isRoundable(user->getResult(0), op->getBlock());
          });
 }
 

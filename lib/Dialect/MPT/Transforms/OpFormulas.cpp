@@ -387,8 +387,8 @@ static Value getLogSumExp(const View &view, int64_t rank) {
   return x && isLastMax(max, x) ? x : Value();
 }
 
-/// Why `rhs`, the divisor of an e^x, is not its sum over the last dimension. Nothing if it is
-/// no sum of e^x at all.
+/// Why `rhs`, the divisor of an e^x, is not its sum over the last dimension. Nothing if
+/// it is no sum of e^x at all.
 static std::nullopt_t missSum(const View &rhs, ExpOp exp, int64_t rank, const char *op,
                               NearMiss *why) {
   auto sum = getOp<ReduceOp>(rhs);
@@ -717,8 +717,7 @@ static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance
         readers.push_back(user);
   for (Operation *op : reader.large)
     if (op != root && !isReadOnlyBy(op, readers))
-      return miss(why, name,
-                  "others read a value in between that is as large as x");
+      return miss(why, name, "others read a value in between that is as large as x");
   return norm;
 }
 
@@ -733,13 +732,15 @@ static std::nullopt_t missVariance(Operation *rsqrt, NearMiss *why) {
       break;
     if (auto sum = dyn_cast<ReduceOp>(op)) {
       Value x = getRoot(sum.getX());
-      double count = double(countReduced({sum.getX(), SmallVector<int64_t>(sum.getAxes())}));
+      double count =
+          double(countReduced({sum.getX(), SmallVector<int64_t>(sum.getAxes())}));
       if (x && sum.getKind() == ReduceKind::Sum && factor != 1)
-        return miss(why, x.getDefiningOp<SubOp>() ? "mpt.layer_norm" : "mpt.rms_norm",
-                    llvm::formatv("the sum of {0} squares is divided by {1}, not by their "
-                                  "number",
-                                  spell(count), spell(1 / factor))
-                        .str());
+        return miss(
+            why, x.getDefiningOp<SubOp>() ? "mpt.layer_norm" : "mpt.rms_norm",
+            llvm::formatv("the sum of {0} squares is divided by {1}, not by their "
+                          "number",
+                          spell(count), spell(1 / factor))
+                .str());
       break;
     }
     if (isa<ReshapeOp, BroadcastOp, ReluOp>(op)) {
@@ -928,15 +929,15 @@ static std::optional<Picked> getPicked(Value value, NearMiss *why = nullptr) {
   return Picked{table, max.getLhs()};
 }
 
-/// The labels, one for each of `rows`, of which `value`, as a product with [rows.., V] reads
-/// it, is the one-hot form: 1 where a position is the label, else 0.
+/// The labels, one for each of `rows`, of which `value`, as a product with [rows.., V]
+/// reads it, is the one-hot form: 1 where a position is the label, else 0.
 static Value getOneHotLabels(Value value, ArrayRef<int64_t> rows) {
   int64_t rank = rows.size() + 1;
   View view = getView(value, rank);
   if (auto cast = getOp<CastOp>(view)) {
     view = getOperand(view, 0);
-  } else if (auto where = getOp<WhereOp>(view); where && isNumber(where.getOnTrue(), 1) &&
-                                                isNumber(where.getOnFalse(), 0)) {
+  } else if (auto where = getOp<WhereOp>(view);
+             where && isNumber(where.getOnTrue(), 1) && isNumber(where.getOnFalse(), 0)) {
     view = getOperand(view, 0);
   }
   auto compare = getOp<CompareOp>(view);
@@ -948,8 +949,7 @@ static Value getOneHotLabels(Value value, ArrayRef<int64_t> rows) {
     auto type = cast<RankedTensorType>(labels.base.getType());
     if (!iota || classes.dims[iota.getAxis()] != rank - 1 ||
         !isa<IntegerType>(type.getElementType()) ||
-        type.getElementType() !=
-            cast<RankedTensorType>(iota.getType()).getElementType())
+        type.getElementType() != cast<RankedTensorType>(iota.getType()).getElementType())
       continue;
     // One for each row, in the rows' order.
     int64_t next = 0, numLabels = 1, numRows = 1;
@@ -985,8 +985,8 @@ static std::optional<OneHot> getOneHot(MulOp mul, NearMiss *why) {
                        : LogSoftmaxOp();
     if (!log || log.getResult().getType() != mul.getType())
       continue;
-    Value labels = getOneHotLabels(mul->getOperand(1 - side),
-                                   getShape(mul.getResult()).drop_back());
+    Value labels =
+        getOneHotLabels(mul->getOperand(1 - side), getShape(mul.getResult()).drop_back());
     if (!labels)
       return miss(why, "mpt.cross_entropy",
                   "labels are neither integers nor their one-hot form: they may be "
@@ -1133,8 +1133,8 @@ std::optional<Dense> formulas::matchDense(Operation *root, NearMiss *why) {
        {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
     Operation *contraction = skipReshapes(x).getDefiningOp();
     // What is as large as the result is no bias.
-    bool isSmall = cast<RankedTensorType>(bias.getType()).getNumElements() <
-                   type.getNumElements();
+    bool isSmall =
+        cast<RankedTensorType>(bias.getType()).getNumElements() < type.getNumElements();
     const char *name =
         isa_and_present<Conv2DOp>(contraction) ? "mpt.conv2d" : "mpt.linear";
     if (auto matmul = dyn_cast_or_null<MatmulOp>(contraction);
@@ -1331,9 +1331,8 @@ static bool isOfSoftmax(Value value, unsigned depth = 6) {
     return false;
   return isa<SoftmaxOp>(op) ||
          (isa<CastOp, MulOp, DivOp, WhereOp, ReshapeOp, TransposeOp, DropoutOp>(op) &&
-          llvm::any_of(op->getOperands(), [&](Value operand) {
-            return isOfSoftmax(operand, depth - 1);
-          }));
+          llvm::any_of(op->getOperands(),
+                       [&](Value operand) { return isOfSoftmax(operand, depth - 1); }));
 }
 
 /// Why probabilities that `root` reads are not those of an attention.
@@ -1395,8 +1394,7 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
     std::optional<double> hidden = formulas::getNumber(getOperand(scores, 2).base);
     if (!hidden || !(*hidden <= -1e9))
       return miss(why, "mpt.attention",
-                  "what is masked becomes " +
-                      (hidden ? spell(*hidden) : "other values") +
+                  "what is masked becomes " + (hidden ? spell(*hidden) : "other values") +
                       ", expected a number of at most -1e9");
     attention.hidden = *hidden;
     View mask = getOperand(scores, 0), truth = skipTruth(mask);
@@ -1427,10 +1425,11 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
       (attention.mask.base && !isOrdered(attention.mask)) ||
       (attention.bias.base && !isOrdered(attention.bias)))
     return miss(why, "mpt.attention",
-                matmul ? "expected scores [batch, heads, queries, keys], and masks and what "
-                         "is added with these dimensions in their order"
-                       : "expected scores that are a matmul, multiplied by numbers, with at "
-                         "most one value added and then one mask");
+                matmul
+                    ? "expected scores [batch, heads, queries, keys], and masks and what "
+                      "is added with these dimensions in their order"
+                    : "expected scores that are a matmul, multiplied by numbers, with at "
+                      "most one value added and then one mask");
   attention.query = matmul.getLhs();
   attention.transposeQuery = matmul.getTransposeLhs();
   attention.key = matmul.getRhs();

@@ -40,8 +40,8 @@ View getView(mlir::Value value, int64_t rank);
 /// The number that all elements of `value` are, if ops on constants tell it.
 std::optional<double> getNumber(mlir::Value value);
 
-/// The op whose formula was nearly found, and what is not as in it; no op if nothing looks
-/// like a formula.
+/// The op whose formula was nearly found, and what is not as in it; no op if nothing
+/// looks like a formula.
 struct NearMiss {
   std::string op, reason;
 };

@@ -300,17 +300,18 @@ formulas::NearMiss formulas::explainActivation(Operation *root) {
       std::optional<Polynomial> p = getPolynomial(argument, x);
       return p && (*p)[degree] != 0;
     };
-    if (auto sigmoid = other.getDefiningOp<SigmoidOp>(); sigmoid && isOfX(sigmoid.getX(), 1))
+    if (auto sigmoid = other.getDefiningOp<SigmoidOp>();
+        sigmoid && isOfX(sigmoid.getX(), 1))
       return {"mpt.silu", "expected x sigmoid(x), with no other number"};
     Value function = getAddendOfOne(other);
     Operation *op = function ? function.getDefiningOp() : nullptr;
     unsigned degree = isa_and_present<TanhOp>(op) ? 3 : 1;
     if (!isa_and_present<TanhOp, ErfOp>(op) || !isOfX(op->getOperand(0), degree))
       continue;
-    return {"mpt.gelu", degree == 3
-                            ? "expected x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), "
-                              "with no other number"
-                            : "expected x / 2 (1 + erf(x / sqrt(2))), with no other number"};
+    return {"mpt.gelu",
+            degree == 3 ? "expected x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), "
+                          "with no other number"
+                        : "expected x / 2 (1 + erf(x / sqrt(2))), with no other number"};
   }
   return {};
 }

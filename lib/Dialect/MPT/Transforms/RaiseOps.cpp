@@ -194,10 +194,9 @@ void Raiser::raiseCrossEntropy(Operation *op) {
     reduction = LossReduction::Mean;
     found->factor = 1;
   }
-  Value loss =
-      CrossEntropyOp::create(rewriter, loc, found->logits, labels, reduction,
-                             llvm::APFloat(0.0), ignored)
-          .getLoss();
+  Value loss = CrossEntropyOp::create(rewriter, loc, found->logits, labels, reduction,
+                                      llvm::APFloat(0.0), ignored)
+                   .getLoss();
   Type type = found->root->getResult(0).getType();
   if (loss.getType() != type)
     loss = CastOp::create(rewriter, loc, type, loss);
