@@ -1,11 +1,13 @@
 """Runs what pack.py packed, on a machine with a GPU, and writes one JSON report.
 
-    check.py [--folder FOLDER] [--report report.json] [--only sincos] [--check] [--time] [--torch]
-             [--sanitize] [--no-train] [--time-limit 90] [--stand-in LIBRARY] [--cudart FILE]
-             [--cublaslt FILE] [--cudnn FILE]
+    check.py [--folder FOLDER] [--report report.json] [--only sincos] [--check] [--ranks] [--time]
+             [--torch] [--sanitize] [--no-train] [--time-limit 90] [--stand-in LIBRARY] [--cudart FILE]
+             [--cublaslt FILE] [--cudnn FILE] [--nccl FILE]
 
 --check compares each network's step with the oracle's recorded results, runs it again, launch
-by launch, for the same bits, and trains it; --time times the larger steps, with a profile of
+by launch, for the same bits, and trains it; --ranks exchanges values by NCCL as
+one rank, and, where there are two GPUs, runs a step of two, whose bits are those of a step that accumulates;
+--time times the larger steps, with a profile of
 each; --torch times PyTorch's, where Python has it; --sanitize runs small networks under
 compute-sanitizer. Without any of these, all but the last run. Each runs in a process of its
 own, which ends after --time-limit seconds; the report is written after each. Needs nothing but
@@ -17,6 +19,7 @@ import array
 import ctypes
 import glob
 import gzip
+import hashlib
 import json
 import math
 import os
@@ -24,6 +27,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import statistics
 import struct
 import subprocess
@@ -91,7 +95,11 @@ class Runtime:
         for name in ("arena", "state"):
             getattr(self.library, f"mpt_rt_{name}_bytes").restype = ctypes.c_size_t
         self.library.mpt_rt_notes.restype = ctypes.c_char_p
+        self.library.mpt_rt_create_communicator.restype = ctypes.c_void_p
+        self.library.mpt_rt_communicator_error.restype = ctypes.c_char_p
+        self.library.mpt_rt_get_sent_bytes.restype = ctypes.c_uint64
         self.cudart, self.cublaslt, self.cudnn = options.cudart, options.cublaslt, options.cudnn
+        self.nccl = options.stand_in or options.nccl or find_library("nccl", (2,))
         self.standin = None
         self.uses_cudnn = True
         if options.stand_in:
@@ -106,28 +114,31 @@ class Runtime:
 def find_libraries():
     """CUDA's libraries, by name if the loader finds them, else where PyPI's wheels and
     the toolkit have them."""
+    return [find_library(name, versions)
+            for name, versions in (("cudart", (13, 12)), ("cublasLt", (13, 12)), ("cudnn", (9,)))]
+
+
+def find_library(name, versions):
     places = [path for base in sys.path + ["/opt/torch/.venv/lib/python3*/site-packages"] if base
               for path in glob.glob(os.path.join(base, "nvidia", "*", "lib"))]
     places += ["/usr/local/cuda/lib64"]
-    found = []
-    for name, versions in (("cudart", (13, 12)), ("cublasLt", (13, 12)), ("cudnn", (9,))):
-        def loads(file):
-            try:
-                ctypes.CDLL(file)
-                return True
-            except OSError:
-                return False
-        named = [f"lib{name}.so.{version}" for version in versions]
-        files = [file for place in places for pattern in named for file in glob.glob(os.path.join(place, pattern))]
-        found.append(next((file for file in files + named if loads(file)), ""))
-    return found
+
+    def loads(file):
+        try:
+            ctypes.CDLL(file)
+            return True
+        except OSError:
+            return False
+    named = [f"lib{name}.so.{version}" for version in versions]
+    files = [file for place in places for pattern in named for file in glob.glob(os.path.join(place, pattern))]
+    return next((file for file in files + named if loads(file)), "")
 
 
 class Program:
     """One open program."""
     unpacked = None
 
-    def __init__(self, runtime, path):
+    def __init__(self, runtime, path, communicator=None, device=0):
         self.runtime, self.rt = runtime, ctypes.c_void_p(runtime.library.mpt_rt_create(1))
         self.bound = {}
         if path.endswith(".gz"):
@@ -139,6 +150,9 @@ class Program:
         # What there is not, a program does without.
         cudnn = runtime.cudnn if runtime.uses_cudnn else "/none/libcudnn.so.9"
         self.try_(runtime.library.mpt_rt_set_cudnn_library(self.rt, (cudnn or "").encode()))
+        self.try_(runtime.library.mpt_rt_set_nccl_library(self.rt, (runtime.nccl or "").encode()))
+        self.try_(runtime.library.mpt_rt_set_cuda_device(self.rt, device))
+        self.try_(runtime.library.mpt_rt_set_communicator(self.rt, ctypes.c_void_p(communicator)))
         self.try_(runtime.library.mpt_rt_open(self.rt, path.encode()))
         if runtime.standin:
             self.module = ctypes.CDLL(path)
@@ -321,6 +335,39 @@ def train(runtime, folder, entry, most):
             "passed": bool(last <= allowed and math.isfinite(last))}
 
 
+def run_ranks(runtime, folder, entry, way):
+    """Three steps of `way`; a rank is one of the job that the environment names. Losses and state."""
+    library, communicator, rank, ranks = runtime.library, None, 0, 1
+    if way != "accumulated":
+        communicator = library.mpt_rt_create_communicator(ctypes.c_double(60))
+        if library.mpt_rt_connect_torchrun(ctypes.c_void_p(communicator)):
+            raise Failure(library.mpt_rt_communicator_error(ctypes.c_void_p(communicator)).decode())
+        rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    rows = {name[5:]: body for name, (_, _, body) in
+            read_safetensors(os.path.join(folder, "ranks.data.safetensors")).items()}
+    state = read_safetensors(os.path.join(folder, "ranks.init.safetensors.gz"))
+    losses = []
+    with Program(runtime, os.path.join(folder, entry["programs"][way]), communicator, rank) as program:
+        state = {name: value for name, value in state.items() if (False, name) in program.tensors}
+        for name, (_, _, data) in state.items():
+            program.write(name, data)
+        for name, data in rows.items():
+            if (False, name) in program.tensors:
+                # The rows of a step that accumulates; a rank has its part.
+                size = program.tensors[False, name].bytes
+                program.bind(name, data[size * rank:size * (rank + 1)])
+        numbers = decode("F32", rows["exchanged"])
+        for _ in range(3):
+            program.run()
+            losses.append(program.loss())
+        digest = hashlib.sha256(b"".join(program.read(name) for name in sorted(state))).hexdigest()
+        notes = program.bytes()
+    sent = library.mpt_rt_get_sent_bytes(ctypes.c_void_p(communicator)) if communicator else 0
+    if communicator:
+        library.mpt_rt_destroy_communicator(ctypes.c_void_p(communicator))
+    return {"losses": losses, "mean": sum(numbers) / len(numbers), "state": digest, "sent_bytes": sent, "rank": rank, "ranks": ranks, **notes}
+
+
 class Events:
     """CUDA's events on the runtime's stream."""
 
@@ -405,9 +452,17 @@ def time_step(runtime, folder, entry, rounds):
     return {"passed": True, **found}
 
 
-def run_child(command, limit):
+def run_child(command, limit, environment=None):
     """The last line that `command` writes, as JSON. It and what it starts end after `limit` seconds."""
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    return wait_for(start_child(command, environment), limit)
+
+
+def start_child(command, environment=None):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                            env={**os.environ, **(environment or {})})
+
+
+def wait_for(child, limit):
     try:
         out, err = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -444,11 +499,12 @@ def fits(chip, chips):
 def run_one(runtime, folder, manifest, options):
     """A single check, in this process."""
     kind, index = options.one.split(":")
-    entry = manifest["time" if kind == "time" else "check"][int(index)]
+    entry = manifest[kind if kind in ("time", "ranks") else "check"][int(index)]
     try:
         if "chips" in entry and not fits(chip := find_chip(runtime), entry["chips"]):
             return print("\n" + json.dumps({"other_chip": chip}))
-        found = (check(runtime, folder, entry, manifest["steps"]) if kind == "check" else
+        found = (run_ranks(runtime, folder, entry, options.way) if kind == "ranks" else
+                 check(runtime, folder, entry, manifest["steps"]) if kind == "check" else
                  train(runtime, folder, entry, options.train_steps) if kind == "train" else
                  time_step(runtime, folder, entry, options.rounds))
         breach = runtime.standin and runtime.standin.mpt_standin_breach().decode()
@@ -457,6 +513,38 @@ def run_one(runtime, folder, manifest, options):
     except Failure as failure:
         found = {"passed": False, "error": str(failure)}
     print("\n" + json.dumps(found))
+
+
+def count_gpus(options):
+    if options.stand_in:
+        return int(os.environ.get("MPT_STANDIN_DEVICES", 1))
+    try:
+        listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True).stdout
+        return len(listed.strip().splitlines())
+    except OSError:
+        return 1
+
+
+def compare_ranks(command, ranks, way, limit):
+    """Ranks, each a process, against one process that accumulates; of one rank, against a mean."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    job = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+           "TORCHELASTIC_USE_AGENT_STORE": "False"}
+    children = [start_child(command(way), {**job, "RANK": str(rank)}) for rank in range(ranks)]
+    found = [wait_for(one, limit) for one in children]
+    failed = next((one for one in found if "error" in one), None)
+    if failed:
+        return failed
+    result = {"losses": found[0]["losses"], "sent_bytes": found[0]["sent_bytes"]}
+    if ranks == 1:
+        return {**result, "passed": all(abs(loss - found[0]["mean"]) < 1e-6 for loss in found[0]["losses"])}
+    alone = run_child(command("accumulated"), limit)
+    if "error" in alone:
+        return alone
+    same = all(one["losses"] == alone["losses"] and one["state"] == alone["state"] for one in found)
+    return {**result, "accumulated": alone["losses"], "passed": same}
 
 
 def find_sanitizer():
@@ -468,7 +556,7 @@ def main():
     parser.add_argument("--folder", default=os.path.dirname(os.path.abspath(__file__)))
     parser.add_argument("--report", default="gpu-report.json")
     parser.add_argument("--only", default="")
-    for part, does in (("check", "compare with the oracle, and train"), ("time", "time the larger steps"),
+    for part, does in (("check", "compare with the oracle, and train"), ("ranks", "exchange by NCCL"), ("time", "time the larger steps"),
                        ("torch", "time PyTorch's"), ("sanitize", "run compute-sanitizer")):
         parser.add_argument(f"--{part}", action="store_true", help=does)
     parser.add_argument("--no-train", action="store_true")
@@ -479,9 +567,11 @@ def main():
     parser.add_argument("--cudart", default="")
     parser.add_argument("--cublaslt", default="")
     parser.add_argument("--cudnn", default="")
+    parser.add_argument("--nccl", default="")
     parser.add_argument("--torch-device", default="cuda")
     # What a child does: a kind and the number of its entry.
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--way", default="", help=argparse.SUPPRESS)
     parser.add_argument("--without-cudnn", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     folder = os.path.abspath(options.folder)
@@ -491,10 +581,11 @@ def main():
         runtime = Runtime(folder, options)
         runtime.uses_cudnn = not options.without_cudnn
         return run_one(runtime, folder, manifest, options)
-    parts = [part for part in ("check", "time", "torch", "sanitize") if getattr(options, part)]
-    parts = parts or ["check", "time", "torch"]
+    parts = [part for part in ("check", "ranks", "time", "torch", "sanitize") if getattr(options, part)]
+    parts = parts or ["check", "ranks", "time", "torch"]
     only = set(filter(None, options.only.split(",")))
-    report = {"machine": describe(options), "parts": parts, "check": [], "train": [], "time": [], "sanitize": []}
+    report = {"machine": describe(options), "parts": parts, "check": [], "train": [], "ranks": [], "time": [],
+              "sanitize": []}
 
     def write():
         with open(options.report + ".part", "w") as file:
@@ -504,7 +595,7 @@ def main():
     def add(kind, label, found):
         report[kind].append({**label, **found})
         shown = {key: found[key] for key in dict.fromkeys(("passed", *found)) if key in found}
-        words = [label["network"], *(label[key] for key in ("torch", "precision", "convolutions", "tool") if key in label)]
+        words = [label["network"], *(str(label[key]) for key in ("torch", "precision", "convolutions", "tool", "ranks") if key in label)]
         words += label.get("chips", [])
         if "torch" in label:
             words.insert(1, "torch")
@@ -514,7 +605,7 @@ def main():
     def child(kind, index, *more):
         own = [f"--folder={folder}", f"--one={kind}:{index}", f"--rounds={options.rounds}",
                f"--train-steps={options.train_steps}", f"--stand-in={options.stand_in}", f"--cudart={options.cudart}",
-               f"--cublaslt={options.cublaslt}", f"--cudnn={options.cudnn}"]
+               f"--cublaslt={options.cublaslt}", f"--cudnn={options.cudnn}", f"--nccl={options.nccl}"]
         return [sys.executable, os.path.abspath(__file__), *own, *more]
 
     def attempt(kind, index, entry):
@@ -535,6 +626,18 @@ def main():
             attempt("check", index, entry)
             if not options.no_train:
                 attempt("train", index, entry)
+    if "ranks" in parts:
+        for index, entry in chosen("ranks"):
+            label = {key: entry[key] for key in ("network", "precision", "batch")}
+            if not entry["programs"]:
+                add("ranks", label, {"skipped": entry["why"]})
+                continue
+            for ranks, way in ((1, "one"), (2, "two")):
+                if ranks > count_gpus(options):
+                    add("ranks", {**label, "ranks": ranks}, {"skipped": f"there are no {ranks} GPUs"})
+                    continue
+                add("ranks", {**label, "ranks": ranks},
+                    compare_ranks(lambda way: child("ranks", index, f"--way={way}"), ranks, way, options.time_limit))
     if "time" in parts:
         for index, entry in chosen("time"):
             attempt("time", index, entry)
@@ -559,11 +662,11 @@ def main():
                 add("sanitize", label, run_child([sanitizer, f"--tool={tool}", "--error-exitcode=9", "--log-file=/dev/stderr",
                                                   *child("train", index, "--train-steps=2")], max(options.time_limit, 300)))
     compare(report)
-    failed = [entry for kind in ("check", "train", "time", "sanitize") for entry in report[kind]
+    failed = [entry for kind in ("check", "train", "ranks", "time", "sanitize") for entry in report[kind]
               if entry.get("passed") is False]
     report["failed"] = len(failed)
     write()
-    passed = sum(entry.get("passed") is True for kind in ("check", "train", "sanitize") for entry in report[kind])
+    passed = sum(entry.get("passed") is True for kind in ("check", "train", "ranks", "sanitize") for entry in report[kind])
     skipped = sum("skipped" in entry for entry in report["check"])
     print(f"gpu-check: {passed} passed, {len(failed)} failed, {skipped} networks not compiled; {options.report}")
     sys.exit(1 if failed else 0)

@@ -56,6 +56,19 @@ TIMED = {
     "bert_base": (["tools/gpu/make_models.py", "bert_base"], 32, ("f32", "bf16")),
     "resnet50": (["tools/gpu/make_models.py", "resnet50"], 128, ("f32", "bf16")),
 }
+# Of a rank of the steps that exchange.
+RANK_ROWS = 64
+# Of one rank each exchange gives what it takes: the result is the mean of the numbers.
+ONE_RANK = """module attributes {mpt.mesh = #mpt.mesh<data = 1>} {
+func.func @loss(%x: tensor<64x32xf32> {mpt.name = "exchanged", mpt.role = "input"}) -> (tensor<f32> {mpt.name = "loss"}) {
+  %0 = mpt.all_reduce %x {axis = "data", order = #mpt.collective_order<library>} : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = mpt.all_to_all %0 {axis = "data"} : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  %2 = mpt.all_gather %1 {axis = "data"} : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  %3 = mpt.reduce %2 {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<64x32xf32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}
+}
+"""
 # Of a timed network that tells classes apart: how many.
 CLASSES = {"gpt2": 50304, "bert_base": 30528, "resnet50": 1000}
 # Compiled with --convolutions=cudnn, so that they run with cuDNN and without.
@@ -173,14 +186,14 @@ class Packer:
     def tool(self, name):
         return os.path.join(self.bin, name)
 
-    def make_step(self, model, name, precision, batch, optimizer, lr):
-        """A step of static shapes, in the work folder."""
+    def make_step(self, model, name, precision, batch, optimizer, lr, ranks=""):
+        """A step of static shapes, in the work folder. `ranks`: a pass that cuts batches."""
         text = open(model).read()
         # The sin/cos network has its points in its types.
         text = text.replace("20000x", f"{batch}x")
         source, step = (os.path.join(self.work, f"{name}.{precision}.{end}") for end in ("model.mlir", "mlir"))
         open(source, "w").write(text)
-        passes = [f"--mpt-autodiff=function=loss", f"--mpt-train-step=function=loss {optimizer} lr={lr}"]
+        passes = [f"--mpt-autodiff=function=loss", *filter(None, [ranks]), f"--mpt-train-step=function=loss {optimizer} lr={lr}"]
         if precision in RECIPES:
             passes += [f"--mpt-fp8=recipe={precision} function=loss", "--mpt-autocast=type=bf16"]
         elif precision != "f32":
@@ -274,6 +287,35 @@ class Packer:
         entry["train"] = {"steps": TRAIN_STEPS, "first": losses[0], "last": sum(losses[-6:]) / 6}
         return entry
 
+    def ranks(self):
+        """What exchanges by NCCL: on one rank, and a step of two beside one that accumulates."""
+        _, optimizer, lr, _ = NETWORKS["sincos"]
+        alone = os.path.join(self.work, "ranks.one.mlir")
+        open(alone, "w").write(ONE_RANK)
+        entry = {"network": "sincos", "precision": "f32", "batch": RANK_ROWS, "programs": {}}
+        for way, cut in (("one", None), ("two", "--mpt-data-parallel=size=2"),
+                         ("accumulated", "--mpt-accumulate=steps=2")):
+            program = f"ranks.{way}.so.gz"
+            try:
+                step = alone if way == "one" else self.make_step(
+                    os.path.join(EXAMPLES, "sincos", "sincos.mlir"), "ranks." + way, "f32", RANK_ROWS, optimizer, lr, cut)
+                self.compile(step, program, self.options.emulated, self.options.chips.split(","))
+            except Failure as failure:
+                return {**entry, "programs": None, "why": str(failure)}
+            entry["programs"][way] = program
+        arguments = read_arguments(step, "loss")
+        random = numpy.random.RandomState(7)
+        write_safetensors(os.path.join(self.work, "ranks.init.safetensors"), {
+            argument: (kind, shape, to_bytes(kind, initial(argument, init, shape, numbers, random)))
+            for argument, role, kind, shape, init, numbers in arguments if role not in ("input", "target")})
+        pack_safetensors(read_safetensors(os.path.join(self.work, "ranks.init.safetensors")),
+                         os.path.join(self.folder, "ranks.init.safetensors.gz"))
+        write_safetensors(os.path.join(self.folder, "ranks.data.safetensors"), {
+            "data." + argument: (kind, shape, to_bytes(kind, random.uniform(-1, 1, shape)))
+            for argument, role, kind, shape, _, _ in [*arguments, *read_arguments(alone, "loss")]
+            if role in ("input", "target")})
+        return entry
+
     def time(self, name, precision):
         source, batch, _ = TIMED[name]
         entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{name}.{precision}.so.gz",
@@ -287,7 +329,8 @@ class Packer:
             step = self.make_step(model, "time." + name, precision, batch, "optimizer=adamw weight-decay=0.01", 1e-4)
             # Biases as PyTorch's autocast rounds them. AdamW, and f16's dynamic scaling,
             # are in the step.
-            self.compile(step, entry["program"], False, self.options.chips.split(","), *([] if precision == "f32" else ["--low-biases"]),
+            self.compile(step, entry["program"], self.options.emulated, self.options.chips.split(","),
+                         *([] if precision == "f32" else ["--low-biases"]),
                          *self.convolutions(name))
         except Failure as failure:
             return {**entry, "program": None, "why": str(failure)}
@@ -301,6 +344,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("folder")
     parser.add_argument("--only", default=",".join(NETWORKS))
+    parser.add_argument("--only-timed", default=",".join(TIMED))
     parser.add_argument("--precision", default=",".join(["f32", "bf16", "f16", *RECIPES]))
     parser.add_argument("--chips", default="sm_90")
     parser.add_argument("--no-time", action="store_true")
@@ -315,7 +359,8 @@ def main():
     for script in ("check.py", "torch_models.py"):
         shutil.copy(os.path.join(HERE, script), folder)
     shutil.copy(os.path.join(ROOT, "tools", "gpu-check.sh"), folder)
-    manifest = {"chips": options.chips, "steps": STEPS, "check": [], "time": []}
+    manifest = {"chips": options.chips, "steps": STEPS, "check": [], "time": [], "ranks": [packer.ranks()]}
+    print(f"ranks: {manifest['ranks'][0].get('why', 'compiled')}", flush=True)
     for name in options.only.split(","):
         for precision in options.precision.split(","):
             for chips in packer.targets(name, precision):
@@ -324,8 +369,8 @@ def main():
                 words = [name, precision, *entry.get("chips", [])]
                 print(f"{' '.join(words)}: {entry.get('why', entry.get('losses'))}", flush=True)
     if not options.no_time:
-        for name, (_, _, precisions) in TIMED.items():
-            for precision in precisions:
+        for name in options.only_timed.split(","):
+            for precision in TIMED[name][2]:
                 entry = packer.time(name, precision)
                 manifest["time"].append(entry)
                 print(f"time {name} {precision}: {entry.get('why', 'compiled')}", flush=True)
