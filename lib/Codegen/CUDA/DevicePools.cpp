@@ -164,9 +164,15 @@ DeviceCall Pool::emitForward() {
   return result;
 }
 
+/// A thread has a tile of points, so that a window's largest element is searched once for
+/// the points in it that share a thread. Every point adds its windows in order.
 DeviceCall Pool::emitGrad() {
-  int64_t vectors = channels / lanes;
-  int64_t total = images * rows.points * columns.points * vectors;
+  const bool isTiled = isMax && rows.stride * columns.stride <= 4;
+  const int64_t height = isTiled ? rows.stride : 1, width = isTiled ? columns.stride : 1;
+  const int64_t vectors = channels / lanes;
+  const int64_t down = llvm::divideCeil(rows.points, height),
+                across = llvm::divideCeil(columns.points, width);
+  const int64_t total = images * down * across * vectors;
   unsigned out = site.call.numInputs;
   DeviceCall result;
   if (total == 0)
@@ -175,53 +181,90 @@ DeviceCall Pool::emitGrad() {
   OpBuilder &b = code->b;
   Index at = code->globalThread();
   code->ifThen(code->isLess(at, total), [&] {
-    Index first = at % vectors * lanes, point = at / vectors;
-    Index column = point % columns.points, rest = point / columns.points;
-    Index row = rest % rows.points, image = rest / rows.points;
+    Index first = at % vectors * lanes, tile = at / vectors;
+    Index column = tile % across * width, rest = tile / across;
+    Index row = rest % down * height, image = rest / down;
     Value zero = code->constant(vectorType(), 0);
-    auto addWindow = [&](Index i, Index j, Value sum) -> Value {
+    auto spread = [&](Value number) -> Value {
+      if (lanes == 1)
+        return number;
+      auto type = VectorType::get({lanes}, number.getType());
+      return vector::BroadcastOp::create(b, code->loc, type, number);
+    };
+    Type i32 = b.getI32Type();
+    auto toNumber = [&](Index index) -> Value {
+      Value value = code->get(index);
+      return value.getType() == i32
+                 ? value
+                 : arith::TruncIOp::create(b, code->loc, i32, value).getResult();
+    };
+    auto addWindow = [&](Index i, Index j, ValueRange sums) -> SmallVector<Value> {
       Index from = ((image * rows.windows + i) * columns.windows + j) * channels;
       Value gradient = load(0, from + first);
       if (!isMax)
-        return arith::AddFOp::create(b, code->loc, sum, average(gradient, i, j));
-      Type flags = lanes == 1 ? Type(b.getI1Type())
-                              : Type(VectorType::get({lanes}, b.getI1Type()));
+        return {arith::AddFOp::create(b, code->loc, sums[0], average(gradient, i, j))};
       // The first element of a window is its best so far, whatever it is: with
       // -inf and no winner yet, the window's first wins.
       Value none = code->constant(vectorType(), -std::numeric_limits<double>::infinity());
       Index top = rows.begin(i), left = columns.begin(j);
-      auto isAt = [&](Index r, Index q, Index r2, Index q2) -> Value {
-        Value same = code->isEqual(r, r2);
-        same = arith::AndIOp::create(b, code->loc, same, code->isEqual(q, q2));
-        if (lanes > 1)
-          same = vector::BroadcastOp::create(b, code->loc, flags, same);
-        return same;
+      auto placeOf = [&](Index r, Index q) {
+        return (r - top) * columns.size + (q - left);
       };
-      Value isBest = isAt(row, column, top, left);
-      auto last =
-          forWindow(i, j, {none, isBest},
+      auto best =
+          forWindow(i, j, {none, spread(toNumber(Index(0)))},
                     [&](Index r, Index q, ValueRange carried) -> SmallVector<Value> {
-                      Index place =
+                      Index point =
                           ((image * rows.points + r) * columns.points + q) * channels;
-                      Value value = load(1, place + first);
+                      Value value = load(1, point + first);
                       Value takes = wins(value, carried[0]);
-                      Value best = choose(takes, value, carried[0]);
-                      return {best, choose(takes, isAt(r, q, row, column), carried[1])};
+                      return {choose(takes, value, carried[0]),
+                              choose(takes, spread(toNumber(placeOf(r, q))), carried[1])};
                     });
-      Value share = choose(last[1], gradient, zero);
-      return arith::AddFOp::create(b, code->loc, sum, share);
+      SmallVector<Value> added;
+      for (int64_t point = 0; point < height * width; ++point) {
+        Index r = row + point / width, q = column + point % width;
+        // Windows of other points of the tile may be none of this one.
+        Value isInside = arith::AndIOp::create(b, code->loc, code->isLess(r, rows.end(i)),
+                                               code->isLess(q, columns.end(j)));
+        isInside = arith::AndIOp::create(
+            b, code->loc, isInside,
+            arith::AndIOp::create(b, code->loc, code->isLess(top, r + 1),
+                                  code->isLess(left, q + 1)));
+        Index place = code->select(isInside, placeOf(r, q), -1);
+        Value isBest = arith::CmpIOp::create(b, code->loc, arith::CmpIPredicate::eq,
+                                             best[1], spread(toNumber(place)));
+        added.push_back(arith::AddFOp::create(b, code->loc, sums[point],
+                                              choose(isBest, gradient, zero)));
+      }
+      return added;
     };
     Index firstRow = rows.firstWindow(*code, row);
     Index firstColumn = columns.firstWindow(*code, column);
-    auto sums = code->loop(
-        firstRow, rows.lastWindow(row) + 1, 1, zero, [&](Index i, ValueRange outer) {
-          return code->loop(firstColumn, columns.lastWindow(column) + 1, 1, outer,
-                            [&](Index j, ValueRange carried) -> SmallVector<Value> {
-                              return {addWindow(i, j, carried[0])};
-                            });
-        });
-    code->storeNumber(sums[0], code->parameter(out), site.elements[out], at * lanes,
-                      width());
+    Index lastRow = rows.lastWindow(smaller(row + (height - 1), rows.points - 1));
+    Index lastColumn =
+        columns.lastWindow(smaller(column + (width - 1), columns.points - 1));
+    auto sums =
+        code->loop(firstRow, lastRow + 1, 1, SmallVector<Value>(height * width, zero),
+                   [&](Index i, ValueRange outer) {
+                     return code->loop(firstColumn, lastColumn + 1, 1, outer,
+                                       [&](Index j, ValueRange carried) {
+                                         return addWindow(i, j, carried);
+                                       });
+                   });
+    for (int64_t point = 0; point < height * width; ++point) {
+      Index r = row + point / width, q = column + point % width;
+      auto store = [&] {
+        Index to = ((image * rows.points + r) * columns.points + q) * channels + first;
+        code->storeNumber(sums[point], code->parameter(out), site.elements[out], to,
+                          this->width());
+      };
+      if (rows.points % height == 0 && columns.points % width == 0)
+        store();
+      else
+        code->ifThen(arith::AndIOp::create(b, code->loc, code->isLess(r, rows.points),
+                                           code->isLess(q, columns.points)),
+                     store);
+    }
   });
   code->finish();
   return result;
