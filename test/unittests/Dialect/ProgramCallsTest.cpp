@@ -78,6 +78,11 @@ void change(rt::LibraryCall &call) {
                      [](rt::Rounding &field) { field = rt::Rounding::BF16; },
                      [](rt::ReduceKind &field) { field = rt::ReduceKind::Prod; },
                      [](rt::SumOrder &field) { field = rt::SumOrder::Library; },
+                     [](rt::GemmScaling &field) { field = rt::GemmScaling::Vec128F32; },
+                     [](rt::ScaleRule &field) {
+                       field = field == rt::ScaleRule::OcpMX ? rt::ScaleRule::Largest
+                                                             : rt::ScaleRule::OcpMX;
+                     },
                      [&](std::optional<int64_t> &field) { field = ++number; },
                      [&](std::vector<int64_t> &field) { field = {++number, -7}; },
                      [&](double &field) { field = ++number / 2.0; },
