@@ -44,8 +44,10 @@ static constexpr int64_t panelFloats = 65536;
 /// Floats of a panel of columns, and of those of the rows that are multiplied by it.
 static constexpr int64_t columnFloats = 131072, rowFloats = 32768;
 /// If both sides are packed for each task: floats of the rows, and numbers of a result
-/// from which on such panels are small beside it.
-static constexpr int64_t packedFloats = 131072, largeResult = int64_t(1) << 21;
+/// from which on such panels are small beside it; fewer where a left side of long sums is
+/// widened for each panel of columns otherwise.
+static constexpr int64_t packedFloats = 131072, largeResult = int64_t(1) << 21,
+                         largeWidened = int64_t(1) << 19;
 /// Terms of sums of at least `deepSum` that are added at a time if both sides are packed.
 static constexpr int64_t deepSum = 2048, depthOfTask = 512;
 /// Columns that a matmul wants at least and at most at a time.
@@ -117,7 +119,10 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     if (isDeep)
       plan.depth = depthOfTask;
     int64_t columns = columnFloats / std::max<int64_t>(plan.depth, 1) / 16 * 16;
-    const bool packsBoth = s.transposeLhs && (isDeep || s.m * n >= largeResult);
+    const bool packsBoth =
+        s.transposeLhs &&
+        (isDeep ||
+         s.m * n >= (widenLhs && s.k >= depthOfTask ? largeWidened : largeResult));
     if (isF8(s.lhs) || packsBoth) {
       // Both sides are widened or packed for each task, least often if it is square.
       columns = std::min(packsBoth ? 2 * columns : columns, getSquareTask(s.m, n));

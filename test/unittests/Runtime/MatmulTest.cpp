@@ -225,6 +225,27 @@ TEST(MatmulTest, WorkspaceOfHalves) {
   }
 }
 
+/// Weight gradients whose left side is widened are cut into squares, not into panels of
+/// columns that all meet the whole left side; smaller ones, short sums and f32 are not.
+TEST(MatmulTest, SquaresOfWidenedGradients) {
+  MatmulShape shape;
+  shape.m = shape.n = 768, shape.k = 512, shape.transposeLhs = true;
+  EXPECT_EQ(planMatmul(shape).columnChunk, 0);
+  for (DataType type : {F16, BF16}) {
+    shape.m = 768;
+    shape.lhs = shape.rhs = type;
+    const MatmulPlan plan = planMatmul(shape);
+    EXPECT_EQ(plan.columnChunk, 192);
+    EXPECT_GT(plan.rowGroups, 1);
+    shape.m = 512;
+    EXPECT_EQ(planMatmul(shape).columnChunk, 64);
+    shape.m = 1024, shape.k = 256;
+    EXPECT_EQ(planMatmul(shape).columnChunk, 64);
+    shape.k = 512;
+    check({1, 768, 768, 512, type, type, F32, true, false, false, 2, true});
+  }
+}
+
 TEST(MatmulTest, NothingToDo) {
   for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}}) {
     Tensor lhs(F32, {m, 4}), rhs(F32, {4, n}), out(F32, {m, n});
