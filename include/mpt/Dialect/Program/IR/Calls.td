@@ -548,8 +548,8 @@ def Program_CudnnAttentionGradOp : Program_CudnnAttentionBase<"cudnn_attention_g
     Example:
 
     ```mlir
-    mpt_program.cudnn_attention_grad ins(%dy, %q, %k, %v, %y, %lse :
-        memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>,
+    mpt_program.cudnn_attention_grad ins(%dy, %q, %k, %v, %y, %lse
+        : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16x32xf16>,
         memref<1x1x16x32xf16>, memref<1x1x16x32xf16>, memref<1x1x16xf32>)
         outs(%dq, %dk, %dv : memref<1x1x16x32xf16>, memref<1x1x16x32xf16>,
         memref<1x1x16x32xf16>) workspace(%w : memref<64xi8>)
