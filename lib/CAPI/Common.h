@@ -58,6 +58,15 @@ inline llvm::StringRef unwrapText(MlirStringRef text) {
   return text.data ? llvm::StringRef(text.data, text.length) : llvm::StringRef();
 }
 
+/// What "cpu", "cuda" or "cuda:N" says.
+struct DeviceName {
+  bool isCuda = false;
+  /// N; 0 without one.
+  int index = 0;
+  bool hasIndex = false;
+};
+llvm::Expected<DeviceName> parseDevice(llvm::StringRef text);
+
 } // namespace mpt::capi
 
 #endif // MPT_LIB_CAPI_COMMON_H

@@ -38,6 +38,19 @@ MptError mpt::capi::fail(llvm::Error error) {
   return fail(llvm::toString(std::move(error)));
 }
 
+llvm::Expected<DeviceName> mpt::capi::parseDevice(llvm::StringRef text) {
+  llvm::StringRef number = text;
+  DeviceName name;
+  name.isCuda = number.consume_front("cuda");
+  name.hasIndex = name.isCuda && number.consume_front(":");
+  if (name.isCuda ? (name.hasIndex ? number.getAsInteger(10, name.index) || name.index < 0
+                                   : !number.empty())
+                  : text != "cpu")
+    return llvm::createStringError("expected the device cpu, cuda or cuda:N, found '" +
+                                   text + "'");
+  return name;
+}
+
 CollectErrors::CollectErrors(mlir::MLIRContext *context)
     : handler(context, [this](mlir::Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)

@@ -31,8 +31,10 @@ MptError mptRanksConnectFor(MlirStringRef device, double deadline, MptRanks *ran
     return fail("mptRanksConnect: expected a place for the ranks");
   if (!isDeadline(deadline))
     return failDeadline(deadline);
-  auto connected =
-      connectRanks(deadline, [&] { return unwrapText(device).starts_with("cuda"); });
+  llvm::Expected<DeviceName> name = parseDevice(unwrapText(device));
+  if (!name)
+    return fail(name.takeError());
+  auto connected = connectRanks(deadline, [&] { return name->isCuda; });
   if (!connected)
     return fail(connected.takeError());
   ranks->ptr = connected->release();

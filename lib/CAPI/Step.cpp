@@ -102,16 +102,12 @@ MptError mptStepOptionsSetMemoryLimit(MptStepOptions options, int64_t bytes) {
 MptError mptStepOptionsSetDevice(MptStepOptions options, MlirStringRef device) {
   if (!options.ptr)
     return fail("mptStepOptionsSetDevice: expected options");
-  llvm::StringRef text = unwrapText(device), number = text;
-  int index = 0;
-  const bool isCuda = number.consume_front("cuda");
-  if ((!isCuda && text != "cpu") ||
-      (isCuda && !number.empty() &&
-       (!number.consume_front(":") || number.getAsInteger(10, index) || index < 0)))
-    return fail("expected the device cpu, cuda or cuda:N, found '" + text + "'");
-  unwrap(options)->isCuda = isCuda;
-  unwrap(options)->device = index;
-  unwrap(options)->hasDeviceNumber = text.contains(':');
+  llvm::Expected<DeviceName> name = parseDevice(unwrapText(device));
+  if (!name)
+    return fail(name.takeError());
+  unwrap(options)->isCuda = name->isCuda;
+  unwrap(options)->device = name->index;
+  unwrap(options)->hasDeviceNumber = name->hasIndex;
   return success();
 }
 

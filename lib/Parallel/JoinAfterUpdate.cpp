@@ -37,16 +37,17 @@ namespace {
 /// A shard that is joined once, as it is, and updated.
 struct Joined {
   BlockArgument shard;
+  ShardLayout layout;
   AllGatherOp gather;
   unsigned result;
 };
 
-std::optional<Joined> findJoined(BlockArgument shard, const StepView &step,
-                                 Operation *terminator) {
+std::optional<Joined> findJoined(BlockArgument shard, const ShardLayout &layout,
+                                 const StepView &step, Operation *terminator) {
   const std::optional<unsigned> result = step[shard].updatedBy;
   if (!result || terminator->getOperand(*result) == shard)
     return std::nullopt;
-  Joined found = {shard, {}, *result};
+  Joined found = {shard, layout, {}, *result};
   for (OpOperand &use : shard.getUses()) {
     auto gather = dyn_cast<AllGatherOp>(use.getOwner());
     if (!gather)
@@ -54,20 +55,20 @@ std::optional<Joined> findJoined(BlockArgument shard, const StepView &step,
     // Twice where parameters are dropped and joined again.
     if (found.gather || gather->getNumOperands() != 1)
       return std::nullopt;
+    // All of it, and nothing of other ranks'.
+    auto whole = dyn_cast<RankedTensorType>(gather.getOutputs().front().getType());
+    if (gather.getAxis() != layout.axis || !whole ||
+        whole.getShape() != ArrayRef<int64_t>(layout.ranks * layout.size))
+      return std::nullopt;
     found.gather = gather;
   }
   return found.gather ? std::optional(found) : std::nullopt;
 }
 
-LogicalResult keepJoined(const Joined &joined, Operation *terminator) {
-  auto [shard, gather, result] = joined;
+void keepJoined(const Joined &joined, Operation *terminator) {
+  auto [shard, layout, gather, result] = joined;
   auto function = cast<func::FuncOp>(terminator->getParentOp());
   const unsigned index = shard.getArgNumber();
-  FailureOr<ShardLayout> layout =
-      readShards(function.getArgAttr(index, kShardsAttr), shard.getType(),
-                 [argument = shard] { return mlir::emitError(argument.getLoc()); });
-  if (failed(layout))
-    return failure();
   auto whole = cast<RankedTensorType>(gather.getOutputs().front().getType());
   const StringAttr axis = gather.getAxisAttr();
   const Location loc = gather.getLoc();
@@ -89,7 +90,7 @@ LogicalResult keepJoined(const Joined &joined, Operation *terminator) {
   shard.setType(whole);
   builder.setInsertionPoint(first);
   if (!uses.empty()) {
-    Value part = takePart(builder, loc, shard, layout->ranks, axis.getValue());
+    Value part = takePart(builder, loc, shard, layout.ranks, axis.getValue());
     for (OpOperand *use : uses)
       use->set(part);
   }
@@ -107,7 +108,6 @@ LogicalResult keepJoined(const Joined &joined, Operation *terminator) {
   results[result] = whole;
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getBody().getArgumentTypes(), results));
-  return success();
 }
 
 struct JoinAfterUpdatePass : mpt::impl::JoinAfterUpdatePassBase<JoinAfterUpdatePass> {
@@ -150,10 +150,15 @@ LogicalResult JoinAfterUpdatePass::run(func::FuncOp function, bool &foundShards)
   config.setStrictness(GreedyRewriteStrictness::ExistingOps);
   if (failed(applyOpPatternsGreedily(gathers, std::move(patterns), config)))
     return failure();
-  for (BlockArgument shard : shards)
-    if (std::optional<Joined> joined = findJoined(shard, step, terminator);
-        joined && failed(keepJoined(*joined, terminator)))
+  for (BlockArgument shard : shards) {
+    FailureOr<ShardLayout> layout =
+        readShards(function.getArgAttr(shard.getArgNumber(), kShardsAttr), shard.getType(),
+                   [&] { return mlir::emitError(shard.getLoc()); });
+    if (failed(layout))
       return failure();
+    if (std::optional<Joined> joined = findJoined(shard, *layout, step, terminator))
+      keepJoined(*joined, terminator);
+  }
   return success();
 }
 

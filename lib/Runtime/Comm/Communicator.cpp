@@ -53,7 +53,14 @@ bool mpt_rt_communicator::failExchange(std::string message) {
 }
 
 bool mpt_rt_communicator::failLost(int32_t lost) {
-  return failExchange(describeRank(report.agreeOnLost(lost)) +
+  int32_t first = report.agreeOnLost(lost);
+  // Who failed to send a message may have taken one for lost that lives, this one among
+  // them.
+  const bool isHere =
+      first >= 0 && first < neighbors.size() && neighbors.get(first).number != 0;
+  if (first == rank || (isHere && neighbors.find(first) != ProcessState::Ended))
+    first = lost;
+  return failExchange(describeRank(first) +
                       " has ended: its process is gone; start all ranks again");
 }
 

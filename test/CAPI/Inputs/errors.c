@@ -120,6 +120,7 @@ int main(int argc, char **argv) {
   show("gather null", mptRanksGather(noRanks, 0, NULL));
   show("connect", mptRanksConnect(-1, &noRanks));
   show("connect for", mptRanksConnectFor(text("cuda"), 60, NULL));
+  show("connect gpu", mptRanksConnectFor(text("gpu"), 60, &noRanks));
   mptRanksDestroy(noRanks);
   show("order null", mptGetShuffledOrder(4, 0, 0, NULL));
   show("order", mptGetShuffledOrder(-1, 0, 0, order));
