@@ -11,6 +11,7 @@
 #include "mpt/ProgramABI/GemmPlan.h"
 
 #include <algorithm>
+#include <cstdio>
 
 using namespace mpt::rt;
 
@@ -167,7 +168,10 @@ std::string mpt::rt::describeCudnnPlan(const CudnnAttentionPlan &plan) {
       {" causal=", plan.causal}};
   for (const auto &[name, number] : sizes)
     text += name + std::to_string(number);
-  text += " scale=" + std::to_string(plan.scale) + " strides=";
+  // All of it: plans of one text share a graph.
+  char scale[32];
+  std::snprintf(scale, sizeof(scale), "%.17g", plan.scale);
+  text += std::string(" scale=") + scale + " strides=";
   for (int i = 0; i < (plan.isGrad ? 8 : 4); ++i) {
     const auto &strides = plan.strides[i];
     for (int64_t stride : {strides.batch, strides.head, strides.row})

@@ -75,3 +75,14 @@ func.func @kept(%x: tensor<128x256xf32>, %o: tensor<128x40xf32>, %a: tensor<128x
       : (tensor<128x256xf8E4M3FN>, tensor<128x2xf32>, tensor<128x256xf8E4M3FN>, tensor<128x2xf32>) -> tensor<128x128xf32>
   return %square, %long, %short, %odd, %argument : tensor<128x128xf32>, tensor<128x128xf32>, tensor<128x128xf32>, tensor<128x128xf32>, tensor<128x128xf32>
 }
+
+// The library has no results of f64.
+// HOPPER-LABEL: func.func @wide
+// HOPPER-NOT: mpt.gemm
+// HOPPER: return
+func.func @wide(%x: tensor<128x256xf32>) -> tensor<128x128xf64> {
+  %q, %s = mpt.quantize %x {block = array<i64: 1, 128>} : (tensor<128x256xf32>) -> (tensor<128x256xf8E4M3FN>, tensor<128x2xf32>)
+  %y = mpt.scaled_matmul %q, %s, %q, %s {lhs_block = array<i64: 1, 128>, rhs_block = array<i64: 1, 128>, transpose_rhs}
+      : (tensor<128x256xf8E4M3FN>, tensor<128x2xf32>, tensor<128x256xf8E4M3FN>, tensor<128x2xf32>) -> tensor<128x128xf64>
+  return %y : tensor<128x128xf64>
+}

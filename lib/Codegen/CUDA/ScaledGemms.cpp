@@ -72,6 +72,9 @@ ScaledGemm mpt::planScaledGemm(ScaledMatmulOp op, ArrayRef<int64_t> architecture
                   "sm_100 and newer");
   if (op.getAccumulatorBits() != 0)
     return refuse("its sums are those of 'accumulator_bits'");
+  Type element = typeOf(op.getResult()).getElementType();
+  if (!element.isF32() && !element.isBF16() && !element.isF16())
+    return refuse("its result is of another type than f32, bf16 and f16");
   const int64_t k = op.getSumSize();
   if (areHopper && op.getSegmentSize() != 128 && !(op.getSegmentSize() >= k && k <= 128))
     return refuse(

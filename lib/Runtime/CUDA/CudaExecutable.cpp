@@ -179,9 +179,15 @@ int CudaExecutable::find(const BufferRef &ref, void *&data, std::string &error) 
   MPT_TRY(checkFailure(error));
   DeviceGuard guard(api);
   MPT_TRY(state->select(guard, error));
-  if (!callersStream)
-    MPT_TRY(synchronize("the step failed", error));
-  MPT_TRY(checkIndices(error));
+  int status = callersStream ? int(MPT_RT_OK) : synchronize("the step failed", error);
+  if (!status)
+    status = checkIndices(error);
+  if (status) {
+    // As in `read`.
+    state->failed = status;
+    state->failure = error;
+    return status;
+  }
   data = addressOf(ref);
   return MPT_RT_OK;
 }
@@ -1039,6 +1045,14 @@ int CudaExecutable::planCudnn(const Instruction &call, const CudnnGraph *&graph,
   if (!isAttention && !makeCudnnPlan(call, plan, why)) {
     error = call.location + ": " + why;
     return MPT_RT_UNSUPPORTED;
+  }
+  // In a CUDA graph its gradient could reach outside of memory, by the release notes of
+  // cudnn-frontend 1.16.0.
+  if (isAttention && attention.isGrad && attention.keys % 128 != 0 &&
+      dnn->api.cudnnGetVersion() < 91501) {
+    why = "the gradient of attention with other keys than multiples of 128 needs cuDNN "
+          "9.15.1 or newer";
+    return MPT_RT_OK;
   }
   // Calls of one plan share it.
   std::string description =

@@ -675,6 +675,10 @@ TEST(ProgramTest, CallsRoundTrip) {
   quantize.hasRow = quantize.hasRowScales = true;
   b.call(quantize, {b.arena(F32, {16, 32})},
          {b.arena(DataType::F8E4M3FN, {16, 32}), b.arena(DataType::I8, {512})});
+  const BufferRef rows = b.arena(F32, {1, 1, 16, 32}), sums = b.arena(F32, {1, 1, 16});
+  b.call(CudnnAttentionCall(), {rows, rows, rows}, {rows, sums});
+  b.call(CudnnAttentionGradCall(), {rows, rows, rows, rows, rows, sums},
+         {rows, rows, rows});
   EXPECT_EQ(b.program.instructions.size(), std::variant_size_v<LibraryCall>);
   // No field has its default any more.
   for (Instruction &instruction : b.program.instructions) {

@@ -90,11 +90,16 @@ TEST(CudnnAttention, Plan) {
   ASSERT_TRUE(makeCudnnAttentionPlan(call, plan));
   EXPECT_EQ(describeCudnnPlan(plan),
             "gradient of attention bf16 batch=2 heads=4 groups=2 queries=16 keys=64 "
-            "width=64 causal=0 scale=0.125000 strides=4096,64,256,4096,64,256,8192,64,"
+            "width=64 causal=0 scale=0.125 strides=4096,64,256,4096,64,256,8192,64,"
             "128,8192,64,128,4096,64,256,4096,64,256,8192,64,128,8192,64,128");
   std::string error;
   EXPECT_TRUE(checkCudaCall(call, 90, error)) << error;
   EXPECT_FALSE(makeCudnnAttentionPlan(Instruction(), plan));
+  // Plans of one text share a graph, so that scales are in it to the last bit.
+  CudnnAttentionPlan other = plan;
+  plan.scale = 1e-7;
+  other.scale = 3e-7;
+  EXPECT_NE(describeCudnnPlan(plan), describeCudnnPlan(other));
 }
 
 /// A damaged program does not reach outside its buffers.

@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -12,7 +12,7 @@ After all steps the losses must agree within TOLERANCE of the first one. Prints 
 largest differences found. The stand-in refuses matmuls with the EPILOGUEs (numbers
 of cuBLASLt's); how many matmuls run without theirs is printed, too. With cudnn=none
 there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses such
-operations. How many convolutions it did in a step, and how many not, is printed.
+operations, and with cudnn=vVERSION (of cudnnGetVersion) it is that one. How many convolutions it did in a step, and how many not, is printed.
 The device is an sm_90 or sm_NN.
 """
 import math
@@ -32,6 +32,8 @@ for word in refused:
         standin_step.standin.mpt_standin_set_device(1, *divmod(int(word[3:]), 10), standin_step.ctypes.c_int64(1 << 30))
     elif kind == "none":
         cudnn = b"/none/libcudnn.so.9"
+    elif kind.startswith("v"):
+        standin_step.standin.mpt_standin_set_cudnn_version(standin_step.ctypes.c_int64(int(kind[1:])))
     elif kind != word:
         standin_step.standin.mpt_standin_refuse_convolutions(int(kind))
     else:
