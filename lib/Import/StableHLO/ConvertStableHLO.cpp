@@ -345,6 +345,10 @@ struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableH
       if (function.isPrivate() &&
           (inlined.contains(function) || function.walk(isForeign).wasInterrupted()))
         function.erase();
+    // Constraints on how tensors lie on a mesh of devices are gone.
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (op.getName().getStringRef() == "sdy.mesh")
+        op.erase();
   }
 };
 } // namespace

@@ -29,6 +29,26 @@
 
 // -----
 
+// JAX declares a mesh of no axes for `jax.random.fold_in` and others. What lies on it is
+// left as it is, and no mesh stays behind, which a program could not have.
+// CHECK-LABEL: module @meshes
+// CHECK-NOT: sdy.mesh
+// CHECK: func.func @meshed(%[[X:.*]]: tensor<2xi32>
+// CHECK-NEXT: mpt.add %[[X]], %[[X]]
+// CHECK-NOT: sdy.mesh
+"builtin.module"() <{sym_name = "meshes"}> ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<[]>, sym_name = "empty_mesh"}> : () -> ()
+  "sdy.mesh"() <{mesh = #sdy.mesh<["data"=2]>, sym_name = "mesh"}> : () -> ()
+  "func.func"() <{function_type = (tensor<2xui32>) -> tensor<2xui32>, sym_name = "meshed"}> ({
+  ^bb0(%x: tensor<2xui32>):
+    %0 = "sdy.sharding_constraint"(%x) <{sharding = #sdy.sharding<@empty_mesh, [{}]>}> : (tensor<2xui32>) -> tensor<2xui32>
+    %1 = "stablehlo.add"(%0, %0) : (tensor<2xui32>, tensor<2xui32>) -> tensor<2xui32>
+    "func.return"(%1) : (tensor<2xui32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
 // A whole step whose state is donated. What has one type with its argument is its next
 // value, in order; the rest is a result of its own.
 // CHECK-LABEL: func.func @main(
