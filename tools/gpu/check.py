@@ -491,9 +491,10 @@ def find_chip(runtime):
 
 
 def fits(chip, chips):
-    """Whether a program for `chips` runs on `chip`: on those of the same generation. The
-    scales of blocks that one has, the next has not."""
-    return any(chip[:-1] == other[:-1] for other in chips)
+    """Whether a program for `chips` runs on `chip`: one of the same generation, and no older. The
+    scales of blocks that one generation has, the next has not."""
+    number = lambda name: int(re.sub(r"\D", "", name))
+    return any(number(chip) // 10 == number(other) // 10 and number(chip) >= number(other) for other in chips)
 
 
 def run_one(runtime, folder, manifest, options):
@@ -519,10 +520,13 @@ def count_gpus(options):
     if options.stand_in:
         return int(os.environ.get("MPT_STANDIN_DEVICES", 1))
     try:
-        listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True).stdout
-        return len(listed.strip().splitlines())
+        listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True)
     except OSError:
         return 1
+    # Parts of a GPU (MIG) are indented.
+    count = sum(line.startswith("GPU ") for line in listed.stdout.splitlines())
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return count if visible is None else min(count, sum(map(bool, visible.split(","))))
 
 
 def compare_ranks(command, ranks, way, limit):
@@ -633,6 +637,9 @@ def main():
                 add("ranks", label, {"skipped": entry["why"]})
                 continue
             for ranks, way in ((1, "one"), (2, "two")):
+                if not (options.stand_in or options.nccl or find_library("nccl", (2,))):
+                    add("ranks", {**label, "ranks": ranks}, {"skipped": "there is no NCCL (--nccl=FILE)"})
+                    continue
                 if ranks > count_gpus(options):
                     add("ranks", {**label, "ranks": ranks}, {"skipped": f"there are no {ranks} GPUs"})
                     continue
@@ -667,7 +674,8 @@ def main():
     report["failed"] = len(failed)
     write()
     passed = sum(entry.get("passed") is True for kind in ("check", "train", "ranks", "sanitize") for entry in report[kind])
-    skipped = sum("skipped" in entry for entry in report["check"])
+    skipped = (sum("skipped" in entry for entry in report["check"])
+               + sum("ranks" not in entry for entry in report["ranks"]))
     print(f"gpu-check: {passed} passed, {len(failed)} failed, {skipped} networks not compiled; {options.report}")
     sys.exit(1 if failed else 0)
 

@@ -195,7 +195,9 @@ class Packer:
         open(source, "w").write(text)
         passes = [f"--mpt-autodiff=function=loss", *filter(None, [ranks]), f"--mpt-train-step=function=loss {optimizer} lr={lr}"]
         if precision in RECIPES:
-            passes += [f"--mpt-fp8=recipe={precision} function=loss", "--mpt-autocast=type=bf16"]
+            recipe, autocast = f"--mpt-fp8=recipe={precision} function=loss", "--mpt-autocast=type=bf16"
+            # As mpt-run has them: scales that are state come before autocast.
+            passes += [recipe, autocast] if precision == "current" else [autocast, recipe]
         elif precision != "f32":
             passes = [f"--mpt-mixed-precision=type={precision} function=loss {optimizer} lr={lr}"]
         run(self.tool("mpt-opt"), source, f"--mpt-specialize=batch={batch}", *passes, "-o", step)
