@@ -152,8 +152,8 @@ LogicalResult JoinAfterUpdatePass::run(func::FuncOp function, bool &foundShards)
     return failure();
   for (BlockArgument shard : shards) {
     FailureOr<ShardLayout> layout =
-        readShards(function.getArgAttr(shard.getArgNumber(), kShardsAttr), shard.getType(),
-                   [&] { return mlir::emitError(shard.getLoc()); });
+        readShards(function.getArgAttr(shard.getArgNumber(), kShardsAttr),
+                   shard.getType(), [&] { return mlir::emitError(shard.getLoc()); });
     if (failed(layout))
       return failure();
     if (std::optional<Joined> joined = findJoined(shard, *layout, step, terminator))

@@ -15,9 +15,9 @@
 namespace mpt::rt {
 
 /// Paces a wait for other ranks: it spins at first, since messages within a machine take
-/// microseconds, and then sleeps for moments, since others may want the core. To yield the
-/// core would put this thread behind all that wait for it: on a machine with other work,
-/// messages took milliseconds.
+/// microseconds, and then sleeps for moments, since others may want the core. To yield
+/// the core would put this thread behind all that wait for it: on a machine with other
+/// work, messages took milliseconds.
 class WaitClock {
 public:
   double getSeconds() const {
