@@ -394,7 +394,12 @@ static void branches(Lowering &l) {
   if (!l.require(count >= 1 && getRank(index) == 0, "expected a scalar and branches") ||
       !checkRegions(l, 0, results))
     return;
-  bool isIf = getElement(index).isInteger(1);
+  bool isIf = isOp(l.op, "if");
+  if (!l.require(isIf ? count == 2 && getElement(index).isInteger(1)
+                      : getElement(index).isInteger(32),
+                 isIf ? "expected a truth value and two branches"
+                      : "expected an index of 32 bits"))
+    return;
   SmallVector<SmallVector<Value>> values;
   for (Region &region : l.op->getRegions()) {
     convertBlock(l.graph, region.front(), l.builder);

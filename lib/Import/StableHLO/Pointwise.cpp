@@ -517,6 +517,8 @@ static void clamp(Lowering &l) {
 static void convert(Lowering &l) {
   Value x = l.get(0);
   Type element = l.resultElement();
+  if (!l.refusal.empty())
+    return;
   unsigned from = getElement(x).getIntOrFloatBitWidth();
   if (l.isUnsigned(0) && from > 1 && element != getElement(x) &&
       (isa<FloatType>(element) || element.getIntOrFloatBitWidth() > from)) {

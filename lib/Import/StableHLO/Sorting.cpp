@@ -97,6 +97,11 @@ static void sort(Lowering &l) {
   dim += dim < 0 ? rank : 0;
   if (!l.require(dim >= 0 && dim < rank, "a dimension that is not there"))
     return;
+  if (getType(values[0]).getNumElements() == 0) {
+    for (auto [i, value] : llvm::enumerate(values))
+      l.set(value, i);
+    return;
+  }
   Block &comparator = l.op->getRegion(0).front();
   Value indices;
   if (std::optional<bool> descending = getOrder(comparator)) {

@@ -126,3 +126,25 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "func.call"(%x) <{callee = @again}> : (tensor<4xf32>) -> tensor<4xf32>
   "func.return"(%0) : (tensor<4xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: 4 ops of @branches have no counterpart
+// CHECK-NEXT: stablehlo.if, 1 time: expected a truth value and two branches
+// CHECK: stablehlo.case, 1 time: expected an index of 32 bits
+// CHECK: stablehlo.convert, 1 time: result 0: expected a tensor of known shape and type
+// CHECK: test.use, 1 time
+"func.func"() <{function_type = (tensor<4xf32>, tensor<i1>, tensor<f32>) -> tensor<4xf32>, sym_name = "branches"}> ({
+^bb0(%x: tensor<4xf32>, %p: tensor<i1>, %i: tensor<f32>):
+  %0 = "stablehlo.if"(%p) ({
+    "stablehlo.return"(%x) : (tensor<4xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<4xf32>
+  %1 = "stablehlo.case"(%i) ({
+    "stablehlo.return"(%x) : (tensor<4xf32>) -> ()
+  }, {
+    "stablehlo.return"(%x) : (tensor<4xf32>) -> ()
+  }) : (tensor<f32>) -> tensor<4xf32>
+  "stablehlo.convert"(%x) : (tensor<4xf32>) -> ()
+  "test.use"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> ()
+  "func.return"(%x) : (tensor<4xf32>) -> ()
+}) : () -> ()

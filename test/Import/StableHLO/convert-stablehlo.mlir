@@ -271,3 +271,19 @@
   %0 = "stablehlo.exponential"(%x) : (tensor<3xf32>) -> tensor<3xf32>
   "func.return"(%0) : (tensor<3xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// Nothing is sorted where there is nothing.
+// CHECK-LABEL: func.func @nothing(
+// CHECK-SAME: %[[X:.*]]: tensor<3x0xf32>
+// CHECK-NEXT: return %[[X]]
+"func.func"() <{function_type = (tensor<3x0xf32>) -> tensor<3x0xf32>, sym_name = "nothing"}> ({
+^bb0(%x: tensor<3x0xf32>):
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%p) : (tensor<i1>) -> ()
+  }) : (tensor<3x0xf32>) -> tensor<3x0xf32>
+  "func.return"(%0) : (tensor<3x0xf32>) -> ()
+}) : () -> ()
