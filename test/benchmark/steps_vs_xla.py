@@ -1,13 +1,15 @@
 """Training steps on MPT's CPU and in XLA, and the time to convert them.
 
     steps_vs_xla.py BUILD [--files FILE=STATE..] [--networks NAME..] [--rounds 5] [--seconds 1]
+        [--threads=1]
     steps_vs_xla.py BUILD --conversion
 
 files: whole steps in generic StableHLO, whose first STATE arguments are updated by its first
 STATE results. networks: forward losses of flax_models.py, which MPT differentiates and trains
 with AdamW in f32 and bf16, beside JAX's value_and_grad and optax's AdamW in f32, jitted with
 the state donated. Processor time of one thread, in turns; the figures are the least of all
-rounds. Needs jax, flax and optax from PyPI.
+rounds. With --threads=2 or more, which needs an idle machine, they are elapsed times, and XLA
+takes as many threads as there are CPUs. Needs jax, flax and optax from PyPI.
 
 conversion: processor time of --mpt-convert-stablehlo for GPTs of flax with more and more layers,
 in microseconds for each op, without parsing and printing.
@@ -25,7 +27,8 @@ sys.path.insert(0, os.path.join(ROOT, "test/Import/StableHLO/Inputs"))
 
 import programs  # before jax
 
-os.environ["XLA_FLAGS"] += " --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+if next((a for a in sys.argv if a.startswith("--threads")), "--threads=1") == "--threads=1":
+    os.environ["XLA_FLAGS"] += " --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 import jax
 import numpy
@@ -38,17 +41,17 @@ STEP = ("--mpt-autodiff", "--mpt-train-step=optimizer=adamw", "--mpt-master-weig
         "--mpt-validate-loss-scale")
 
 
-def compare(name, candidates, rounds, seconds):
+def compare(name, candidates, rounds, seconds, clock):
     """Prints the least ms of each, and XLA's divided by it."""
     least = {}
     for _ in range(rounds):
         for key, run in candidates.items():
             run()
-            start, count = time.process_time(), 0
-            while time.process_time() - start < seconds or count < 2:
-                begin = time.process_time()
+            start, count = clock(), 0
+            while clock() - start < seconds or count < 2:
+                begin = clock()
                 run()
-                least[key] = min(least.get(key, 1e9), time.process_time() - begin)
+                least[key] = min(least.get(key, 1e9), clock() - begin)
                 count += 1
     line = ", ".join(f"{key} {1e3 * value:.2f} ms" +
                      ("" if key == "XLA" else f" ({least['XLA'] / value:.2f} times as fast)")
@@ -56,14 +59,14 @@ def compare(name, candidates, rounds, seconds):
     print(f"{name}: {line}", flush=True)
 
 
-def mine(text, values):
-    program = programs.Program(text, threads=1)
+def mine(text, values, threads):
+    program = programs.Program(text, threads=threads)
     for argument, value in values.items():
         program.write(argument, value)
     return lambda: program.call("run")
 
 
-def file_step(item):
+def file_step(item, threads):
     path, _, state = item.rpartition("=")
     text = open(path, encoding="utf-8").read()
     converted = programs.convert(text, options=f"state={state}")
@@ -79,10 +82,11 @@ def file_step(item):
 
     names = re.findall(r'mpt\.name = "([^"]*)"',
                        re.search(r"func\.func @.*", converted)[0].split(") -> ")[0])
-    return path.split("/")[-1], {"XLA": run, "MPT": mine(converted, dict(zip(names, values)))}
+    return path.split("/")[-1], {
+        "XLA": run, "MPT": mine(converted, dict(zip(names, values)), threads)}
 
 
-def network_step(name):
+def network_step(name, threads):
     loss, params, batch = flax_models.MODELS[name]()
     text = programs.lower(loss, params, *batch)
     values = {}
@@ -94,7 +98,7 @@ def network_step(name):
         arrays |= {"x": batch[0], "y": batch[1]}
         if "lr" in names:
             arrays["lr"] = numpy.float32(1e-4)
-        values["MPT bf16" if low else "MPT f32"] = mine(converted, arrays)
+        values["MPT bf16" if low else "MPT f32"] = mine(converted, arrays, threads)
     optimizer = optax.adamw(1e-4)
     state = jax.device_put((params, optimizer.init(params)))
     data = jax.device_put(batch)
@@ -144,12 +148,14 @@ def main():
     parser.add_argument("--networks", nargs="*", default=[])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--conversion", action="store_true")
     options = parser.parse_args()
     programs.use(options.build)
     for make, names in (file_step, options.files), (network_step, options.networks):
         for name in names:
-            compare(*make(name), options.rounds, options.seconds)
+            compare(*make(name, options.threads), options.rounds, options.seconds,
+                    time.perf_counter if options.threads > 1 else time.process_time)
     if options.conversion:
         conversion()
 
