@@ -33,15 +33,46 @@ Value getSource(Value value) {
   return value;
 }
 
-/// Whether the elements of `value` are those of a parameter, perhaps rounded.
-bool isParameter(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, TransposeOp, CastOp>(op))
-      return false;
-    value = op->getOperand(0);
-  }
-  return StepView::get(value).role == Role::Parameter;
+/// What the op that makes `value` moves, rounds or joins; null if it does something else.
+Value getMovedValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<AllGatherOp>(op))
+    return op->getOperand(cast<OpResult>(value).getResultNumber());
+  if (isa_and_nonnull<ReshapeOp, TransposeOp, SliceOp, CastOp, JoinHalvesOp>(op))
+    return op->getOperand(0);
+  return {};
 }
+
+/// Whether `value` holds elements of parameters, perhaps rounded, joined from the shards
+/// of several ranks, or from the two halves of a master.
+bool isParameter(Value value) {
+  while (Value from = getMovedValue(value))
+    value = from;
+  return isa<BlockArgument>(value) && StepView::get(value).role == Role::Parameter;
+}
+
+/// Values that hold the same elements of a parameter, such as one that is joined once for
+/// the forward pass and once for the backward pass, have one name: the first of them.
+class ParameterNames {
+public:
+  Value find(Value value) {
+    Value from = getMovedValue(value);
+    if (!from)
+      return value;
+    Operation *op = value.getDefiningOp();
+    return names
+        .try_emplace({find(from).getAsOpaquePointer(), op->getName().getAsOpaquePointer(),
+                      op->getAttrDictionary().getAsOpaquePointer(),
+                      value.getType().getAsOpaquePointer()},
+                     value)
+        .first->second;
+  }
+
+private:
+  /// By what is moved, the op that moves it, its attributes, and the type it gives.
+  DenseMap<std::tuple<const void *, const void *, const void *, const void *>, Value>
+      names;
+};
 
 /// A matrix, or the transpose of one whose rows are all dimensions but the last. A
 /// parameter is read before autocast rounds it.
@@ -89,6 +120,7 @@ struct BackwardPass {
   /// Where the step has no seed: parameters of the layers whose gradients do not come
   /// from another layer's, which the loss reads.
   DenseSet<Value> heads;
+  ParameterNames names;
 
   explicit BackwardPass(Block &block);
 
@@ -124,7 +156,7 @@ BackwardPass::BackwardPass(Block &block) {
         continue;
       const auto [transposeLhs, transposeRhs] = getTransposes(&op, left, right);
       const unsigned sumDim = isLeft ? !transposeLhs : transposeRhs;
-      Value parameter = isLeft ? left.source : right.source;
+      Value parameter = names.find(isLeft ? left.source : right.source);
       Value other = isLeft ? right.source : left.source;
       auto [layer, isNew] = layers.try_emplace(parameter, sumDim);
       if (isNew || layer->second == sumDim)
@@ -261,7 +293,8 @@ private:
 
 std::string BlockPlanner::findRoleObstacle(Operation *op, Value lhs, Value rhs) {
   const bool isLhsParameter = isParameter(lhs), isRhsParameter = isParameter(rhs);
-  Value parameter = isLhsParameter ? lhs : rhs, other = isLhsParameter ? rhs : lhs;
+  Value parameter = backward.names.find(isLhsParameter ? lhs : rhs);
+  Value other = isLhsParameter ? rhs : lhs;
   if (isLhsParameter != isRhsParameter && !isGradient(other)) {
     if (!recipe.quantizeHead &&
         (isReadByLoss(op->getResult(0)) || backward.heads.contains(parameter)))
