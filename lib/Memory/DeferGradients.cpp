@@ -97,6 +97,10 @@ std::optional<CheckedStep> findCheckedStep(Block &block) {
   }
   if (!step.check)
     return std::nullopt;
+  // The flag of what is left to check says nothing without the check of the norm.
+  for (Operation *user : step.unscale.getAllFinite().getUsers())
+    if (!isa<AndOp>(user) || !llvm::is_contained(user->getOperands(), step.check.getResult()))
+      return std::nullopt;
   return step;
 }
 
@@ -134,16 +138,25 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
     return std::nullopt;
   product.ops.push_back(op);
   std::reverse(product.ops.begin(), product.ops.end());
+  if (!isa<MatmulOp, Conv2DFilterGradOp>(op))
+    return std::nullopt;
   product.factors = op->getOperands().take_front(2);
+  auto isStatic = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.hasStaticShape();
+  };
+  // A gradient without elements shows nothing of its factors.
+  auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!llvm::all_of(product.factors, isStatic) || !isStatic(op->getResult(0)) ||
+      result.getNumElements() == 0)
+    return std::nullopt;
   int64_t terms = 0;
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     auto lhs = cast<RankedTensorType>(matmul.getLhs().getType());
-    auto result = cast<RankedTensorType>(matmul.getType());
-    if (result.getNumElements() == 0)
-      return std::nullopt;
     terms = lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
     covered.insert_range(product.factors);
-  } else if (auto conv = dyn_cast<Conv2DFilterGradOp>(op)) {
+  } else {
+    auto conv = cast<Conv2DFilterGradOp>(op);
     auto x = cast<RankedTensorType>(conv.getX().getType());
     auto dy = cast<RankedTensorType>(conv.getDy().getType());
     auto filter = cast<RankedTensorType>(conv.getType());
@@ -162,8 +175,6 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
       covered.insert(conv.getX());
     if (readsDy)
       covered.insert(conv.getDy());
-  } else {
-    return std::nullopt;
   }
   const bool isFew = terms < int64_t(1) << 22;
   if (!isFew || !llvm::all_of(product.factors, isF16) ||
@@ -283,9 +294,9 @@ void defer(CheckedStep step, ArrayRef<Product> deferred) {
   // for rounding, of sums of up to 2^22 products and of the sum of the squares.
   builder.setInsertionPoint(step.check);
   Value inverse = b.div(b.scalar(1.0), unscale.getScale());
-  Value bound = b.mul(b.mul(addSquares(b, lefts.getArrayRef()), inverse),
-                      b.mul(addSquares(b, rights.getArrayRef()), inverse));
-  bound = b.mul(bound, 4.0 * taps);
+  Value left = b.mul(addSquares(b, lefts.getArrayRef()), inverse);
+  Value right = b.mul(addSquares(b, rights.getArrayRef()), inverse);
+  Value bound = b.mul(b.mul(left, right), 4.0 * taps);
   Value ofOthers;
   for (unsigned i = 0; i < count; ++i)
     if (!products[i]) {

@@ -287,3 +287,68 @@ func.func @empty(%w: tensor<512x0xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x0xf
   %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x0xf32>, tensor<512x0xf32>, tensor<f32>, tensor<i1>) -> tensor<512x0xf32>
   return %w1 : tensor<512x0xf32>
 }
+
+// -----
+
+// The flag of mpt.unscale is also returned, by itself. It has to tell of all gradients.
+
+// CHECK-LABEL: func.func @flag
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @flag(%w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>) {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1, %ok : tensor<512x512xf32>, tensor<i1>
+}
+
+// -----
+
+// How many bytes the factors take is not known.
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK: mpt.unscale
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @dynamic(%w: tensor<512x512xf32>, %x: tensor<?x512xf16>, %dy: tensor<?x512xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> tensor<512x512xf32> {
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<?x512xf16>, tensor<?x512xf16>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1 : tensor<512x512xf32>
+}
+
+// -----
+
+// The first filter's gradient reads all of x, but has no element, so an infinity in x
+// shows in none of its elements. The second one, with a stride of 4, reads a part of x.
+
+// CHECK-LABEL: func.func @empty_filter
+// CHECK-COUNT-2: mpt.conv2d_filter_grad
+// CHECK: mpt.gradients
+// CHECK-NOT: mpt.conv2d_filter_grad
+// CHECK: return
+func.func @empty_filter(%w: tensor<1x1x64x256xf32>, %x: tensor<1x8x8x64xf16>, %a: tensor<1x8x8x0xf16>,
+                        %b: tensor<1x2x2x256xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> tensor<1x1x64x256xf32> {
+  %da = mpt.conv2d_filter_grad %x, %a {padding = array<i64: 0, 0, 0, 0>} : (tensor<1x8x8x64xf16>, tensor<1x8x8x0xf16>) -> tensor<1x1x64x0xf32>
+  %db = mpt.conv2d_filter_grad %x, %b {padding = array<i64: 0, 0, 0, 0>, strides = array<i64: 4, 4>} : (tensor<1x8x8x64xf16>, tensor<1x2x2x256xf16>) -> tensor<1x1x64x256xf32>
+  %g:2 = mpt.gradients %da, %db {names = ["v", "w"]} : (tensor<1x1x64x0xf32>, tensor<1x1x64x256xf32>) -> (tensor<1x1x64x0xf32>, tensor<1x1x64x256xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<1x1x64x0xf32>, tensor<1x1x64x256xf32>, tensor<f32>) -> (tensor<1x1x64x0xf32>, tensor<1x1x64x256xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<1x1x64x0xf32>, tensor<1x1x64x256xf32>) -> (tensor<1x1x64x0xf32>, tensor<1x1x64x256xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u#1) lr(%lr) if(%taken) : (tensor<1x1x64x256xf32>, tensor<1x1x64x256xf32>, tensor<f32>, tensor<i1>) -> tensor<1x1x64x256xf32>
+  return %w1 : tensor<1x1x64x256xf32>
+}

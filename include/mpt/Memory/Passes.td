@@ -74,10 +74,12 @@ def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
     the gradients that take more bytes than their factors (a minimum cut). All other
     results keep their bits.
 
-    In place of the norm of all gradients, the check has a bound on it: the product of the
-    norms of the factors. It overflows before the norm does, but not while the scale is 1
-    or more: numbers of f16 are at most 65504. A step that clips gradients, or skips
-    spikes, needs the norm itself and stays as it is. docs/LossScaling.md says more.
+    In place of the norm of all gradients, the check has a bound on it: the norms of the
+    factors, multiplied. While the scale is 1 or more, it overflows where the norm does,
+    unless the norm of the other gradients is within 0.01 % of the largest f32: numbers of
+    f16 are at most 65504. A step that clips gradients or skips spikes needs the norm
+    itself, and one that reads the flag of mpt.unscale by itself needs all of it: both stay
+    as they are, and so do gradients of dynamic shapes. docs/LossScaling.md says more.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
