@@ -23,7 +23,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <tuple>
@@ -105,14 +104,7 @@ LogicalResult KeepGathersPass::run(func::FuncOp step, std::optional<RematBudget>
     return success();
 
   // What is read in half precision alone takes half of the bytes.
-  SmallVector<Operation *> gathers;
-  for (auto op : block.getOps<AllGatherOp>())
-    gathers.push_back(op);
-  RewritePatternSet patterns(&getContext());
-  populateNarrowGathersPatterns(patterns);
-  GreedyRewriteConfig config;
-  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-  if (failed(applyOpPatternsGreedily(gathers, std::move(patterns), config)))
+  if (failed(narrowGathers(block)))
     return failure();
 
   SmallVector<Repetition> repetitions = findRepetitions(block);

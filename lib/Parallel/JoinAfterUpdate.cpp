@@ -22,8 +22,6 @@
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Parallel/Passes.h"
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-
 namespace mpt {
 #define GEN_PASS_DEF_JOINAFTERUPDATEPASS
 #include "mpt/Parallel/Passes.h.inc"
@@ -141,14 +139,7 @@ LogicalResult JoinAfterUpdatePass::run(func::FuncOp function, bool &foundShards)
     return success();
   foundShards = true;
   // What is read in half precision alone is joined in it, and stays cut.
-  SmallVector<Operation *> gathers;
-  for (auto op : block.getOps<AllGatherOp>())
-    gathers.push_back(op);
-  RewritePatternSet patterns(&getContext());
-  populateNarrowGathersPatterns(patterns);
-  GreedyRewriteConfig config;
-  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-  if (failed(applyOpPatternsGreedily(gathers, std::move(patterns), config)))
+  if (failed(narrowGathers(block)))
     return failure();
   for (BlockArgument shard : shards) {
     FailureOr<ShardLayout> layout =

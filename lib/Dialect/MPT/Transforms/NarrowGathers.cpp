@@ -17,6 +17,7 @@
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mpt;
@@ -94,4 +95,14 @@ LogicalResult narrowGather(AllGatherOp op, PatternRewriter &rewriter) {
 
 void mpt::populateNarrowGathersPatterns(RewritePatternSet &patterns) {
   patterns.add(narrowGather);
+}
+
+LogicalResult mpt::narrowGathers(Block &block) {
+  auto gathers = llvm::map_to_vector(block.getOps<AllGatherOp>(),
+                                     [](AllGatherOp op) { return op.getOperation(); });
+  RewritePatternSet patterns(block.getParentOp()->getContext());
+  populateNarrowGathersPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  return applyOpPatternsGreedily(gathers, std::move(patterns), config);
 }
