@@ -180,14 +180,7 @@ int CudaExecutable::find(const BufferRef &ref, void *&data, std::string &error) 
   DeviceGuard guard(api);
   MPT_TRY(state->select(guard, error));
   int status = callersStream ? int(MPT_RT_OK) : synchronize("the step failed", error);
-  if (!status)
-    status = checkIndices(error);
-  if (status) {
-    // As in `read`.
-    state->failed = status;
-    state->failure = error;
-    return status;
-  }
+  MPT_TRY(finishReading(status, error));
   data = addressOf(ref);
   return MPT_RT_OK;
 }
@@ -210,6 +203,10 @@ int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
                    "reading", error);
   if (!status)
     status = synchronize("the step failed", error);
+  return finishReading(status, error);
+}
+
+int CudaExecutable::finishReading(int status, std::string &error) {
   if (!status)
     status = checkIndices(error);
   if (status) {
@@ -534,13 +531,30 @@ CublasLtPointers CudaExecutable::getPointers(const BoundInstruction &step) {
   return {get(step.bias), get(step.aux), get(step.scalesA), get(step.scalesB)};
 }
 
+/// Whether a cuBLASLt of `version` knows how the operands are scaled (the release notes of
+/// CUDA 12.8 and 12.9).
+static bool hasScales(const GemmPlan &plan, size_t version, std::string &why) {
+  auto isOfHopper = [](GemmScaling scaling) {
+    return scaling == GemmScaling::Vec128F32 || scaling == GemmScaling::Block128F32;
+  };
+  const size_t minor = isOfHopper(plan.scalingA) || isOfHopper(plan.scalingB) ? 9 : 8;
+  if (!plan.isScaled() || version >= 120000 + minor * 100)
+    return true;
+  why = "8-bit matmuls with scales of blocks need cuBLAS 12." + std::to_string(minor) +
+        " or newer, found " + std::to_string(version / 10000) + "." +
+        std::to_string(version / 100 % 100) +
+        "; install a newer one, or name another libcublasLt";
+  return false;
+}
+
 int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next,
                                 BoundInstruction &step, bool &hasEpilogue,
                                 std::string &error) {
   GemmPlan plan;
   std::string why;
   if (!makeGemmPlan(call, /*allowTF32=*/false, plan, why) ||
-      !checkGemmPlan(plan, state->architecture, why))
+      !checkGemmPlan(plan, state->architecture, why) ||
+      !hasScales(plan, api.cublasLtGetVersion(), why))
     return fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
   const char *what = nullptr;
   auto attempt = [&](Status code) {

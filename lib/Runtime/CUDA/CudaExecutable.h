@@ -154,6 +154,8 @@ private:
   char *addressOf(const BufferRef &ref) const;
   /// The first bad index that the device has told of so far, as an error.
   int checkIndices(std::string &error);
+  /// Checks indices if all is well so far, and keeps what is not for later calls.
+  int finishReading(int status, std::string &error);
   int check(Error code, const std::string &what, std::string &error);
   int checkCublasLt(Status code, const std::string &what, std::string &error);
 

@@ -45,6 +45,8 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
 void mpt_standin_refuse_machine_code(int code);
 /// Operations of this cudnnBackendDescriptorType_t are refused from now on.
 void mpt_standin_refuse_convolutions(int kind);
+/// What cuBLASLt says it is (130101 for 13.1.1).
+void mpt_standin_set_cublaslt_version(int64_t version);
 /// What cuDNN says it is (91900 for 9.19).
 void mpt_standin_set_cudnn_version(int64_t version);
 /// The first breach of a rule; "" if there was none.

@@ -16,7 +16,8 @@ using namespace mpt::standin;
 
 extern "C" {
 
-size_t cublasLtGetVersion() { return 130101; }
+void mpt_standin_set_cublaslt_version(int64_t version) { state.blasVersion = version; }
+size_t cublasLtGetVersion() { return state.blasVersion; }
 Status cublasLtCreate(CublasLtHandle *handle) {
   MPT_BEGIN_OUTSIDE("cublasLtCreate");
   *handle = make("cuBLASLt handle", new int(0));

@@ -140,7 +140,7 @@ struct State {
   bool failsWithEpilogueOnly = false;
   /// Operations that cuDNN is to refuse, and what it says it is.
   std::vector<int> refusedConvolutions;
-  int64_t dnnVersion = 91900;
+  int64_t blasVersion = 130101, dnnVersion = 91900;
   /// An exchange between ranks does not end: neither does what comes after it.
   bool hangs = false;
 };

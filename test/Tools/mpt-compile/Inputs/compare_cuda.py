@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -13,6 +13,7 @@ largest differences found. The stand-in refuses matmuls with the EPILOGUEs (numb
 of cuBLASLt's); how many matmuls run without theirs is printed, too. With cudnn=none
 there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses such
 operations, and with cudnn=vVERSION (of cudnnGetVersion) it is that one. How many convolutions it did in a step, and how many not, is printed.
+cublaslt=VERSION is that of cublasLtGetVersion.
 The device is an sm_90 or sm_NN.
 """
 import math
@@ -30,6 +31,9 @@ for word in refused:
     kind = word.removeprefix("cudnn=")
     if word.startswith("sm_"):
         standin_step.standin.mpt_standin_set_device(1, *divmod(int(word[3:]), 10), standin_step.ctypes.c_int64(1 << 30))
+    elif word.startswith("cublaslt="):
+        standin_step.standin.mpt_standin_set_cublaslt_version(
+            standin_step.ctypes.c_int64(int(word.removeprefix("cublaslt="))))
     elif kind == "none":
         cudnn = b"/none/libcudnn.so.9"
     elif kind.startswith("v"):
