@@ -42,7 +42,9 @@ CudnnDesc CudnnGraph::add(CudnnKind kind, std::initializer_list<Field> fields) {
 void CudnnGraph::addPointwise(int mode, CudnnDesc x, CudnnDesc b, CudnnDesc y,
                               CudnnDesc t, int64_t axis) {
   const Field type(A::PointwiseType, CudnnType::DataType,
-                   mode == kDnnNotBelow ? kDnnBoolean : kDnnFloat);
+                   mode == kDnnNotBelow ? kDnnBoolean
+                   : mode == kDnnIndex  ? kDnnInt32
+                                        : kDnnFloat);
   const Field itsMode(A::PointwiseMode, CudnnType::PointwiseMode, mode);
   CudnnDesc pointwise =
       mode == kDnnIndex ? add(CudnnKind::Pointwise,
