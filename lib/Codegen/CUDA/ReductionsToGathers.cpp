@@ -308,9 +308,9 @@ private:
       return OrOp::create(builder, loc, total, next);
     case CollectiveKind::Sum:
     case CollectiveKind::Mean:
-      return AddOp::create(builder, loc, type, total, next);
+      break;
     }
-    llvm_unreachable("a kind of collective");
+    return AddOp::create(builder, loc, type, total, next);
   }
 
   Op op;
