@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-raise-ops`. OpFormulas.h finds the formulas; here they are replaced. Blocks are
+/// `--mpt-raise-ops`. Formulas.h finds the formulas; here they are replaced. Blocks are
 /// read from the end, so that the longest formula is found first.
 ///
 //===----------------------------------------------------------------------===//
 
-#include "OpFormulas.h"
+#include "Formulas/Formulas.h"
 
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"

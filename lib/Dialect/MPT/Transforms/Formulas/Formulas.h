@@ -1,4 +1,4 @@
-//===- OpFormulas.h - Formulas of ops ---------------------------*- C++ -*-===//
+//===- Formulas.h - Formulas of ops -----------------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MPT_LIB_DIALECT_MPT_TRANSFORMS_OPFORMULAS_H
-#define MPT_LIB_DIALECT_MPT_TRANSFORMS_OPFORMULAS_H
+#ifndef MPT_LIB_DIALECT_MPT_TRANSFORMS_FORMULAS_FORMULAS_H
+#define MPT_LIB_DIALECT_MPT_TRANSFORMS_FORMULAS_FORMULAS_H
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
@@ -128,4 +128,4 @@ NearMiss explainActivation(mlir::Operation *root);
 
 } // namespace mpt::formulas
 
-#endif // MPT_LIB_DIALECT_MPT_TRANSFORMS_OPFORMULAS_H
+#endif // MPT_LIB_DIALECT_MPT_TRANSFORMS_FORMULAS_FORMULAS_H

@@ -1,0 +1,379 @@
+//===- NormFormula.cpp - Formulas of norms ----------------------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormulaParts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::formulas;
+
+/// x if `value` is x^2.
+static Value getRoot(Value value) {
+  if (auto mul = value.getDefiningOp<MulOp>(); mul && mul.getLhs() == mul.getRhs())
+    return mul.getLhs();
+  if (auto pow = value.getDefiningOp<PowOp>(); pow && isNumber(pow.getRhs(), 2))
+    return pow.getLhs();
+  return Value();
+}
+
+namespace {
+
+/// What 1 / sqrt(variance + eps) is computed from.
+struct Variance {
+  Value x;
+  SmallVector<int64_t> axes;
+  bool hasMean;
+  double eps;
+
+  bool operator==(const Variance &other) const {
+    return x == other.x && axes == other.axes && hasMean == other.hasMean &&
+           eps == other.eps;
+  }
+};
+
+/// A term of a sum: a number times x, mean, rstd, to such powers, and vectors.
+struct Term {
+  double number = 1;
+  unsigned xs = 0, means = 0, rstds = 0;
+  SmallVector<Value, 1> vectors;
+};
+using Sum = SmallVector<Term, 3>;
+
+/// Writes the values of a norm as sums of products.
+class NormReader {
+public:
+  NormReader(Value y, Variance variance) : y(y), variance(std::move(variance)) {}
+
+  std::optional<Sum> read(const View &view, unsigned depth = maxDepth);
+
+  /// Ops on the way whose results are as large as x.
+  SmallVector<Operation *> large;
+
+private:
+  bool isVector(const View &view);
+
+  Value y;
+  Variance variance;
+};
+
+} // namespace
+
+static bool isMeanOf(const View &view, const Variance &variance) {
+  std::optional<Reduced> mean = getMean(view);
+  return mean && mean->x == variance.x && mean->axes == variance.axes;
+}
+
+/// The variance, without what is added to it.
+static std::optional<Variance> getVariance(View view) {
+  if (getOp<ReluOp>(view))
+    view = getOperand(view, 0);
+  if (auto max = getOp<MaximumOp>(view)) {
+    if (isNumber(max.getRhs(), 0))
+      view = getOperand(view, 0);
+    else if (isNumber(max.getLhs(), 0))
+      view = getOperand(view, 1);
+  }
+  if (getOp<SubOp>(view)) {
+    std::optional<Reduced> squares = getMean(getOperand(view, 0));
+    View mean = getOperand(view, 1);
+    if (!squares || !getRoot(squares->x) || !getRoot(mean.base))
+      return std::nullopt;
+    Variance variance{getRoot(squares->x), squares->axes, /*hasMean=*/true, 0};
+    if (!isMeanOf(getOperand(mean, 0), variance))
+      return std::nullopt;
+    return variance;
+  }
+  std::optional<Reduced> squares = getMean(view);
+  Value x = squares ? getRoot(squares->x) : Value();
+  if (!x)
+    return std::nullopt;
+  Variance variance{x, squares->axes, /*hasMean=*/false, 0};
+  if (auto sub = x.getDefiningOp<SubOp>()) {
+    Variance centered{sub.getLhs(), squares->axes, /*hasMean=*/true, 0};
+    if (sub.getLhs().getType() == x.getType() &&
+        isMeanOf(getView(sub.getRhs(), getRank(x)), centered))
+      return centered;
+  }
+  return variance;
+}
+
+/// What `op`, a square root or its inverse, is taken of.
+static std::optional<Variance> getRootedVariance(const View &view) {
+  if (!isa_and_present<RsqrtOp, SqrtOp, PowOp>(view.base.getDefiningOp()))
+    return std::nullopt;
+  View sum = getOperand(view, 0);
+  double eps = 0;
+  if (auto add = getOp<AddOp>(sum)) {
+    std::optional<double> left = formulas::getNumber(add.getLhs());
+    std::optional<double> right = formulas::getNumber(add.getRhs());
+    if (!left && !right)
+      return std::nullopt;
+    eps = left ? *left : *right;
+    sum = getOperand(sum, left ? 1 : 0);
+  }
+  std::optional<Variance> variance = getVariance(sum);
+  if (!variance || !(eps >= 0))
+    return std::nullopt;
+  variance->eps = eps;
+  return variance;
+}
+
+static bool isRsqrt(const View &view) {
+  auto pow = getOp<PowOp>(view);
+  return getOp<RsqrtOp>(view) || (pow && isNumber(pow.getRhs(), -0.5));
+}
+static bool isSqrt(const View &view) {
+  auto pow = getOp<PowOp>(view);
+  return getOp<SqrtOp>(view) || (pow && isNumber(pow.getRhs(), 0.5));
+}
+
+/// True if `value` is computed from `source` in few steps.
+static bool isComputedFrom(Value value, Value source, unsigned depth = maxDepth) {
+  if (value == source)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return isComputedFrom(operand, source, depth - 1);
+  });
+}
+
+/// Parameters along the last dimension.
+bool NormReader::isVector(const View &view) {
+  int64_t last = getRank(y) - 1;
+  if (!llvm::all_of(view.dims, [&](int64_t dim) { return dim == -1 || dim == last; }) ||
+      !llvm::is_contained(view.dims, last))
+    return false;
+  return !isComputedFrom(view.base, variance.x);
+}
+
+std::optional<Sum> NormReader::read(const View &view, unsigned depth) {
+  if (isWhole(view, variance.x))
+    return Sum{Term{1, 1, 0, 0, {}}};
+  if (std::optional<double> number = formulas::getNumber(view.base))
+    return *number == 0 ? Sum{} : Sum{Term{*number, 0, 0, 0, {}}};
+  if (variance.hasMean && isMeanOf(view, variance))
+    return Sum{Term{1, 0, 1, 0, {}}};
+  if (isRsqrt(view) && getRootedVariance(view) == variance)
+    return Sum{Term{1, 0, 0, 1, {}}};
+  if (isVector(view))
+    return Sum{Term{1, 0, 0, 0, {view.base}}};
+  Operation *op = view.base.getDefiningOp();
+  if (!op || depth == 0 || !isa<AddOp, SubOp, MulOp, DivOp, NegOp, ReciprocalOp>(op))
+    return std::nullopt;
+  if (view.base.getType() == y.getType())
+    large.push_back(op);
+  auto isRoot = [&](const View &divisor) {
+    return isSqrt(divisor) && getRootedVariance(divisor) == variance;
+  };
+  View first = getOperand(view, 0);
+  if (isa<ReciprocalOp>(op)) {
+    if (!isRoot(first))
+      return std::nullopt;
+    return Sum{Term{1, 0, 0, 1, {}}};
+  }
+  std::optional<Sum> left = read(first, depth - 1);
+  if (!left)
+    return std::nullopt;
+  if (isa<NegOp>(op)) {
+    for (Term &term : *left)
+      term.number = -term.number;
+    return left;
+  }
+  View second = getOperand(view, 1);
+  if (isa<DivOp>(op)) {
+    std::optional<double> number = formulas::getNumber(second.base);
+    if (!number && !isRoot(second))
+      return std::nullopt;
+    for (Term &term : *left)
+      if (number)
+        term.number /= *number;
+      else
+        ++term.rstds;
+    return left;
+  }
+  std::optional<Sum> right = read(second, depth - 1);
+  if (!right || left->size() * right->size() > maxTerms)
+    return std::nullopt;
+  if (isa<MulOp>(op)) {
+    Sum product;
+    for (const Term &a : *left)
+      for (const Term &b : *right) {
+        Term term{a.number * b.number, a.xs + b.xs, a.means + b.means, a.rstds + b.rstds,
+                  a.vectors};
+        llvm::append_range(term.vectors, b.vectors);
+        product.push_back(term);
+      }
+    return product;
+  }
+  for (Term term : *right) {
+    if (isa<SubOp>(op))
+      term.number = -term.number;
+    left->push_back(term);
+  }
+  return left;
+}
+
+/// The norm that `root` is the end of, where `variance` is that of the formula.
+static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance,
+                                       NearMiss *why) {
+  Value y = root->getResult(0);
+  int64_t last = getRank(y) - 1;
+  bool overLast = variance.axes.size() == 1 && variance.axes[0] == last;
+  bool overOthers = int64_t(variance.axes.size()) == last && last > 0 &&
+                    !llvm::is_contained(variance.axes, last);
+  const char *name = !variance.hasMean ? "mpt.rms_norm"
+                     : overOthers      ? "mpt.batch_norm"
+                                       : "mpt.layer_norm";
+  if ((!overLast && !overOthers) || (overOthers && !variance.hasMean) ||
+      getShape(y)[last] == 1)
+    return miss(why, name,
+                "the mean is over dimensions " + listDims(variance.axes) +
+                    ", expected the last alone" +
+                    (variance.hasMean ? ", or all others" : ""));
+  NormReader reader(y, variance);
+  std::optional<Sum> sum = reader.read(getView(y, last + 1));
+  auto missForm = [&] {
+    return miss(why, name,
+                variance.hasMean
+                    ? "expected (x - mean) rstd gamma + beta of the x that the variance "
+                      "is of, with gamma and beta along the last dimension"
+                    : "expected x rstd gamma of the x that the mean of squares is of, "
+                      "with gamma along the last dimension");
+  };
+  if (!sum)
+    return missForm();
+  Norm norm{variance.hasMean ? overLast ? Norm::Kind::Layer : Norm::Kind::Batch
+                             : Norm::Kind::RMS,
+            variance.x,
+            Value(),
+            Value(),
+            variance.eps,
+            root};
+  std::optional<Term> scaled, shifted, beta;
+  for (const Term &term : *sum) {
+    std::optional<Term> *place = nullptr;
+    if (term.vectors.size() > 1)
+      return missForm();
+    if (term.rstds == 1 && term.xs == 1 && term.means == 0 && term.number == 1)
+      place = &scaled;
+    else if (term.rstds == 1 && term.xs == 0 && term.means == 1 && term.number == -1)
+      place = &shifted;
+    else if (term.rstds == 0 && term.xs == 0 && term.means == 0 && term.number == 1 &&
+             term.vectors.size() == 1)
+      place = &beta;
+    if (!place || *place)
+      return missForm();
+    *place = term;
+  }
+  if (!scaled || shifted.has_value() != variance.hasMean ||
+      (shifted && shifted->vectors != scaled->vectors) || (beta && !variance.hasMean))
+    return missForm();
+  if (!scaled->vectors.empty())
+    norm.gamma = scaled->vectors.front();
+  if (beta)
+    norm.beta = beta->vectors.front();
+  // Large values that others read have to be kept in any case.
+  SmallVector<Operation *> readers = reader.large;
+  for (Operation *op : reader.large)
+    for (Operation *user : op->getUsers())
+      if (user->getNumResults() == 1 && getRoot(user->getResult(0)) == op->getResult(0))
+        readers.push_back(user);
+  for (Operation *op : reader.large)
+    if (op != root && !isReadOnlyBy(op, readers))
+      return miss(why, name, "others read a value in between that is as large as x");
+  return norm;
+}
+
+/// Says why what `rsqrt` is taken of is no variance, if it is a sum of squares over some
+/// dimensions, multiplied by a number.
+static std::nullopt_t missVariance(Operation *rsqrt, NearMiss *why) {
+  Value value = rsqrt->getOperand(0);
+  double factor = 1;
+  for (unsigned depth = 0; why && depth < maxDepth; ++depth) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      break;
+    if (auto sum = dyn_cast<ReduceOp>(op)) {
+      Value x = getRoot(sum.getX());
+      double count =
+          double(countReduced({sum.getX(), SmallVector<int64_t>(sum.getAxes())}));
+      if (x && sum.getKind() == ReduceKind::Sum && factor != 1)
+        return miss(
+            why, x.getDefiningOp<SubOp>() ? "mpt.layer_norm" : "mpt.rms_norm",
+            llvm::formatv("the sum of {0} squares is divided by {1}, not by their "
+                          "number",
+                          spell(count), spell(1 / factor))
+                .str());
+      break;
+    }
+    if (isa<ReshapeOp, BroadcastOp, ReluOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    if (!isa<AddOp, MaximumOp, MulOp, DivOp>(op))
+      break;
+    std::optional<double> left = formulas::getNumber(op->getOperand(0));
+    std::optional<double> right = formulas::getNumber(op->getOperand(1));
+    if ((!left && !right) || (isa<DivOp>(op) && !right))
+      break;
+    if (isa<MulOp>(op))
+      factor *= left ? *left : *right;
+    else if (isa<DivOp>(op))
+      factor /= *right;
+    value = op->getOperand(right ? 0 : 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<Norm> formulas::matchNorm(Operation *rsqrt, NearMiss *why) {
+  if (!isa<RsqrtOp, SqrtOp, PowOp>(rsqrt) || !isStaticFloat(rsqrt->getResult(0)))
+    return std::nullopt;
+  // Ops that follow in few steps.
+  SmallVector<Operation *> reached = {rsqrt};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  for (size_t i = 0; i < reached.size() && reached.size() < 64; ++i)
+    for (Operation *user : reached[i]->getUsers())
+      if (user->getBlock() == rsqrt->getBlock() &&
+          isa<AddOp, SubOp, MulOp, DivOp, NegOp, ReciprocalOp, BroadcastOp, ReshapeOp,
+              TransposeOp>(user) &&
+          seen.insert(user).second)
+        reached.push_back(user);
+  llvm::sort(reached, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *root : reached) {
+    if (!isa<AddOp, SubOp, MulOp, DivOp>(root) || !isStaticFloat(root->getResult(0)))
+      continue;
+    // The square root as the root reads it.
+    int64_t rank = getRank(root->getResult(0));
+    SmallVector<View> left = {getView(root->getResult(0), rank)};
+    std::optional<Variance> variance;
+    for (unsigned steps = 0; !left.empty() && !variance && steps < 64; ++steps) {
+      View next = left.pop_back_val();
+      Operation *op = next.base.getDefiningOp();
+      if (op == rsqrt)
+        variance = getRootedVariance(next);
+      else if (op && isa<AddOp, SubOp, MulOp, DivOp, NegOp, ReciprocalOp>(op))
+        for (unsigned i : llvm::seq(op->getNumOperands()))
+          left.push_back(getOperand(next, i));
+    }
+    if (!variance || variance->x.getType() != root->getResult(0).getType())
+      continue;
+    // The first reason after all ops of the formula are read is the best.
+    NearMiss here;
+    if (std::optional<Norm> norm = matchNormAt(root, *variance, why ? &here : nullptr))
+      return norm;
+    if (why && (why->op.empty() || !StringRef(here.reason).starts_with("expected")))
+      *why = here;
+  }
+  return why && why->op.empty() ? missVariance(rsqrt, why) : std::nullopt;
+}
