@@ -99,7 +99,8 @@ std::optional<CheckedStep> findCheckedStep(Block &block) {
     return std::nullopt;
   // The flag of what is left to check says nothing without the check of the norm.
   for (Operation *user : step.unscale.getAllFinite().getUsers())
-    if (!isa<AndOp>(user) || !llvm::is_contained(user->getOperands(), step.check.getResult()))
+    if (!isa<AndOp>(user) ||
+        !llvm::is_contained(user->getOperands(), step.check.getResult()))
       return std::nullopt;
   return step;
 }

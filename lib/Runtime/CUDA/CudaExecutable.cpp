@@ -531,8 +531,8 @@ CublasLtPointers CudaExecutable::getPointers(const BoundInstruction &step) {
   return {get(step.bias), get(step.aux), get(step.scalesA), get(step.scalesB)};
 }
 
-/// Whether a cuBLASLt of `version` knows how the operands are scaled (the release notes of
-/// CUDA 12.8 and 12.9).
+/// Whether a cuBLASLt of `version` knows how the operands are scaled (the release notes
+/// of CUDA 12.8 and 12.9).
 static bool hasScales(const GemmPlan &plan, size_t version, std::string &why) {
   auto isOfHopper = [](GemmScaling scaling) {
     return scaling == GemmScaling::Vec128F32 || scaling == GemmScaling::Block128F32;

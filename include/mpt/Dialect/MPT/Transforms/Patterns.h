@@ -41,7 +41,8 @@ void populateDecomposeTrainingPatterns(mlir::RewritePatternSet &patterns);
 /// What ranks join (`mpt.all_gather`), and all readers round to one narrower type: joined
 /// in that type.
 void populateNarrowGathersPatterns(mlir::RewritePatternSet &patterns);
-/// Applies these patterns to the `mpt.all_gather` of `block`, not to those in its regions.
+/// Applies these patterns to the `mpt.all_gather` of `block`, not to those in its
+/// regions.
 llvm::LogicalResult narrowGathers(mlir::Block &block);
 /// Bias, relu and gelu into the epilogue of `mpt.linear` and `mpt.conv2d` where
 /// that changes no bit of the result (gelu: but for how the back end computes
