@@ -8,6 +8,7 @@
 
 #include "LaunchGroups.h"
 #include "GPUKernelEmitter.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
@@ -58,6 +59,22 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
     ranges.push_back({declared.getSpace(), begin, begin + bytes, isWritten});
   }
   return ranges;
+}
+
+llvm::DenseSet<Operation *>
+mpt::detail::findOpsBesideExchanges(program::ProgramOp program) {
+  llvm::DenseSet<Operation *> beside;
+  size_t pending = 0;
+  for (Operation &op : program.getBody().front()) {
+    if (pending > 0)
+      beside.insert(&op);
+    if (isa<program::WaitOp>(op) && pending > 0)
+      --pending;
+    auto call = dyn_cast<program::LibraryCallOpInterface>(op);
+    if (call && rt::isAsync(call.getCall()))
+      ++pending;
+  }
+  return beside;
 }
 
 size_t mpt::detail::countInstructions(Operation *op) {
@@ -116,6 +133,7 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   llvm::StringMap<std::string> kernelKeys;
   llvm::StringMap<int> latest;
+  const llvm::DenseSet<Operation *> besideExchanges = findOpsBesideExchanges(program);
   std::vector<Entry> entries;
   SmallVector<LaunchGroup> groups;
   for (Operation &op : program.getBody().front()) {
@@ -150,6 +168,10 @@ SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) 
       entry.group = found->second;
       groups[entry.group].launches.push_back(cast<program::LaunchOp>(op));
       entries.insert(entries.begin() + place, std::move(entry));
+      continue;
+    }
+    if (besideExchanges.contains(&op)) {
+      entries.push_back(std::move(entry));
       continue;
     }
     entry.group = static_cast<int>(groups.size());

@@ -12,6 +12,8 @@
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace mpt::detail {
 
 /// Bytes that a launch, call or alternatives of them read or write, by memory effects.
@@ -23,6 +25,11 @@ struct ByteRange {
 llvm::SmallVector<ByteRange> rangesOf(mlir::Operation *op, bool withPartials = true);
 /// True if the accesses conflict: two ranges overlap and at least one is a write.
 bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second);
+
+/// Ops of `program` that run beside an exchange between ranks: what follows a call that
+/// only begins, up to its `wait`. What the exchange reads and writes is nobody else's
+/// then, so no launch there may name a whole space.
+llvm::DenseSet<mlir::Operation *> findOpsBesideExchanges(program::ProgramOp program);
 
 /// How many launches and calls `op` is in a program's table: alternatives and loops are
 /// several.
@@ -48,7 +55,8 @@ struct LaunchGroup {
 };
 
 /// Moves launches of kernels that differ only in size next to the first of them, unless
-/// something in between prevents it, and returns the groups of two and more.
+/// something in between prevents it, and returns the groups of two and more. None is beside
+/// an exchange.
 llvm::SmallVector<LaunchGroup> groupLaunches(program::ProgramOp program);
 
 } // namespace mpt::detail

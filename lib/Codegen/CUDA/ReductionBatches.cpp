@@ -111,6 +111,7 @@ mpt::detail::batchReductions(program::ProgramOp program) {
   };
   // From the last to the first: entries are in reverse, and a launch that joins moves
   // to just before (in `entries`: after) the batch's earliest member.
+  const llvm::DenseSet<Operation *> besideExchanges = findOpsBesideExchanges(program);
   std::vector<Entry> entries;
   SmallVector<Batch> batches;
   auto ops = llvm::to_vector(llvm::make_pointer_range(program.getBody().front()));
@@ -155,6 +156,10 @@ mpt::detail::batchReductions(program::ProgramOp program) {
     }
     if (hasJoined)
       continue;
+    if (besideExchanges.contains(op)) {
+      entries.push_back(std::move(entry));
+      continue;
+    }
     batches.push_back({size, {launch}});
     entries.push_back(std::move(entry));
   }

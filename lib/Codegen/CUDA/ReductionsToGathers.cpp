@@ -125,16 +125,23 @@ private:
     return isWide ? Type(builder.getF64Type()) : Type(builder.getF32Type());
   }
 
-  /// Where what waits for the exchange goes: before the first reader, and before the next
-  /// exchange, so that this one runs beside what lies between.
-  void setInsertionPointLate() {
-    Operation *at = op->getNextNode();
-    auto reads = [&](Operation *other) {
-      return llvm::any_of(op->getUsers(),
-                          [&](Operation *user) { return other->isAncestor(user); });
-    };
-    while (at->getNextNode() && !isCollective(at) && !reads(at))
-      at = at->getNextNode();
+  /// Where what waits for the exchange goes: before the first reader, so that this one
+  /// runs beside what lies between, and, if it is exchanged again, before the next
+  /// exchange.
+  void setInsertionPointLate(bool isExchangedAgain) {
+    Block *block = op->getBlock();
+    Operation *at = block->getTerminator();
+    for (Operation *user : op->getUsers()) {
+      Operation *reader = block->findAncestorOpInBlock(*user);
+      if (reader && reader->isBeforeInBlock(at))
+        at = reader;
+    }
+    if (isExchangedAgain)
+      for (Operation *next = op->getNextNode(); next != at; next = next->getNextNode())
+        if (isCollective(next)) {
+          at = next;
+          break;
+        }
     builder.setInsertionPoint(at);
   }
 
@@ -160,7 +167,7 @@ private:
       sent.push_back(convert(input, getSent(i)));
     auto exchange = AllToAllOp::create(builder, op.getLoc(), TypeRange(ValueRange(sent)),
                                        sent, op.getAxisAttr());
-    setInsertionPointLate();
+    setInsertionPointLate(/*isExchangedAgain=*/false);
     for (auto [i, received] : llvm::enumerate(exchange.getOutputs())) {
       Value output = op.getOutputs()[i];
       output.replaceAllUsesWith(
@@ -238,7 +245,7 @@ private:
     }
     auto exchange = AllToAllOp::create(builder, loc, TypeRange(ValueRange(sent)), sent,
                                        op.getAxisAttr());
-    setInsertionPointLate();
+    setInsertionPointLate(/*isExchangedAgain=*/true);
     const Type result = getElementTypeOrSelf(op.getOutputs()[numbers.front()]);
     SmallVector<Value> parts;
     SmallVector<Type> types;
@@ -250,6 +257,7 @@ private:
       types.push_back(typeOf(part).clone(typeOf(received).getShape()));
     }
     auto all = AllGatherOp::create(builder, loc, types, parts, op.getAxisAttr());
+    setInsertionPointLate(/*isExchangedAgain=*/false);
     auto finish = [&](unsigned i, Value flat) {
       Value output = op.getOutputs()[i];
       output.replaceAllUsesWith(
@@ -284,7 +292,7 @@ private:
       types.push_back(typeOf(sent).clone(shape));
     }
     auto all = AllGatherOp::create(builder, op.getLoc(), types, parts, op.getAxisAttr());
-    setInsertionPointLate();
+    setInsertionPointLate(/*isExchangedAgain=*/false);
     for (auto [i, gathered] : llvm::zip_equal(numbers, all.getOutputs())) {
       Value output = op.getOutputs()[i];
       Value total = combineParts(gathered, getWorking(i));

@@ -421,6 +421,9 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
     // What runs only where a library refuses a call.
     if (instruction.replacesEpilogue || (i >= fallbackBegin && i < fallbackEnd))
       continue;
+    // An edge of the graph, no node.
+    if (instruction.getCall<rt::WaitCall>())
+      continue;
     InstructionEstimate estimate;
     estimate.location = instruction.location;
     if (instruction.isCall()) {

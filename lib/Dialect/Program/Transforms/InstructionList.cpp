@@ -632,9 +632,8 @@ LogicalResult Scheduler::visit(Operation *op) {
 FailureOr<InstructionList> mpt::listInstructions(func::FuncOp function,
                                                  int64_t maxThreads, TargetAttr target) {
   FailureOr<InstructionList> list = Scheduler(function, maxThreads, target).run();
-  // Nothing in a loop is an exchange. On GPUs groups of launches name whole spaces of
-  // memory, and so may not run beside one.
-  if (succeeded(list) && !target.isCuda())
+  // Nothing in a loop is an exchange.
+  if (succeeded(list))
     overlapExchanges(*list);
   return list;
 }
