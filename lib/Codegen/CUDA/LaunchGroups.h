@@ -55,8 +55,8 @@ struct LaunchGroup {
 };
 
 /// Moves launches of kernels that differ only in size next to the first of them, unless
-/// something in between prevents it, and returns the groups of two and more. None is beside
-/// an exchange.
+/// something in between prevents it, and returns the groups of two and more. None is
+/// beside an exchange.
 llvm::SmallVector<LaunchGroup> groupLaunches(program::ProgramOp program);
 
 } // namespace mpt::detail

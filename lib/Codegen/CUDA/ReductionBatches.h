@@ -25,7 +25,8 @@ namespace mpt::detail {
 
 /// Groups the launches of `program` that reduce whole buffers to single numbers into
 /// batches. Launches of a batch are made adjacent where dependences allow, do not depend
-/// on each other, and each gets its own partial-sum buffer. No batch is beside an exchange.
+/// on each other, and each gets its own partial-sum buffer. No batch is beside an
+/// exchange.
 llvm::SmallVector<llvm::SmallVector<program::LaunchOp>>
 batchReductions(program::ProgramOp program);
 

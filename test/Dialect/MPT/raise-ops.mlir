@@ -235,6 +235,32 @@ func.func @constant_masks(%q: tensor<1x2x2x4xf32>, %k: tensor<1x2x2x4xf32>, %v: 
   return %3, %6 : tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>
 }
 
+// A causal mask among others, one of them always true. A row that sees nothing becomes the mean
+// of all values.
+// CHECK-LABEL: func.func @causal_and_padded
+//       CHECK:   %[[CAUSAL:.*]] = mpt.compare %{{.*}}, %{{.*}} {predicate = #mpt.predicate<ge>} : (tensor<1x1x3x1xi32>, tensor<1x1x1x4xi32>) -> tensor<1x1x3x4xi1>
+//       CHECK:   %[[SEEN:.*]] = mpt.and %arg3, %[[CAUSAL]]
+//       CHECK:   %[[ANY:.*]] = mpt.cast %{{.*}} : (tensor<2x1x3x1xi32>) -> tensor<2x1x3x1xi1>
+//       CHECK:   %[[Y:.*]], %{{.*}} = mpt.attention %arg0, %arg1, %arg2, %arg3 {causal, scale = 1.000000e+00 : f64}
+//       CHECK:   %[[MEAN:.*]] = mpt.reduce %arg2 {axes = array<i64: 2>, keep_dims, kind = #mpt.reduce_kind<mean>}
+//       CHECK:   mpt.where %[[ANY]], %[[Y]], %[[MEAN]]
+func.func @causal_and_padded(%q: tensor<2x2x3x5xf32>, %k: tensor<2x2x4x5xf32>, %v: tensor<2x2x4x5xf32>, %m: tensor<2x1x1x4xi1>) -> tensor<2x2x3x5xf32> {
+  %low = mpt.constant dense<-1.0e30> : tensor<f32>
+  %true = mpt.constant dense<true> : tensor<i1>
+  %one = mpt.constant dense<1> : tensor<i32>
+  %0 = mpt.iota {axis = 0 : i64} : () -> tensor<3x4xi32>
+  %rows = mpt.add %0, %one : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
+  %columns = mpt.iota {axis = 1 : i64} : () -> tensor<3x4xi32>
+  %lower = mpt.compare %rows, %columns {predicate = #mpt.predicate<ge>} : (tensor<3x4xi32>, tensor<3x4xi32>) -> tensor<3x4xi1>
+  %both = mpt.and %m, %lower : (tensor<2x1x1x4xi1>, tensor<3x4xi1>) -> tensor<2x1x3x4xi1>
+  %seen = mpt.and %true, %both : (tensor<i1>, tensor<2x1x3x4xi1>) -> tensor<2x1x3x4xi1>
+  %1 = mpt.matmul %q, %k {transpose_rhs} : (tensor<2x2x3x5xf32>, tensor<2x2x4x5xf32>) -> tensor<2x2x3x4xf32>
+  %2 = mpt.where %seen, %1, %low : (tensor<2x1x3x4xi1>, tensor<2x2x3x4xf32>, tensor<f32>) -> tensor<2x2x3x4xf32>
+  %3 = mpt.softmax %2 : (tensor<2x2x3x4xf32>) -> tensor<2x2x3x4xf32>
+  %4 = mpt.matmul %3, %v : (tensor<2x2x3x4xf32>, tensor<2x2x4x5xf32>) -> tensor<2x2x3x5xf32>
+  return %4 : tensor<2x2x3x5xf32>
+}
+
 // With a finite number, a row that sees nothing sees everything, with a query of zeros; with
 // -inf it stays as it is. Scores are scaled, and a bias is added.
 // CHECK-LABEL: func.func @masks

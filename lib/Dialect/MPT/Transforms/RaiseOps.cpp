@@ -270,17 +270,45 @@ void Raiser::raiseAttention(Operation *op) {
         shape[dim] = size;
     return reshape(view.base, shape);
   };
-  Value mask = toRank4(found->mask), bias = toRank4(found->bias);
+  Value mask, bias = toRank4(found->bias);
+  for (const View &term : found->masks) {
+    Value next = toRank4(term);
+    mask = mask ? AndOp::create(rewriter, loc, mask, next).getResult() : next;
+  }
   // Where a row sees nothing, softmax of equal numbers is not 0, as mpt.attention's is.
-  // Such a row sees everything, with a query of zeros.
-  if (mask && std::isfinite(found->hidden)) {
-    RankedTensorType type = getType(mask);
-    Value any = ReduceOp::create(
+  // It is the same everywhere.
+  const bool isUniform = mask && std::isfinite(found->hidden);
+  Value any;
+  if (isUniform) {
+    Value seen = mask;
+    if (found->causal) {
+      const int64_t rows = getType(query).getDimSize(2),
+                    keys = getType(key).getDimSize(2);
+      auto number = [&](ArrayRef<int64_t> shape) {
+        return RankedTensorType::get(shape, rewriter.getI32Type());
+      };
+      Value row = IotaOp::create(rewriter, loc, number({1, 1, rows, 1}), 2);
+      Value column = IotaOp::create(rewriter, loc, number({1, 1, 1, keys}), 3);
+      Value last = AddOp::create(
+          rewriter, loc, row.getType(), row,
+          ConstantOp::create(rewriter, loc,
+                             DenseElementsAttr::get(number({}), int32_t(keys - rows))));
+      Value causal = CompareOp::create(
+          rewriter, loc, RankedTensorType::get({1, 1, rows, keys}, rewriter.getI1Type()),
+          last, column,
+          ComparePredicateAttr::get(rewriter.getContext(), ComparePredicate::GE));
+      seen = AndOp::create(rewriter, loc, mask, causal);
+    }
+    RankedTensorType type = getType(seen);
+    any = ReduceOp::create(
         rewriter, loc,
-        CastOp::create(rewriter, loc, type.clone(rewriter.getI32Type()), mask),
+        CastOp::create(rewriter, loc, type.clone(rewriter.getI32Type()), seen),
         ReduceKind::Max, ArrayRef<int64_t>{3}, /*keep_dims=*/true,
         /*acc_type=*/TypeAttr());
     any = CastOp::create(rewriter, loc, getType(any).clone(type.getElementType()), any);
+  }
+  // Without a causal mask such a row sees everything, with a query of zeros.
+  if (isUniform && !found->causal) {
     mask = OrOp::create(rewriter, loc, mask, NotOp::create(rewriter, loc, any));
     query = WhereOp::create(
         rewriter, loc, query.getType(), any, query,
@@ -290,7 +318,14 @@ void Raiser::raiseAttention(Operation *op) {
       rewriter, loc, query, key, value, mask, bias, /*seed=*/Value(),
       /*attempt=*/Value(), found->causal, rewriter.getF64FloatAttr(found->scale),
       /*dropout=*/FloatAttr(), /*stream=*/IntegerAttr(), root.getAccTypeAttr());
-  Value result = transpose(attention.getResult(), found->transposeResult);
+  Value output = attention.getResult();
+  // A causal one gives it 0, and it becomes the mean of all values.
+  if (isUniform && found->causal)
+    output = WhereOp::create(rewriter, loc, output.getType(), any, output,
+                             ReduceOp::create(rewriter, loc, value, ReduceKind::Mean,
+                                              ArrayRef<int64_t>{2}, /*keep_dims=*/true,
+                                              /*acc_type=*/TypeAttr()));
+  Value result = transpose(output, found->transposeResult);
   replace(op, result, "mpt.attention");
   // Transposes that follow join.
   if (!found->transposeResult)
@@ -301,7 +336,7 @@ void Raiser::raiseAttention(Operation *op) {
       SmallVector<int64_t> permutation;
       for (int64_t dim : next.getPermutation())
         permutation.push_back(dim < 2 ? dim : 5 - dim);
-      rewriter.replaceOpWithNewOp<TransposeOp>(next, attention.getResult(), permutation);
+      rewriter.replaceOpWithNewOp<TransposeOp>(next, output, permutation);
     }
 }
 

@@ -96,6 +96,27 @@ def padded_attention(params, x, lengths):
     return weigh(jax.nn.dot_product_attention(q, k, v, mask=seen[:, None, None, :]))
 
 
+def masked_attention(mask=lambda seen: None, **options):
+    """`mask` of the keys that are seen: of the second sequence, all but the first three. Its
+    first queries see none, if what comes later is hidden."""
+    def loss(params, x):
+        q, k, v = (jnp.einsum("btc,chd->bthd", x, params[name]) for name in "qkv")
+        seen = jnp.arange(x.shape[1])[None] >= jnp.array([[0], [3]])
+        function = options.get("function", jax.nn.dot_product_attention)
+        rest = {name: value for name, value in options.items() if name != "function"}
+        return weigh(function(q, k, v, mask=mask(seen), **rest))
+    return plain(loss, weights(q=(16, 4, 4), k=(16, 4, 4), v=(16, 4, 4)), data(*WORDS))
+
+
+def linen_padded_mask(seen):
+    masks = linen_modules()
+    return masks.combine_masks(masks.make_causal_mask(seen), masks.make_attention_mask(seen, seen))
+
+
+def tril_mask(seen):
+    return jnp.tril(jnp.ones((seen.shape[1],) * 2, bool)) & seen[:, None, None]
+
+
 def log_softmax_loss(params, x, y):
     logp = jax.nn.log_softmax(x @ params["w"])
     return -jnp.take_along_axis(logp, y[:, None], 1).mean()
@@ -250,6 +271,15 @@ CASES = {
         numpy.array([4, 0], "i")),
     "keras_attention": lambda: keras(keras_layers().MultiHeadAttention(4, 4), data(*WORDS),
                                      data(*WORDS)),
+    "keras_causal_attention": lambda: keras(
+        keras_layers().MultiHeadAttention(4, 4), data(*WORDS), data(*WORDS),
+        use_causal_mask=True),
+    "jax_causal_attention": lambda: masked_attention(is_causal=True),
+    "jax_padded_causal_attention": lambda: masked_attention(
+        lambda seen: seen[:, None, None], is_causal=True),
+    "jax_tril_causal_attention": lambda: masked_attention(tril_mask),
+    "linen_padded_causal_attention": lambda: masked_attention(
+        linen_padded_mask, function=linen_modules().dot_product_attention),
     "optax_cross_entropy": lambda: plain(optax_loss, weights(w=(8, 5)), data(*ROWS),
                                          labels(5, 4)),
     "jax_cross_entropy": lambda: plain(log_softmax_loss, weights(w=(8, 5)), data(*ROWS),
@@ -352,7 +382,9 @@ def check(name):
     loss, params, inputs = CASES[name]()
     text = programs.lower(loss, params, *inputs)
     op = get_op(name)
-    found = "mpt." + op if f"mpt.{op} " in programs.convert(text) else "NOT RAISED"
+    raised = re.search(rf"mpt\.{op} .*", programs.convert(text))
+    is_raised = raised and ("_causal_" not in name or "{causal" in raised[0])
+    found = "mpt." + op if is_raised else "NOT RAISED"
     print(f"{name}: {found}, {verdict(measure(text, loss, params, inputs))}", flush=True)
 
 

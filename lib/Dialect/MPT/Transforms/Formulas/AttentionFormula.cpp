@@ -126,6 +126,19 @@ static bool isCausal(View view, int64_t late) {
   return a->dim == 2 && b->dim == 3 && offset == late;
 }
 
+/// Adds what `view`, of truth values, is true with to `terms`, up to maxTerms.
+static void collectTerms(const View &view, SmallVectorImpl<View> &terms) {
+  View truth = skipTruth(view);
+  auto both = getOp<AndOp>(truth);
+  if (!both || !getElementTypeOrSelf(both.getType()).isInteger(1) ||
+      terms.size() + 1 >= maxTerms) {
+    terms.push_back(view);
+    return;
+  }
+  for (unsigned side : {0, 1})
+    collectTerms(getOperand(truth, side), terms);
+}
+
 /// Reads through casts between floats and through multiplications by numbers, which go
 /// into `scale`.
 static View takeScale(View view, double &scale) {
@@ -238,16 +251,14 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
                   "what is masked becomes " + (hidden ? spell(*hidden) : "other values") +
                       ", expected a number of at most -1e9");
     attention.hidden = *hidden;
-    View mask = getOperand(scores, 0), truth = skipTruth(mask);
-    attention.mask = mask;
-    auto both = getOp<AndOp>(truth);
-    bool isLogical = both && getElementTypeOrSelf(both.getType()).isInteger(1);
-    if (takeCausal(mask))
-      attention.mask = {};
-    else if (isLogical && takeCausal(getOperand(truth, 0)))
-      attention.mask = getOperand(truth, 1);
-    else if (isLogical && takeCausal(getOperand(truth, 1)))
-      attention.mask = getOperand(truth, 0);
+    View mask = getOperand(scores, 0);
+    collectTerms(mask, attention.masks);
+    llvm::erase_if(attention.masks, [&](const View &term) {
+      return takeCausal(term) || isNumber(term.base, 1);
+    });
+    // As it was, then.
+    if (!attention.causal && !attention.masks.empty())
+      attention.masks = {mask};
     scores = getOperand(scores, 1);
   }
   auto isMatmul = [](View view) {
@@ -263,7 +274,7 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
   auto matmul = getOp<MatmulOp>(scores);
   if (!matmul || getRank(matmul.getLhs()) != 4 || getRank(matmul.getRhs()) != 4 ||
       !isWhole(scores, matmul) || getShape(matmul) != shape ||
-      (attention.mask.base && !isOrdered(attention.mask)) ||
+      !llvm::all_of(attention.masks, isOrdered) ||
       (attention.bias.base && !isOrdered(attention.bias)))
     return miss(why, "mpt.attention",
                 matmul

@@ -95,10 +95,18 @@ static std::optional<double> getNumber(Value value, unsigned depth) {
                : std::nullopt;
   bool isFloat = isa<FloatType>(type.getElementType());
   bool isTruth = type.getElementType().isInteger(1);
-  if (op->getNumOperands() != 2 || !(isa<CompareOp>(op) || (isTruth && isa<AndOp>(op)) ||
-                                     (isFloat && isa<AddOp, SubOp, MulOp, DivOp>(op))))
+  if (op->getNumOperands() != 2 ||
+      !(isa<CompareOp>(op) || (isTruth && isa<AndOp, OrOp>(op)) ||
+        (isFloat && isa<AddOp, SubOp, MulOp, DivOp>(op))))
     return std::nullopt;
   std::optional<double> a = get(0), b = get(1);
+  // One of the two decides.
+  if (isTruth && isa<AndOp, OrOp>(op)) {
+    const double decides = isa<OrOp>(op);
+    if ((a && *a == decides) || (b && *b == decides))
+      return decides;
+    return a && b ? std::optional(1 - decides) : std::nullopt;
+  }
   if (!a || !b)
     return std::nullopt;
   if (auto compare = dyn_cast<CompareOp>(op)) {
@@ -119,7 +127,6 @@ static std::optional<double> getNumber(Value value, unsigned depth) {
     return std::nullopt;
   }
   return llvm::TypeSwitch<Operation *, std::optional<double>>(op)
-      .Case([&](AndOp) { return double(*a != 0 && *b != 0); })
       .Case([&](AddOp) { return *a + *b; })
       .Case([&](SubOp) { return *a - *b; })
       .Case([&](MulOp) { return *a * *b; })
@@ -182,6 +189,12 @@ View formulas::strip(View view) {
         next = max.getLhs();
       else if (isNumber(max.getLhs(), -INFINITY))
         next = max.getRhs();
+    } else if (isa<AndOp, OrOp>(op) && getElementTypeOrSelf(view.base).isInteger(1)) {
+      const double neutral = isa<AndOp>(op) ? 1 : 0;
+      if (isNumber(op->getOperand(1), neutral))
+        next = op->getOperand(0);
+      else if (isNumber(op->getOperand(0), neutral))
+        next = op->getOperand(1);
     }
     if (!next)
       break;

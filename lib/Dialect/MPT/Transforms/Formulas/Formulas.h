@@ -103,9 +103,9 @@ struct Attention {
   bool transposeResult = false;
   double scale = 1.0;
   bool causal = false;
-  /// Dimensions of [B, H, T, S] in their order, or no base. Where the mask is false, the
-  /// score is `hidden`.
-  View mask;
+  /// Truth values with dimensions of [B, H, T, S] in their order. Where one of them is
+  /// false, the score is `hidden`.
+  llvm::SmallVector<View, 2> masks;
   double hidden = 0;
   View bias;
 };
