@@ -274,6 +274,19 @@ static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
   func::ReturnOp::create(builder, terminator.getLoc(), values);
   if (failed(addStepInterface(function, parameters, state)))
     return failure();
+  // Whole steps have updates, which a loss to differentiate has not.
+  auto isUpdate = [&](unsigned result) {
+    DictionaryAttr attributes = function.getResultAttrDict(result);
+    return attributes && StepView::getUpdates(attributes);
+  };
+  auto results = llvm::seq(0u, function.getNumResults());
+  const bool isStep = llvm::any_of(results, isUpdate);
+  function.walk([&](WhereOp where) {
+    if (!where->removeDiscardableAttr(kGuardAttr) || !isStep)
+      return;
+    where.replaceAllUsesWith(where.getOnTrue());
+    where.erase();
+  });
   hoistInvariants(function);
   raiseOps(cast<FunctionOpInterface>(function.getOperation()));
   // Broadcasts that ops do by themselves, and filters that were reversed.
@@ -282,18 +295,11 @@ static LogicalResult convertFunction(func::FuncOp source, StringRef parameters,
   dropUnusedInputs(function);
   (void)runRegionDCE(rewriter, function.getBody());
   source.erase();
-  // Whole steps have updates, which a loss to differentiate has not.
   auto isLoss = [&](unsigned result) {
     StringAttr name = StepView::getResultName(function, result);
     return name && name.getValue() == "loss";
   };
-  auto isUpdate = [&](unsigned result) {
-    DictionaryAttr attributes = function.getResultAttrDict(result);
-    return attributes && StepView::getUpdates(attributes);
-  };
-  auto results = llvm::seq(0u, function.getNumResults());
-  if (function.getSymName() == "main" && llvm::any_of(results, isLoss) &&
-      llvm::none_of(results, isUpdate) &&
+  if (function.getSymName() == "main" && llvm::any_of(results, isLoss) && !isStep &&
       !SymbolTable::lookupNearestSymbolFrom(
           function, StringAttr::get(function.getContext(), "loss")))
     function.setSymName("loss");

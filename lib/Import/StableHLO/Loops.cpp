@@ -25,6 +25,8 @@
 #include "Lowering.h"
 #include "ScalarRegion.h"
 
+#include "mlir/Transforms/RegionUtils.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::stablehlo;
@@ -387,6 +389,28 @@ static void whileLoop(Lowering &l) {
   WhileConverter(l).run();
 }
 
+/// Converts a branch, which is taken where `here` is true. No gradient comes out of one
+/// that is not taken: there 0, times the infinite derivative of what it divides by, is
+/// NaN.
+static void convertBranch(Lowering &l, Region &branch, Value here) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(branch, captured);
+  SmallVector<std::pair<Value, Value>> outside;
+  for (Value source : captured) {
+    Value value = l.graph.values.lookup(source);
+    if (!value || !isa<FloatType>(getElement(value)) || value.getDefiningOp<ConstantOp>())
+      continue;
+    auto guarded = WhereOp::create(l.builder, l.loc, getType(value), here, value,
+                                   l.unary<StopGradientOp>(value));
+    guarded->setDiscardableAttr(kGuardAttr, l.builder.getUnitAttr());
+    outside.push_back({source, value});
+    l.graph.values[source] = guarded;
+  }
+  convertBlock(l.graph, branch.front(), l.builder);
+  for (auto [source, value] : outside)
+    l.graph.values[source] = value;
+}
+
 /// All branches are computed; the index chooses among their results.
 static void branches(Lowering &l) {
   unsigned count = l.op->getNumRegions(), results = l.op->getNumResults();
@@ -400,25 +424,36 @@ static void branches(Lowering &l) {
                  isIf ? "expected a truth value and two branches"
                       : "expected an index of 32 bits"))
     return;
+  // An index out of range means the last branch.
+  SmallVector<Value> taken;
+  Value last;
+  for (unsigned branch : llvm::seq(0u, count - 1)) {
+    Value here =
+        isIf ? index
+             : l.compare(ComparePredicate::EQ, index, static_cast<double>(branch));
+    taken.push_back(here);
+    Value other = l.unary<NotOp>(here);
+    last = last ? AndOp::create(l.builder, l.loc, last, other) : other;
+  }
+  taken.push_back(last);
   SmallVector<SmallVector<Value>> values;
-  for (Region &region : l.op->getRegions()) {
-    convertBlock(l.graph, region.front(), l.builder);
+  for (auto [region, here] : llvm::zip_equal(l.op->getRegions(), taken)) {
+    if (here)
+      convertBranch(l, region, here);
+    else
+      convertBlock(l.graph, region.front(), l.builder);
     values.emplace_back();
     for (Value value : region.front().back().getOperands())
       values.back().push_back(l.graph.values.lookup(value));
   }
   for (unsigned result : llvm::seq(0u, results)) {
-    // An index out of range means the last branch.
     Value chosen = values.back()[result];
     for (unsigned branch = count - 1; branch-- > 0;) {
       Value other = values[branch][result];
       if (!l.require(chosen && other && chosen.getType() == other.getType(),
                      "branches whose results do not fit"))
         return;
-      Value here =
-          isIf ? index
-               : l.compare(ComparePredicate::EQ, index, static_cast<double>(branch));
-      chosen = l.where(here, other, chosen);
+      chosen = l.where(taken[branch], other, chosen);
     }
     l.set(chosen, result);
   }

@@ -53,6 +53,10 @@ struct Graph {
 /// A unit attribute of maxima in the body of `jax.nn.relu`, while calls are inlined.
 inline constexpr llvm::StringLiteral kReluAttr = "in_relu";
 
+/// A unit attribute of choices between a value and itself that keep gradients out of
+/// branches that are not taken, while a function is converted.
+inline constexpr llvm::StringLiteral kGuardAttr = "branch_guard";
+
 /// Converts the ops of `block` but its terminator.
 void convertBlock(Graph &graph, mlir::Block &block, mlir::OpBuilder &builder);
 

@@ -287,3 +287,39 @@
   }) : (tensor<3x0xf32>) -> tensor<3x0xf32>
   "func.return"(%0) : (tensor<3x0xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// No gradient comes out of a branch that is not taken, and none is taken by a whole step.
+// CHECK-LABEL: func.func @guarded(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<3xf32> {{{[^,]*}}, mpt.role = "input"}, %[[N:[a-z0-9]*]]: tensor<3xf32> {{{[^,]*}}, mpt.role = "input"}, %[[P:[a-z0-9]*]]: tensor<i1>
+// CHECK-NEXT: %[[SW:.*]] = mpt.stop_gradient %[[W]]
+// CHECK-NEXT: %[[GW:.*]] = mpt.where %[[P]], %[[W]], %[[SW]]
+// CHECK-NEXT: %[[SN:.*]] = mpt.stop_gradient %[[N]]
+// CHECK-NEXT: %[[GN:.*]] = mpt.where %[[P]], %[[N]], %[[SN]]
+// CHECK-NEXT: %[[D:.*]] = mpt.div %[[GW]], %[[GN]]
+// CHECK-NEXT: mpt.where %[[P]], %[[D]], %[[W]]
+"func.func"() <{function_type = (tensor<3xf32>, tensor<3xf32>, tensor<i1>) -> tensor<3xf32>, sym_name = "guarded"}> ({
+^bb0(%w: tensor<3xf32> loc("w"), %n: tensor<3xf32> loc("n"), %p: tensor<i1> loc("p")):
+  %0 = "stablehlo.if"(%p) ({
+    %d = "stablehlo.divide"(%w, %n) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    "stablehlo.return"(%d) : (tensor<3xf32>) -> ()
+  }, {
+    "stablehlo.return"(%w) : (tensor<3xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<3xf32>
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<3xf32>
+// CHECK-NEXT: %[[D:.*]] = mpt.div %[[W]]
+// CHECK-NEXT: mpt.where %{{.*}}, %[[D]], %[[W]]
+"func.func"() <{arg_attrs = [{tf.aliasing_output = 0 : i32}, {}, {}], function_type = (tensor<3xf32>, tensor<3xf32>, tensor<i1>) -> tensor<3xf32>, sym_name = "step"}> ({
+^bb0(%w: tensor<3xf32> loc("w"), %n: tensor<3xf32> loc("n"), %p: tensor<i1> loc("p")):
+  %0 = "stablehlo.if"(%p) ({
+    %d = "stablehlo.divide"(%w, %n) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    "stablehlo.return"(%d) : (tensor<3xf32>) -> ()
+  }, {
+    "stablehlo.return"(%w) : (tensor<3xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<3xf32>
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()

@@ -36,6 +36,12 @@ FUNCTIONS = {
     "hinge": lambda x: optax.hinge_loss(x, 2 * Y - 1),
     "leaky_relu": jax.nn.leaky_relu,
     "elu": jax.nn.elu,
+    # Branches that are not taken divide by 0.
+    "guarded cond": lambda x: jax.lax.cond(x[0] > 0, lambda: x / x[0], lambda: 3 * x),
+    "guarded switch": lambda x: jax.lax.switch(
+        x[3].astype(int), [lambda: jnp.log(x * 0), lambda: 3 * x, lambda: jnp.sqrt(x * 0)]),
+    "last of a switch": lambda x: jax.lax.switch(
+        x[5].astype(int), [lambda: jnp.log(x * 0), lambda: 3 * x]),
     "relu in scan": lambda x: jax.lax.scan(lambda c, z: (jax.nn.relu(c + z), c), x, x[None])[0],
 }
 
