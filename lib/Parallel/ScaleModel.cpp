@@ -190,11 +190,10 @@ ScalePoint mpt::simulate(const ScaleProgram &program, int64_t ranks,
   const double n = static_cast<double>(ranks), parameters = program.parameters,
                optimizer = program.optimizer;
   point.memory.data = fixed + parameters + optimizer;
-  point.memory.zero1 = fixed + parameters + optimizer / n;
-  // The arena has gradients of the parameters' bytes at its end.
-  const double gradients = std::min<double>(parameters, program.arena);
-  point.memory.zero2 = point.memory.zero1 - gradients * (1 - 1 / n);
-  point.memory.zero3 = point.memory.zero2 - parameters * (1 - 1 / n);
+  point.memory.zero1 = point.memory.zero2 = fixed + parameters + optimizer / n;
+  // Two units are whole, and so are the gradients of two (--mpt-shard-parameters).
+  const double units = 4 * std::min<double>(parameters / 16, 25 << 20);
+  point.memory.zero3 = fixed + (parameters + optimizer) / n + units;
   point.zero3Bytes = 3 * (n - 1) / n * parameters;
   return point;
 }

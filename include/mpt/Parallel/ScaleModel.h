@@ -98,9 +98,11 @@ ExchangeTraffic getTraffic(const rt::Instruction &exchange, int64_t ranks,
 
 /// A way to distribute a step.
 struct ScaledMemory {
-  /// Bytes of a rank: with every rank's state whole, and with the optimizer's state, the
-  /// gradients too, and the parameters too, cut between the ranks (Rajbhandari et al.
-  /// 2020, "ZeRO").
+  /// Bytes of a rank: with every rank's state whole; with the optimizer's state cut
+  /// between the ranks; and with the parameters cut, too, of which a sixteenth is a unit
+  /// (Rajbhandari et al. 2020, "ZeRO"). What a step works with is that of the program.
+  /// With ZeRO-2 and ZeRO-3 it is less where all gradients are kept at its peak, so these
+  /// are bounds there. For n = 1, units that are whole beside their own part count twice.
   double data = 0, zero1 = 0, zero2 = 0, zero3 = 0;
 };
 

@@ -157,8 +157,9 @@ TEST(ScaleModelTest, Memory) {
         simulate(program, static_cast<int64_t>(n), makeCluster()).memory;
     EXPECT_DOUBLE_EQ(memory.data, rest + 12000);
     EXPECT_DOUBLE_EQ(memory.zero1, rest + 1000 * (4 + 8 / n));
-    EXPECT_DOUBLE_EQ(memory.zero2, memory.zero1 - 4000 * (1 - 1 / n));
-    EXPECT_DOUBLE_EQ(memory.zero3, memory.zero2 - 4000 * (1 - 1 / n));
+    EXPECT_DOUBLE_EQ(memory.zero2, memory.zero1);
+    // Two units of parameters and two of gradients.
+    EXPECT_DOUBLE_EQ(memory.zero3, rest + 1000 * (12 / n + 4 * 4.0 / 16));
   }
 }
 
