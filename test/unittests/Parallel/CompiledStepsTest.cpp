@@ -337,6 +337,81 @@ TEST(ShardedStepsTest, F16WithSkippedSteps) {
   }
 }
 
+/// A table that embeds and is the last weight, too, a layer that is not trained, and
+/// batch norm.
+constexpr const char *kTied = R"(
+func.func @loss(
+    %e: tensor<96x64xf32> {mpt.name = "e", mpt.role = "parameter", mpt.init = {kind = "normal", mean = 0.0, std = 0.1}},
+    %w: tensor<64x64xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "normal", mean = 0.0, std = 0.1}},
+    %f: tensor<64x64xf32> {mpt.name = "f", mpt.role = "running_stat", mpt.init = {kind = "normal", mean = 0.0, std = 0.1}},
+    %g: tensor<64xf32> {mpt.name = "g", mpt.role = "parameter", mpt.init = {kind = "ones"}},
+    %b: tensor<64xf32> {mpt.name = "b", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+    %rm: tensor<64xf32> {mpt.name = "rm", mpt.role = "running_stat"},
+    %rv: tensor<64xf32> {mpt.name = "rv", mpt.role = "running_stat"},
+    %t: tensor<6xi32> {mpt.name = "t", mpt.role = "target"})
+    -> (tensor<f32> {mpt.name = "loss"}, tensor<64xf32> {mpt.name = "rm", mpt.updates = "rm"},
+        tensor<64xf32> {mpt.name = "rv", mpt.updates = "rv"}) {
+  %0 = mpt.gather %e, %t : (tensor<96x64xf32>, tensor<6xi32>) -> tensor<6x64xf32>
+  %1 = mpt.matmul %0, %w : (tensor<6x64xf32>, tensor<64x64xf32>) -> tensor<6x64xf32>
+  %2 = mpt.matmul %1, %f : (tensor<6x64xf32>, tensor<64x64xf32>) -> tensor<6x64xf32>
+  %3, %nm, %nv, %m, %r = mpt.batch_norm %2, %g, %b, %rm, %rv {momentum = 0.1 : f64}
+      : (tensor<6x64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>)
+      -> (tensor<6x64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>)
+  %4 = mpt.transpose %e {permutation = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32>
+  %5 = mpt.matmul %3, %4 : (tensor<6x64xf32>, tensor<64x96xf32>) -> tensor<6x96xf32>
+  %loss, %lse = mpt.cross_entropy %5, %t : (tensor<6x96xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
+  return %loss, %nm, %nv : tensor<f32>, tensor<64xf32>, tensor<64xf32>
+})";
+
+TEST(ShardedStepsTest, TiedAndFrozenWeights) {
+  for (int stage : {2, 3})
+    for (int ranks : {2, 3})
+      for (const char *last : {"", ",mpt-autocast{type=bf16}"})
+        EXPECT_EQ(compare("mpt-train-step{optimizer=adamw lr=0.01 clip-norm=0.1}" +
+                              std::string(last),
+                          ranks, 3, kTied, getPass(stage) + ",",
+                          stage == 3 ? "" : ",mpt-join-after-update"),
+                  3);
+}
+
+/// One process has no such norm: parameters that are cut do not change the bits.
+TEST(ShardedStepsTest, SynchronizedBatchNorm) {
+  for (int ranks : {2, 3}) {
+    auto run = [&](const std::string &exchange, const std::string &last) {
+      std::vector<History> got(ranks);
+      rt::ThreadRanks threads(ranks);
+      threads.run([&](int rank, mpt_rt_communicator *communicator) {
+        got[rank] =
+            train(kTied,
+                  "mpt-autodiff,mpt-data-parallel{batch-norm=synchronized size=" +
+                      std::to_string(ranks) + "}," + exchange +
+                      "mpt-train-step{optimizer=adamw lr=0.01 clip-norm=0.1}" + last,
+                  rank, 3, communicator);
+      });
+      joinShards(got);
+      return got;
+    };
+    const std::vector<History> whole = run("", "");
+    for (int stage : {1, 2, 3}) {
+      const std::vector<History> cut =
+          run(getPass(stage) + ",", stage == 3 ? "" : ",mpt-join-after-update");
+      for (int rank = 0; rank < ranks; ++rank)
+        for (int step = 0; step < 3; ++step) {
+          ASSERT_EQ(cut[rank].steps.size(), 3u);
+          const auto &want = whole[rank].steps[step], &got = cut[rank].steps[step];
+          EXPECT_EQ(got.size(), want.size());
+          for (const auto &entry : want) {
+            auto it = got.find(entry.first());
+            EXPECT_TRUE(it != got.end() &&
+                        it->second.getBytes() == entry.second.getBytes())
+                << "stage " << stage << ", step " << step << ", rank " << rank << " of "
+                << ranks << ": " << entry.first().str();
+          }
+        }
+    }
+  }
+}
+
 /// Two parameters of 64 blocks each.
 constexpr const char *kWide = R"(
 func.func @loss(
