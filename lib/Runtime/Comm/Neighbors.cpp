@@ -16,9 +16,13 @@
 
 using namespace mpt::rt;
 
-/// The state and the start of a process as proc(5) has them, in fields 3 and 22; false if
-/// there is no such process. Allocates nothing.
-static bool readStat(int64_t number, char &state, int64_t &start) {
+/// Of a process that ends but is no zombie yet (PF_EXITING of the kernel's flags): others
+/// may have seen the end of its connections already.
+static constexpr unsigned long kExiting = 4;
+
+/// The state, the flags and the start of a process as proc(5) has them, in fields 3, 9
+/// and 22; false if there is no such process. Allocates nothing.
+static bool readStat(int64_t number, char &state, unsigned long &flags, int64_t &start) {
   char path[64], text[1024];
   std::snprintf(path, sizeof(path), "/proc/%lld/stat", static_cast<long long>(number));
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -34,8 +38,12 @@ static bool readStat(int64_t number, char &state, int64_t &start) {
   if (!at || at[1] != ' ' || !at[2])
     return false;
   state = at[2];
-  for (int field = 2; field < 22 && at; ++field)
+  flags = 0;
+  for (int field = 2; field < 22 && at; ++field) {
     at = std::strchr(at + 1, ' ');
+    if (at && field + 1 == 9)
+      flags = std::strtoul(at, nullptr, 10);
+  }
   if (!at)
     return false;
   start = std::strtoll(at, nullptr, 10);
@@ -45,16 +53,18 @@ static bool readStat(int64_t number, char &state, int64_t &start) {
 ProcessId mpt::rt::getOwnProcess() {
   ProcessId own;
   char state;
-  if (readStat(::getpid(), state, own.start))
+  unsigned long flags;
+  if (readStat(::getpid(), state, flags, own.start))
     own.number = ::getpid();
   return own;
 }
 
 ProcessState mpt::rt::getState(const ProcessId &process) {
   char state = 0;
+  unsigned long flags = 0;
   int64_t start = 0;
-  if (!readStat(process.number, state, start) || start != process.start || state == 'Z' ||
-      state == 'X')
+  if (!readStat(process.number, state, flags, start) || start != process.start ||
+      state == 'Z' || state == 'X' || (flags & kExiting))
     return ProcessState::Ended;
   // Not 't', which is a debugger's.
   return state == 'T' ? ProcessState::Stopped : ProcessState::Runs;
