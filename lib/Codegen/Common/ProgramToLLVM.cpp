@@ -17,6 +17,8 @@
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Version.h"
 
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
@@ -106,14 +108,42 @@ FailureOr<rt::BufferRef> ProgramEncoder::refOf(Value buffer) {
   return ref;
 }
 
+/// The elements of a constant whose data lies beside the module's text, one after
+/// another.
+static FailureOr<ArrayRef<char>> readResource(program::BufferOp buffer,
+                                              DenseResourceElementsAttr elements) {
+  DenseResourceElementsHandle handle = elements.getRawHandle();
+  const AsmResourceBlob *blob = handle.getBlob();
+  if (!blob)
+    return buffer.emitError("the module does not hold the data of the resource '")
+           << handle.getKey() << "'";
+  ArrayRef<char> data = blob->getData();
+  Type element = elements.getElementType();
+  const uint64_t expected =
+      uint64_t(elements.getNumElements()) *
+      llvm::divideCeil(element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0, 8);
+  if (data.size() != expected)
+    return buffer.emitError("expected ")
+           << expected << " bytes in the resource '" << handle.getKey() << "' for "
+           << elements.getType() << ", found " << data.size();
+  // Truth values are 0 or 1 to all that reads them.
+  if (element.isInteger(1) &&
+      !llvm::all_of(data, [](char c) { return c == 0 || c == 1; }))
+    return buffer.emitError(
+               "expected one byte of 0 or 1 for each element in the resource '")
+           << handle.getKey() << "'";
+  return data;
+}
+
 LogicalResult ProgramEncoder::addBuffer(program::BufferOp buffer) {
   FailureOr<rt::BufferRef> ref = refOf(buffer.getBuffer());
   if (failed(ref))
     return failure();
   if (buffer.getSpace() == program::Space::Constant) {
-    auto elements = dyn_cast_or_null<DenseElementsAttr>(buffer.getValueAttr());
-    if (!elements)
-      return buffer.emitError("only dense constants can be compiled");
+    ElementsAttr elements = buffer.getValueAttr();
+    if (!isa_and_present<DenseElementsAttr, DenseResourceElementsAttr>(elements))
+      return buffer.emitError("only constants of 'dense' and 'dense_resource' can be "
+                              "compiled");
     auto type = cast<MemRefType>(buffer.getBuffer().getType());
     // A slice carries the whole.
     const bool isSlice = buffer.getStart() != 0 || !buffer.getStrides().empty();
@@ -129,17 +159,23 @@ LogicalResult ProgramEncoder::addBuffer(program::BufferOp buffer) {
              << buffer.getOffset();
     if (program.constants.size() <= static_cast<size_t>(buffer.getOffset()))
       program.constants.resize(buffer.getOffset() + 1);
-    // Of a splat its one element.
     std::string &bytes = program.constants[buffer.getOffset()];
-    ArrayRef<char> raw = elements.getRawData();
     bytes.clear();
-    if (!elements.getElementType().isInteger(1)) {
-      bytes.assign(raw.begin(), raw.end());
-    } else if (elements.isSplat()) {
+    auto dense = dyn_cast<DenseElementsAttr>(elements);
+    if (!dense) {
+      FailureOr<ArrayRef<char>> data =
+          readResource(buffer, cast<DenseResourceElementsAttr>(elements));
+      if (failed(data))
+        return failure();
+      bytes.assign(data->begin(), data->end());
+    } else if (!dense.getElementType().isInteger(1)) {
+      // Of a splat its one element.
+      bytes.assign(dense.getRawData().begin(), dense.getRawData().end());
+    } else if (dense.isSplat()) {
       // One byte an element.
-      bytes.push_back(elements.getSplatValue<bool>());
+      bytes.push_back(dense.getSplatValue<bool>());
     } else {
-      for (bool bit : elements.getValues<bool>())
+      for (bool bit : dense.getValues<bool>())
         bytes.push_back(bit);
     }
   }

@@ -8,9 +8,26 @@
 
 #include "mpt/Import/Common/ImportBuilder.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::importer;
+
+ElementsAttr mpt::importer::retype(Attribute elements, RankedTensorType type) {
+  auto found = dyn_cast_or_null<ElementsAttr>(elements);
+  if (!found || found.getShapedType() == type)
+    return found;
+  Type from = found.getElementType(), to = type.getElementType();
+  if (found.getShapedType().getShape() != type.getShape() || !from.isIntOrFloat() ||
+      !to.isIntOrFloat() || from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return {};
+  if (auto dense = dyn_cast<DenseElementsAttr>(found))
+    return dense.bitcast(to);
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(found))
+    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  return {};
+}
 
 RankedTensorType ImportBuilder::broadcastType(ValueRange values, Type element) {
   Shape shape;

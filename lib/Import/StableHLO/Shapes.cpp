@@ -14,18 +14,13 @@ using namespace mpt::stablehlo;
 
 void mpt::stablehlo::setConstant(Lowering &l) {
   (void)l.resultType();
-  auto value = dyn_cast_or_null<ElementsAttr>(l.attribute("value"));
+  Attribute found = l.attribute("value");
   if (!l.refusal.empty())
     return;
-  RankedTensorType type = convertTensorType(l.op->getResult(0).getType());
-  auto dense = dyn_cast_or_null<DenseElementsAttr>(value);
-  if (dense && dense.getElementType() != type.getElementType() &&
-      dense.getElementType().isIntOrFloat() &&
-      dense.getElementType().getIntOrFloatBitWidth() ==
-          type.getElementType().getIntOrFloatBitWidth())
-    value = dense.bitcast(type.getElementType());
-  if (!value || value.getType() != type)
-    return l.refuse("expected dense elements of the result's type");
+  ElementsAttr value =
+      importer::retype(found, convertTensorType(l.op->getResult(0).getType()));
+  if (!value)
+    return l.refuse("expected elements of the result's type");
   l.set(ConstantOp::create(l.builder, l.loc, value));
 }
 

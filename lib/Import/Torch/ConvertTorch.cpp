@@ -227,17 +227,11 @@ void Converter::convertOp(Operation *op, OpBuilder &builder) {
   }
   if (full == "torch.vtensor.literal") {
     RankedTensorType type = lowering.resultType();
-    auto value = dyn_cast_or_null<ElementsAttr>(getConstantValue(op));
-    auto dense = dyn_cast_or_null<DenseElementsAttr>(value);
-    if (dense && lowering.refusal.empty() &&
-        dense.getType().getShape() == type.getShape() &&
-        dense.getElementType().getIntOrFloatBitWidth() ==
-            type.getElementType().getIntOrFloatBitWidth())
-      value = dense.getElementType() == type.getElementType()
-                  ? dense
-                  : dense.bitcast(type.getElementType());
-    if (!value || value.getType() != type)
-      return refuse(op, "expected dense elements of the result's type", builder);
+    ElementsAttr value = lowering.refusal.empty()
+                             ? importer::retype(getConstantValue(op), type)
+                             : ElementsAttr();
+    if (!value)
+      return refuse(op, "expected elements of the result's type", builder);
     graph.tensors[op->getResult(0)] = {ConstantOp::create(builder, op->getLoc(), value)};
     return;
   }

@@ -35,6 +35,10 @@ inline int64_t getRank(mlir::Value value) { return getType(value).getRank(); }
 
 using Shape = llvm::SmallVector<int64_t>;
 
+/// `elements` (`dense` or `dense_resource`) as a constant of `type`, whose elements have
+/// as many bits, as those of unsigned integers; null if shape, bits or kind differ.
+mlir::ElementsAttr retype(mlir::Attribute elements, mlir::RankedTensorType type);
+
 /// Builds ops at the builder's insertion point. What does not fit is refused with a
 /// reason, and the result is then something harmless.
 class ImportBuilder {

@@ -274,8 +274,10 @@ Value ProgramBuilder::getBuffer(Location loc, BufferPlace place, MemRefType type
     builder.setInsertionPoint(outermost);
   ElementsAttr value;
   if (place.space == program::Space::Constant)
-    if (auto op = constant.getDefiningOp<ConstantOp>())
+    if (auto op = constant.getDefiningOp<ConstantOp>()) {
       value = op.getValue();
+      loc = op.getLoc();
+    }
   return known = program::BufferOp::create(builder, loc, type, place.space, place.offset,
                                            value, place.start, place.strides);
 }
