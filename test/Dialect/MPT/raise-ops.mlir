@@ -103,6 +103,73 @@ func.func @batch_norm(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
   return %7 : tensor<2x3x4xf32>
 }
 
+// Two groups of two channels, with statistics of groups that are copied for their channels, as in
+// flax.
+// CHECK-LABEL: func.func @group_norm
+//       CHECK:   %[[X:.*]] = mpt.reshape %arg0 : (tensor<2x3x4xf32>) -> tensor<2x3x2x2xf32>
+//       CHECK:   %[[T:.*]] = mpt.transpose %[[X]] {permutation = array<i64: 0, 2, 1, 3>}
+//       CHECK:   %[[R:.*]] = mpt.reshape %[[T]] : (tensor<2x2x3x2xf32>) -> tensor<4x6xf32>
+//       CHECK:   %[[Y:.*]], %{{.*}}, %{{.*}} = mpt.layer_norm %[[R]], %{{.*}}, %{{.*}} {eps = 5.000000e-01 : f64}
+//       CHECK:   %[[U:.*]] = mpt.reshape %[[Y]] : (tensor<4x6xf32>) -> tensor<2x2x3x2xf32>
+//       CHECK:   %[[B:.*]] = mpt.transpose %[[U]] {permutation = array<i64: 0, 2, 1, 3>}
+//       CHECK:   %[[F:.*]] = mpt.reshape %[[B]] : (tensor<2x3x2x2xf32>) -> tensor<2x3x4xf32>
+//       CHECK:   %[[G:.*]] = mpt.reshape %arg1 : (tensor<4xf32>) -> tensor<1x1x4xf32>
+//       CHECK:   mpt.mul %[[F]], %[[G]]
+//   CHECK-NOT:   mpt.rsqrt
+//       CHECK:   return
+func.func @group_norm(%x: tensor<2x3x4xf32>, %gamma: tensor<4xf32>) -> tensor<2x3x4xf32> {
+  %eps = mpt.constant dense<0.5> : tensor<f32>
+  %groups = mpt.reshape %x : (tensor<2x3x4xf32>) -> tensor<2x3x2x2xf32>
+  %mean = mpt.reduce %groups {axes = array<i64: 1, 3>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x2x2xf32>) -> tensor<2x2xf32>
+  %0 = mpt.mul %groups, %groups : (tensor<2x3x2x2xf32>, tensor<2x3x2x2xf32>) -> tensor<2x3x2x2xf32>
+  %1 = mpt.reduce %0 {axes = array<i64: 1, 3>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x2x2xf32>) -> tensor<2x2xf32>
+  %2 = mpt.mul %mean, %mean : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = mpt.sub %1, %2 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %4 = mpt.reshape %mean : (tensor<2x2xf32>) -> tensor<2x2x1xf32>
+  %5 = mpt.broadcast %4 : (tensor<2x2x1xf32>) -> tensor<2x2x2xf32>
+  %6 = mpt.reshape %5 : (tensor<2x2x2xf32>) -> tensor<2x1x4xf32>
+  %7 = mpt.reshape %3 : (tensor<2x2xf32>) -> tensor<2x2x1xf32>
+  %8 = mpt.broadcast %7 : (tensor<2x2x1xf32>) -> tensor<2x2x2xf32>
+  %9 = mpt.reshape %8 : (tensor<2x2x2xf32>) -> tensor<2x1x4xf32>
+  %10 = mpt.add %9, %eps : (tensor<2x1x4xf32>, tensor<f32>) -> tensor<2x1x4xf32>
+  %11 = mpt.rsqrt %10 : (tensor<2x1x4xf32>) -> tensor<2x1x4xf32>
+  %12 = mpt.sub %x, %6 : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  %13 = mpt.mul %11, %gamma : (tensor<2x1x4xf32>, tensor<4xf32>) -> tensor<2x1x4xf32>
+  %14 = mpt.mul %12, %13 : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  return %14 : tensor<2x3x4xf32>
+}
+
+// Statistics of groups are copied in another order than the groups' channels; the mean is that of
+// other groups.
+// CHECK-LABEL: func.func @not_group_norm
+//   CHECK-NOT:   mpt.layer_norm
+//       CHECK:   return
+func.func @not_group_norm(%x: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  %eps = mpt.constant dense<0.5> : tensor<f32>
+  %groups = mpt.reshape %x : (tensor<2x3x4xf32>) -> tensor<2x3x2x2xf32>
+  %mean = mpt.reduce %groups {axes = array<i64: 1, 3>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x2x2xf32>) -> tensor<2x2xf32>
+  %0 = mpt.mul %groups, %groups : (tensor<2x3x2x2xf32>, tensor<2x3x2x2xf32>) -> tensor<2x3x2x2xf32>
+  %1 = mpt.reduce %0 {axes = array<i64: 1, 3>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x2x2xf32>) -> tensor<2x2xf32>
+  %2 = mpt.mul %mean, %mean : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = mpt.sub %1, %2 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %4 = mpt.reshape %mean : (tensor<2x2xf32>) -> tensor<2x1x2xf32>
+  %5 = mpt.broadcast %4 : (tensor<2x1x2xf32>) -> tensor<2x2x2xf32>
+  %6 = mpt.reshape %5 : (tensor<2x2x2xf32>) -> tensor<2x1x4xf32>
+  %7 = mpt.reshape %3 : (tensor<2x2xf32>) -> tensor<2x1x2xf32>
+  %8 = mpt.broadcast %7 : (tensor<2x1x2xf32>) -> tensor<2x2x2xf32>
+  %9 = mpt.reshape %8 : (tensor<2x2x2xf32>) -> tensor<2x1x4xf32>
+  %10 = mpt.add %9, %eps : (tensor<2x1x4xf32>, tensor<f32>) -> tensor<2x1x4xf32>
+  %11 = mpt.rsqrt %10 : (tensor<2x1x4xf32>) -> tensor<2x1x4xf32>
+  %12 = mpt.sub %x, %6 : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  %13 = mpt.mul %12, %11 : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  %14 = mpt.reshape %mean : (tensor<2x2xf32>) -> tensor<2x2x1xf32>
+  %15 = mpt.broadcast %14 : (tensor<2x2x1xf32>) -> tensor<2x2x2xf32>
+  %16 = mpt.reshape %15 : (tensor<2x2x2xf32>) -> tensor<2x1x4xf32>
+  %17 = mpt.sub %x, %16 : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  %18 = mpt.mul %17, %11 : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  return %13, %18 : tensor<2x3x4xf32>, tensor<2x3x4xf32>
+}
+
 // gamma = 1 + w, as in Gemma.
 // CHECK-LABEL: func.func @rms_norm
 //       CHECK:   %[[G:.*]] = mpt.add %arg1
@@ -436,7 +503,7 @@ func.func @not_log_softmax(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> (tensor<
 }
 
 // Statistics over the batch alone, gamma for each row, a standard deviation of n - 1 numbers.
-// REMARK-DAG: not-raised {{.*}} Function=not_batch_norm | Reason="mpt.layer_norm: the mean is over dimensions [0], expected the last alone, or all others"
+// REMARK-DAG: not-raised {{.*}} Function=not_batch_norm | Reason="mpt.layer_norm: the mean is over dimensions [0], expected the last alone, all others, or some without the first"
 // REMARK-DAG: not-raised {{.*}} Function=not_batch_norm | Reason="mpt.batch_norm: expected (x - mean) rstd gamma + beta of the x that the variance is of, with gamma and beta along the last dimension"
 // REMARK-DAG: not-raised {{.*}} Function=not_batch_norm | Reason="mpt.layer_norm: the sum of 6 squares is divided by 5, not by their number"
 // CHECK-LABEL: func.func @not_batch_norm

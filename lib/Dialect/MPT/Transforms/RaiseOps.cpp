@@ -19,6 +19,7 @@
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Support/Remarks.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -61,6 +62,7 @@ private:
 
   void raiseSoftmax(Operation *op);
   void raiseNorm(Operation *op);
+  Value createGroupNorm(const Norm &norm);
   void raiseCrossEntropy(Operation *op);
   void raiseDense(Operation *op);
   void raiseAttention(Operation *op);
@@ -129,6 +131,8 @@ void Raiser::raiseNorm(Operation *op) {
     return;
   rewriter.setInsertionPoint(found->root);
   loc = found->root->getLoc();
+  if (found->kind == Norm::Kind::Group)
+    return replace(found->root, createGroupNorm(*found), "mpt.layer_norm");
   RankedTensorType type = getType(found->x);
   auto vector = type.clone(type.getShape().take_back());
   Value gamma =
@@ -156,6 +160,38 @@ void Raiser::raiseNorm(Operation *op) {
                               rewriter.getF64FloatAttr(1))
               .getY(),
           "mpt.batch_norm");
+}
+
+/// A layer norm, each row of which is a group.
+Value Raiser::createGroupNorm(const Norm &norm) {
+  RankedTensorType type = getType(norm.x);
+  SmallVector<int64_t> order, shape;
+  for (int64_t dim : llvm::seq(type.getRank()))
+    if (!llvm::is_contained(norm.axes, dim))
+      order.push_back(dim);
+  llvm::append_range(order, norm.axes);
+  int64_t count = 1;
+  for (int64_t dim : norm.axes)
+    count *= type.getDimSize(dim);
+  for (int64_t dim : order)
+    shape.push_back(type.getDimSize(dim));
+  auto move = [&](Value value, ArrayRef<int64_t> permutation) -> Value {
+    return isIdentityPermutation(permutation)
+               ? value
+               : TransposeOp::create(rewriter, loc, value, permutation);
+  };
+  Value rows = reshape(move(norm.x, order), {type.getNumElements() / count, count});
+  auto vector = type.clone(ArrayRef(count));
+  Value y = LayerNormOp::create(rewriter, loc, rows, constant(1, vector),
+                                constant(0, vector), rewriter.getF64FloatAttr(norm.eps))
+                .getY();
+  y = move(reshape(y, shape), invertPermutationVector(order));
+  y = reshape(y, getType(norm.root->getResult(0)).getShape());
+  if (norm.gamma)
+    y = MulOp::create(rewriter, loc, y, reshape(norm.gamma, norm.gammaShape));
+  if (norm.beta)
+    y = AddOp::create(rewriter, loc, y, reshape(norm.beta, norm.betaShape));
+  return y;
 }
 
 Value Raiser::ignoreOutOfRange(Value labels, int64_t numClasses) {

@@ -145,6 +145,20 @@ def quick_gelu(params, x):
     return weigh(y * jax.nn.sigmoid(1.702 * y))
 
 
+def unbiased_group_norm(params, x):
+    groups = x.reshape(*x.shape[:-1], 2, -1)
+    mean = groups.mean((1, 2, 4), keepdims=True)
+    variance = groups.var((1, 2, 4), keepdims=True, ddof=1)
+    y = (groups - mean) * jax.lax.rsqrt(variance + 1e-5)
+    return weigh(y.reshape(x.shape) * params["g"])
+
+
+def group_rms_norm(params, x):
+    groups = x.reshape(*x.shape[:-1], 2, -1)
+    y = groups * jax.lax.rsqrt((groups**2).mean((1, 2, 4), keepdims=True) + 1e-5)
+    return weigh(y.reshape(x.shape) * params["g"])
+
+
 def smoothed_loss(params, x, y):
     import optax
     labels = optax.smooth_labels(jax.nn.one_hot(y, params["w"].shape[1]), 0.1)
@@ -239,7 +253,7 @@ def tokens_loss(ids):
     return plain(loss, params, ids)
 
 
-OPS = ("layer_norm", "rms_norm", "batch_norm", "attention", "cross_entropy", "gelu",
+OPS = ("group_norm", "instance_norm", "layer_norm", "rms_norm", "batch_norm", "attention", "cross_entropy", "gelu",
        "lstm_cell", "log_softmax", "softmax", "silu", "relu", "linear", "gather")
 IMAGES, ROWS, WORDS = (2, 4, 4, 8), (4, 8), (2, 6, 16)
 CASES = {
@@ -261,6 +275,20 @@ CASES = {
                                       is_training=True),
     "keras_batch_norm": lambda: keras(keras_layers().BatchNormalization(), data(*IMAGES),
                                       training=True),
+    "linen_group_norm": lambda: linen(linen_modules().GroupNorm(2), data(*IMAGES)),
+    "nnx_group_norm": lambda: nnx(
+        lambda rngs: nnx_modules().GroupNorm(8, 4, rngs=rngs), data(*IMAGES)),
+    "haiku_group_norm": lambda: haiku(lambda hk: hk.GroupNorm(2), data(*IMAGES)),
+    "keras_group_norm": lambda: keras(keras_layers().GroupNormalization(2), data(*IMAGES)),
+    "linen_tokens_group_norm": lambda: linen(linen_modules().GroupNorm(4), data(*WORDS)),
+    "linen_one_group_norm": lambda: linen(linen_modules().GroupNorm(1), data(*IMAGES)),
+    "linen_channel_group_norm": lambda: linen(linen_modules().GroupNorm(8), data(*IMAGES)),
+    "keras_first_group_norm": lambda: keras(
+        keras_layers().GroupNormalization(2, axis=1), data(*IMAGES)),
+    "linen_instance_norm": lambda: linen(linen_modules().InstanceNorm(), data(*IMAGES)),
+    "haiku_instance_norm": lambda: haiku(lambda hk: hk.InstanceNorm(True, True), data(*IMAGES)),
+    "haiku_places_layer_norm": lambda: haiku(
+        lambda hk: hk.LayerNorm(slice(1, None), True, True), data(*IMAGES)),
     "linen_attention": lambda: causal(data(*WORDS)),
     "nnx_attention": lambda: nnx(
         lambda rngs: nnx_modules().MultiHeadAttention(4, 16, decode=False, rngs=rngs),
@@ -333,10 +361,10 @@ CASES = {
 }
 # What is no op, and the beginning of the remark.
 NEAR = {
-    "haiku_group_norm": (lambda: haiku(lambda hk: hk.GroupNorm(2), data(*IMAGES)),
-                         "mpt.layer_norm: the mean is over dimensions [1, 2, 4]"),
-    "keras_group_norm": (lambda: keras(keras_layers().GroupNormalization(2), data(*IMAGES)),
-                         "mpt.layer_norm: the mean is over dimensions [1, 2, 4]"),
+    "jax_group_norm": (lambda: plain(unbiased_group_norm, weights(g=(8,)), data(*IMAGES)),
+                       "mpt.layer_norm: the sum of 64 squares is divided by 63"),
+    "jax_group_rms_norm": (lambda: plain(group_rms_norm, weights(g=(8,)), data(*IMAGES)),
+                           "mpt.rms_norm: the mean is over dimensions [1, 2, 4]"),
     "jax_softmax": (lambda: plain(
         lambda params, x: weigh(jax.nn.softmax(x @ params["w"], axis=0)), weights(w=(8, 5)), data(*ROWS)),
         "mpt.softmax: the sum is over dimensions [0]"),
@@ -382,6 +410,7 @@ def check(name):
     loss, params, inputs = CASES[name]()
     text = programs.lower(loss, params, *inputs)
     op = get_op(name)
+    op = {"group_norm": "layer_norm", "instance_norm": "layer_norm"}.get(op, op)
     raised = re.search(rf"mpt\.{op} .*", programs.convert(text))
     is_raised = raised and ("_causal_" not in name or "{causal" in raised[0])
     found = "mpt." + op if is_raised else "NOT RAISED"

@@ -52,7 +52,9 @@ def RaiseOpsPass : Pass<"mpt-raise-ops", "::mlir::ModuleOp"> {
     - (x - mean) rstd gamma + beta becomes `mpt.layer_norm` over the last dimension and
       `mpt.batch_norm` over all others, and x rstd gamma `mpt.rms_norm`, in any grouping of
       the sums and products, with the variance as the mean of (x - mean)^2 or as that of
-      x^2 minus mean^2;
+      x^2 minus mean^2; over other dimensions without the first, as in group and instance
+      norms (Wu and He 2018; Ulyanov et al. 2016), each group becomes a row of a
+      `mpt.layer_norm`, which gamma and beta follow;
     - the sum or mean over rows of log(sum e^x) - x[label] becomes `mpt.cross_entropy`, which
       refuses labels that are out of range when the program runs, where the formula gives NaN;
       so does that of log-softmax times one-hot labels, where a label out of range counts

@@ -56,14 +56,19 @@ struct Softmax {
 };
 std::optional<Softmax> matchSoftmax(mlir::Operation *root, NearMiss *why = nullptr);
 
-/// (x - mean) rstd gamma + beta over the last dimension (layer) or all others (batch), or
-/// x rstd gamma (rms), in any grouping of sums and products. The variance is the mean of
-/// (x - mean)^2 or that of x^2 minus mean^2.
+/// (x - mean) rstd gamma + beta over the last dimension (layer), all others (batch) or
+/// some without the first (group), or x rstd gamma (rms), in any grouping of sums and
+/// products. The variance is the mean of (x - mean)^2 or that of x^2 minus mean^2.
 struct Norm {
-  enum class Kind { Layer, RMS, Batch } kind;
+  enum class Kind { Layer, RMS, Batch, Group } kind;
+  /// Of the root's type; of a group norm perhaps with the last dimension split in two.
   mlir::Value x;
+  /// The dimensions of x that the mean is over.
+  llvm::SmallVector<int64_t> axes;
   /// Of as many elements as x's last dimension, in any shape; null for 1 and 0.
   mlir::Value gamma, beta;
+  /// Of a group norm: the shapes in which the root reads them.
+  llvm::SmallVector<int64_t> gammaShape, betaShape;
   double eps;
   mlir::Operation *root;
 };

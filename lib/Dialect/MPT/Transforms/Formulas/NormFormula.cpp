@@ -27,6 +27,22 @@ static Value getRoot(Value value) {
 
 namespace {
 
+/// The last dimension of the root is that of `groups` groups of `size` channels of the x
+/// that statistics are of. Views count dimensions as x does; `joint` is the root's last
+/// one.
+struct Grouping {
+  int64_t rootRank, groups, size;
+
+  int64_t getGroupDim() const { return rootRank - 1; }
+  int64_t getChannelDim() const { return rootRank; }
+  bool operator==(const Grouping &other) const {
+    return rootRank == other.rootRank && groups == other.groups && size == other.size;
+  }
+  int64_t getJoint() const {
+    return size == 1 ? getGroupDim() : groups == 1 ? getChannelDim() : rootRank + 1;
+  }
+};
+
 /// What 1 / sqrt(variance + eps) is computed from.
 struct Variance {
   Value x;
@@ -51,9 +67,12 @@ using Sum = SmallVector<Term, 3>;
 /// Writes the values of a norm as sums of products.
 class NormReader {
 public:
-  NormReader(Value y, Variance variance) : y(y), variance(std::move(variance)) {}
+  /// With a grouping the x that statistics are of is a reshape of what the root reads.
+  NormReader(Value y, Variance variance, const Grouping *grouping);
 
   std::optional<Sum> read(const View &view, unsigned depth = maxDepth);
+  /// The vector's shape as the root reads it, if it has its dimensions in their order.
+  std::optional<SmallVector<int64_t>> getShapeInRoot(Value vector) const;
 
   /// Ops on the way whose results are as large as x.
   SmallVector<Operation *> large;
@@ -63,9 +82,84 @@ private:
 
   Value y;
   Variance variance;
+  const Grouping *grouping;
+  View whole;
+  SmallVector<View, 2> vectors;
 };
 
 } // namespace
+
+/// Reads a value for each group through its copies for the channels of the group.
+static View ungroup(const View &view, const Grouping *grouping) {
+  auto reshape = getOp<ReshapeOp>(view);
+  if (!grouping || !reshape || !reshape.getX().getDefiningOp<BroadcastOp>())
+    return view;
+  SmallVector<int64_t> sizes, dims;
+  for (auto [size, dim] : llvm::zip_equal(getShape(view.base), view.dims)) {
+    if (dim == grouping->getJoint()) {
+      sizes.append({grouping->groups, grouping->size});
+      dims.append({grouping->getGroupDim(), grouping->getChannelDim()});
+    } else if (size != 1) {
+      sizes.push_back(size);
+      dims.push_back(dim);
+    }
+  }
+  ArrayRef<int64_t> from = getShape(reshape.getX());
+  if (dropUnits(from) != sizes)
+    return view;
+  View result{reshape.getX(), {}};
+  unsigned next = 0;
+  for (int64_t size : from)
+    result.dims.push_back(size == 1 ? -1 : dims[next++]);
+  return strip(result);
+}
+
+static View getOperand(const View &view, unsigned index, const Grouping *grouping) {
+  return ungroup(formulas::getOperand(view, index), grouping);
+}
+
+static View getRootView(Value y, const Grouping *grouping) {
+  View view = getView(y, getRank(y));
+  if (grouping)
+    for (int64_t &dim : view.dims)
+      if (dim == grouping->rootRank - 1)
+        dim = grouping->getJoint();
+  return ungroup(view, grouping);
+}
+
+/// How `x` splits the last dimension of the root, whose other dimensions it has.
+static std::optional<Grouping> getGrouping(Value y, Value x) {
+  auto reshape = x.getDefiningOp<ReshapeOp>();
+  if (!reshape || reshape.getX().getType() != y.getType() ||
+      getRank(x) != getRank(y) + 1 || getShape(x).drop_back(2) != getShape(y).drop_back())
+    return std::nullopt;
+  ArrayRef<int64_t> split = getShape(x).take_back(2);
+  return Grouping{getRank(y), split[0], split[1]};
+}
+
+/// How a value for each group becomes one for each channel before its root is taken.
+static std::optional<Grouping> getGrouping(Value y, Operation *rsqrt) {
+  View view = getView(rsqrt->getResult(0), getRank(rsqrt->getResult(0)));
+  for (unsigned depth = 0; depth < maxDepth && view.base.getDefiningOp(); ++depth) {
+    Operation *op = view.base.getDefiningOp();
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      ArrayRef<int64_t> from = getShape(reshape.getX());
+      if (from.size() < 2 || getRank(y) < 2)
+        return std::nullopt;
+      Grouping grouping{getRank(y), from[from.size() - 2], from.back()};
+      if (grouping.groups == 1 || grouping.size == 1 ||
+          grouping.groups * grouping.size != getShape(y).back() ||
+          getShape(reshape).back() != getShape(y).back())
+        return std::nullopt;
+      return grouping;
+    }
+    if (!isa<RsqrtOp, SqrtOp, PowOp, AddOp, MaximumOp, ReluOp>(op))
+      break;
+    bool second = op->getNumOperands() == 2 && formulas::getNumber(op->getOperand(0));
+    view = formulas::getOperand(view, second ? 1 : 0);
+  }
+  return std::nullopt;
+}
 
 static bool isMeanOf(const View &view, const Variance &variance) {
   std::optional<Reduced> mean = getMean(view);
@@ -107,10 +201,11 @@ static std::optional<Variance> getVariance(View view) {
 }
 
 /// What `op`, a square root or its inverse, is taken of.
-static std::optional<Variance> getRootedVariance(const View &view) {
+static std::optional<Variance> getRootedVariance(const View &view,
+                                                 const Grouping *grouping) {
   if (!isa_and_present<RsqrtOp, SqrtOp, PowOp>(view.base.getDefiningOp()))
     return std::nullopt;
-  View sum = getOperand(view, 0);
+  View sum = getOperand(view, 0, grouping);
   double eps = 0;
   if (auto add = getOp<AddOp>(sum)) {
     std::optional<double> left = formulas::getNumber(add.getLhs());
@@ -118,7 +213,7 @@ static std::optional<Variance> getRootedVariance(const View &view) {
     if (!left && !right)
       return std::nullopt;
     eps = left ? *left : *right;
-    sum = getOperand(sum, left ? 1 : 0);
+    sum = getOperand(sum, left ? 1 : 0, grouping);
   }
   std::optional<Variance> variance = getVariance(sum);
   if (!variance || !(eps >= 0))
@@ -148,23 +243,56 @@ static bool isComputedFrom(Value value, Value source, unsigned depth = maxDepth)
   });
 }
 
-/// Parameters along the last dimension.
+NormReader::NormReader(Value y, Variance variance, const Grouping *grouping)
+    : y(y), variance(std::move(variance)), grouping(grouping) {
+  Value x = this->variance.x;
+  whole = grouping ? getRootView(x.getDefiningOp()->getOperand(0), grouping)
+                   : getView(x, getRank(x));
+}
+
+/// Parameters along the last dimension; where x has groups, along all but the first.
 bool NormReader::isVector(const View &view) {
-  int64_t last = getRank(y) - 1;
-  if (!llvm::all_of(view.dims, [&](int64_t dim) { return dim == -1 || dim == last; }) ||
-      !llvm::is_contained(view.dims, last))
+  const int64_t rank = getRank(variance.x), last = rank - 1;
+  const bool overLast = variance.axes == ArrayRef(last);
+  const bool overOthers = variance.axes == llvm::to_vector(llvm::seq<int64_t>(last));
+  auto isLast = [&](int64_t dim) {
+    return overLast || overOthers ? dim == last : dim > 0;
+  };
+  if (!llvm::all_of(view.dims, [&](int64_t dim) { return dim == -1 || isLast(dim); }) ||
+      !llvm::any_of(view.dims, isLast) || isComputedFrom(view.base, variance.x))
     return false;
-  return !isComputedFrom(view.base, variance.x);
+  if (!llvm::is_contained(vectors, view))
+    vectors.push_back(view);
+  return true;
+}
+
+std::optional<SmallVector<int64_t>> NormReader::getShapeInRoot(Value vector) const {
+  SmallVector<int64_t> shape(getRank(y), 1);
+  int64_t before = -1;
+  auto isVector = [&](const View &view) { return view.base == vector; };
+  const auto *view = llvm::find_if(vectors, isVector);
+  if (view == vectors.end() || llvm::count_if(vectors, isVector) != 1)
+    return std::nullopt;
+  for (auto [size, dim] : llvm::zip_equal(getShape(vector), view->dims)) {
+    if (dim == -1)
+      continue;
+    const int64_t inRoot = grouping && dim == grouping->getJoint() ? getRank(y) - 1 : dim;
+    if (inRoot <= before || inRoot >= getRank(y) || size != getShape(y)[inRoot])
+      return std::nullopt;
+    shape[inRoot] = size;
+    before = inRoot;
+  }
+  return shape;
 }
 
 std::optional<Sum> NormReader::read(const View &view, unsigned depth) {
-  if (isWhole(view, variance.x))
+  if (view == whole)
     return Sum{Term{1, 1, 0, 0, {}}};
   if (std::optional<double> number = formulas::getNumber(view.base))
     return *number == 0 ? Sum{} : Sum{Term{*number, 0, 0, 0, {}}};
   if (variance.hasMean && isMeanOf(view, variance))
     return Sum{Term{1, 0, 1, 0, {}}};
-  if (isRsqrt(view) && getRootedVariance(view) == variance)
+  if (isRsqrt(view) && getRootedVariance(view, grouping) == variance)
     return Sum{Term{1, 0, 0, 1, {}}};
   if (isVector(view))
     return Sum{Term{1, 0, 0, 0, {view.base}}};
@@ -174,9 +302,9 @@ std::optional<Sum> NormReader::read(const View &view, unsigned depth) {
   if (view.base.getType() == y.getType())
     large.push_back(op);
   auto isRoot = [&](const View &divisor) {
-    return isSqrt(divisor) && getRootedVariance(divisor) == variance;
+    return isSqrt(divisor) && getRootedVariance(divisor, grouping) == variance;
   };
-  View first = getOperand(view, 0);
+  View first = getOperand(view, 0, grouping);
   if (isa<ReciprocalOp>(op)) {
     if (!isRoot(first))
       return std::nullopt;
@@ -190,7 +318,7 @@ std::optional<Sum> NormReader::read(const View &view, unsigned depth) {
       term.number = -term.number;
     return left;
   }
-  View second = getOperand(view, 1);
+  View second = getOperand(view, 1, grouping);
   if (isa<DivOp>(op)) {
     std::optional<double> number = formulas::getNumber(second.base);
     if (!number && !isRoot(second))
@@ -226,26 +354,32 @@ std::optional<Sum> NormReader::read(const View &view, unsigned depth) {
 
 /// The norm that `root` is the end of, where `variance` is that of the formula.
 static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance,
-                                       NearMiss *why) {
-  Value y = root->getResult(0);
-  int64_t last = getRank(y) - 1;
-  bool overLast = variance.axes.size() == 1 && variance.axes[0] == last;
-  bool overOthers = int64_t(variance.axes.size()) == last && last > 0 &&
+                                       const Grouping *grouping, NearMiss *why) {
+  Value y = root->getResult(0), x = variance.x;
+  int64_t last = getRank(x) - 1;
+  bool overLast = !grouping && variance.axes.size() == 1 && variance.axes[0] == last;
+  bool overOthers = !grouping && int64_t(variance.axes.size()) == last && last > 0 &&
                     !llvm::is_contained(variance.axes, last);
+  bool overGroups = !overLast && !overOthers && variance.hasMean &&
+                    !llvm::is_contained(variance.axes, 0) &&
+                    countReduced({x, variance.axes}) > 1;
   const char *name = !variance.hasMean ? "mpt.rms_norm"
                      : overOthers      ? "mpt.batch_norm"
                                        : "mpt.layer_norm";
-  if ((!overLast && !overOthers) || (overOthers && !variance.hasMean) ||
-      getShape(y)[last] == 1)
+  if (!overGroups && ((!overLast && !overOthers) || (overOthers && !variance.hasMean) ||
+                      getShape(y).back() == 1))
     return miss(why, name,
                 "the mean is over dimensions " + listDims(variance.axes) +
                     ", expected the last alone" +
-                    (variance.hasMean ? ", or all others" : ""));
-  NormReader reader(y, variance);
-  std::optional<Sum> sum = reader.read(getView(y, last + 1));
+                    (variance.hasMean ? ", all others, or some without the first" : ""));
+  NormReader reader(y, variance, grouping);
+  std::optional<Sum> sum = reader.read(getRootView(y, grouping));
   auto missForm = [&] {
     return miss(why, name,
-                variance.hasMean
+                overGroups
+                    ? "expected (x - mean) rstd gamma + beta of the x that the variance "
+                      "is of, with gamma and beta along channels"
+                : variance.hasMean
                     ? "expected (x - mean) rstd gamma + beta of the x that the variance "
                       "is of, with gamma and beta along the last dimension"
                     : "expected x rstd gamma of the x that the mean of squares is of, "
@@ -253,13 +387,15 @@ static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance
   };
   if (!sum)
     return missForm();
-  Norm norm{variance.hasMean ? overLast ? Norm::Kind::Layer : Norm::Kind::Batch
-                             : Norm::Kind::RMS,
-            variance.x,
-            Value(),
-            Value(),
-            variance.eps,
-            root};
+  Norm norm;
+  norm.kind = overGroups          ? Norm::Kind::Group
+              : !variance.hasMean ? Norm::Kind::RMS
+              : overLast          ? Norm::Kind::Layer
+                                  : Norm::Kind::Batch;
+  norm.x = x;
+  norm.axes = variance.axes;
+  norm.eps = variance.eps;
+  norm.root = root;
   std::optional<Term> scaled, shifted, beta;
   for (const Term &term : *sum) {
     std::optional<Term> *place = nullptr;
@@ -283,6 +419,15 @@ static std::optional<Norm> matchNormAt(Operation *root, const Variance &variance
     norm.gamma = scaled->vectors.front();
   if (beta)
     norm.beta = beta->vectors.front();
+  if (overGroups)
+    for (auto [vector, shape] :
+         {std::pair(norm.gamma, &norm.gammaShape), std::pair(norm.beta, &norm.betaShape)})
+      if (vector) {
+        std::optional<SmallVector<int64_t>> found = reader.getShapeInRoot(vector);
+        if (!found)
+          return missForm();
+        *shape = std::move(*found);
+      }
   // Large values that others read have to be kept in any case.
   SmallVector<Operation *> readers = reader.large;
   for (Operation *op : reader.large)
@@ -321,6 +466,13 @@ static std::nullopt_t missVariance(Operation *rsqrt, NearMiss *why) {
       value = op->getOperand(0);
       continue;
     }
+    if (auto where = dyn_cast<WhereOp>(op)) {
+      std::optional<double> condition = formulas::getNumber(where.getCondition());
+      if (!condition)
+        break;
+      value = *condition != 0 ? where.getOnTrue() : where.getOnFalse();
+      continue;
+    }
     if (!isa<AddOp, MaximumOp, MulOp, DivOp>(op))
       break;
     std::optional<double> left = formulas::getNumber(op->getOperand(0));
@@ -332,6 +484,24 @@ static std::nullopt_t missVariance(Operation *rsqrt, NearMiss *why) {
     else if (isa<DivOp>(op))
       factor /= *right;
     value = op->getOperand(right ? 0 : 1);
+  }
+  return std::nullopt;
+}
+
+/// The square root as the root reads it.
+static std::optional<Variance> findVariance(Value y, Operation *rsqrt,
+                                            const Grouping *grouping) {
+  SmallVector<View> left = {getRootView(y, grouping)};
+  for (unsigned steps = 0; !left.empty() && steps < 64; ++steps) {
+    View next = left.pop_back_val();
+    Operation *op = next.base.getDefiningOp();
+    if (op == rsqrt) {
+      if (std::optional<Variance> variance = getRootedVariance(next, grouping))
+        return variance;
+    } else if (op && isa<AddOp, SubOp, MulOp, DivOp, NegOp, ReciprocalOp>(op)) {
+      for (unsigned i : llvm::seq(op->getNumOperands()))
+        left.push_back(getOperand(next, i, grouping));
+    }
   }
   return std::nullopt;
 }
@@ -353,24 +523,24 @@ std::optional<Norm> formulas::matchNorm(Operation *rsqrt, NearMiss *why) {
   for (Operation *root : reached) {
     if (!isa<AddOp, SubOp, MulOp, DivOp>(root) || !isStaticFloat(root->getResult(0)))
       continue;
-    // The square root as the root reads it.
-    int64_t rank = getRank(root->getResult(0));
-    SmallVector<View> left = {getView(root->getResult(0), rank)};
-    std::optional<Variance> variance;
-    for (unsigned steps = 0; !left.empty() && !variance && steps < 64; ++steps) {
-      View next = left.pop_back_val();
-      Operation *op = next.base.getDefiningOp();
-      if (op == rsqrt)
-        variance = getRootedVariance(next);
-      else if (op && isa<AddOp, SubOp, MulOp, DivOp, NegOp, ReciprocalOp>(op))
-        for (unsigned i : llvm::seq(op->getNumOperands()))
-          left.push_back(getOperand(next, i));
-    }
-    if (!variance || variance->x.getType() != root->getResult(0).getType())
+    Value y = root->getResult(0);
+    std::optional<Grouping> grouping = getGrouping(y, rsqrt);
+    std::optional<Variance> variance =
+        findVariance(y, rsqrt, grouping ? &*grouping : nullptr);
+    if (!variance)
       continue;
+    if (variance->x.getType() == y.getType()) {
+      grouping.reset();
+    } else {
+      grouping = getGrouping(y, variance->x);
+      variance = grouping ? findVariance(y, rsqrt, &*grouping) : std::nullopt;
+      if (!variance || !(getGrouping(y, variance->x) == grouping))
+        continue;
+    }
     // The first reason after all ops of the formula are read is the best.
     NearMiss here;
-    if (std::optional<Norm> norm = matchNormAt(root, *variance, why ? &here : nullptr))
+    if (std::optional<Norm> norm = matchNormAt(
+            root, *variance, grouping ? &*grouping : nullptr, why ? &here : nullptr))
       return norm;
     if (why && (why->op.empty() || !StringRef(here.reason).starts_with("expected")))
       *why = here;
