@@ -87,14 +87,14 @@ static const char *explainStableHLO(llvm::MemoryBufferRef input) {
   if (isBytecode(input))
     return text.drop_front(5).starts_with("StableHLO_")
                ? "expected MLIR's generic form, found a portable artifact of StableHLO; "
-                 "print it in Python: jaxlib.mlir.dialects.stablehlo."
-                 "deserialize_portable_artifact(context, bytes).operation.get_asm("
-                 "print_generic_op_form=True)"
+                 "`python -m mpt.jax FILE` prints it, as does jaxlib.mlir.dialects."
+                 "stablehlo.deserialize_portable_artifact(context, bytes).operation."
+                 "get_asm(print_generic_op_form=True)"
                : "";
   return text.contains("= stablehlo.") || text.contains("= vhlo.")
-             ? "expected MLIR's generic form, found StableHLO's own syntax; print it in "
-               "Python: jax.jit(f).lower(..).compiler_ir(\"stablehlo\").operation."
-               "get_asm(print_generic_op_form=True)"
+             ? "expected MLIR's generic form, found StableHLO's own syntax; `python -m "
+               "mpt.jax FILE` prints it, as does jax.jit(f).lower(..).compiler_ir("
+               "\"stablehlo\").operation.get_asm(print_generic_op_form=True)"
              : "";
 }
 

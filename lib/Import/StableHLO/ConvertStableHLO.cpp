@@ -320,7 +320,7 @@ struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableH
     if (portable) {
       module.emitError(
           "mpt-convert-stablehlo: expected StableHLO, found a portable "
-          "artifact (vhlo); print it in generic form, in Python: "
+          "artifact (vhlo); `python -m mpt.jax FILE` prints it in generic form, as does "
           "jaxlib.mlir.dialects.stablehlo.deserialize_portable_artifact(context, "
           "bytes).operation.get_asm(print_generic_op_form=True)");
       return signalPassFailure();

@@ -54,7 +54,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: error: mpt-convert-stablehlo: expected StableHLO, found a portable artifact (vhlo); print it in generic form, in Python:
+// CHECK: error: mpt-convert-stablehlo: expected StableHLO, found a portable artifact (vhlo); `python -m mpt.jax FILE` prints it in generic form, as does
 "vhlo.func_v1"() ({}) : () -> ()
 
 // -----

@@ -4,7 +4,8 @@
 """JAX and MPT.
 
 `train_step` trains a loss written in JAX on MPT. `autocast` gives a JAX function back in
-mixed precision, for XLA.
+mixed precision, for XLA. `generic` prints StableHLO as MPT's tools read it, as does
+`python -m mpt.jax FILE`.
 """
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import pathlib
 import sys
 import tempfile
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -28,7 +30,8 @@ from mpt._stablehlo import inline_calls, walk
 from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
                        spell_loss_scale)
 
-__all__ = ["StepResult", "TrainStep", "autocast", "grad_seed", "gradients", "train_step"]
+__all__ = ["StepResult", "TrainStep", "autocast", "generic", "grad_seed", "gradients",
+           "train_step"]
 
 _FLOATS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
@@ -500,6 +503,39 @@ def train_step(loss: Callable[..., Any], params: Any, batch: Any,
                      loss_scale=loss_scale, threads=threads, max_programs=max_programs)
 
 
+def generic(source: Union[str, bytes, "os.PathLike[str]"]) -> str:
+    """StableHLO in MLIR's generic form, which mpt-opt reads.
+
+    source: a module's text, the bytes of a portable artifact (`jax.export`'s
+        `mlir_module_serialized`), or the path of a file with either: a path object, or a string
+        of one line that names a file. Text may be StableHLO's own syntax, as `as_text()` prints
+        it, or VHLO's. jaxlib reads it, and upgrades artifacts of older versions.
+    """
+    ir, dialects = _import_mlir()
+    name = "the module"
+    if isinstance(source, os.PathLike) or isinstance(source, str) and "\n" not in source \
+            and os.path.isfile(source):
+        name = os.fspath(source)
+        with open(name, "rb") as file:
+            source = file.read()
+    if isinstance(source, str):
+        source = source.encode()
+    # A context of JAX has the dialects that its modules use.
+    context = jax.jit(lambda: 0).lower().compiler_ir("stablehlo").context
+    for dialect in dialects:
+        dialect.register_dialect(context)
+    # Bytecode says after its magic number and version who wrote it.
+    portable = source[5:].startswith(b"StableHLO_") if source.startswith(b"ML\xefR") \
+        else b"vhlo." in source
+    with context, ir.Location.unknown():
+        try:
+            module = dialects[-1].deserialize_portable_artifact(context, source) if portable \
+                else ir.Module.parse(source)
+        except Exception as error:
+            raise Error(f"{name}: jaxlib cannot read it: {error}") from error
+        return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+
+
 def _cast(exported: "jax.export.Exported", passes: str) -> "jax.export.Exported":
     """The same function, after `passes`."""
     ir, dialects = _import_mlir()
@@ -613,3 +649,12 @@ def autocast(function: Callable[..., Any], type: str = "bf16", *,
         return compiled[key](*leaves)
 
     return wrapper
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: python -m mpt.jax FILE: prints the StableHLO in FILE in MLIR's generic form")
+    try:
+        print(generic(pathlib.Path(sys.argv[1])))
+    except (Error, OSError) as error:
+        sys.exit(f"mpt.jax: {error}")

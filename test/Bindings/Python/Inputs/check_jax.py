@@ -1,5 +1,7 @@
 """mpt.jax: losses of flax networks trained by MPT, and JAX's own steps in mixed precision."""
 import os
+import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -239,6 +241,36 @@ def derivatives():
     print("scaled:", "= mpt." not in scaled, "xf16>" in scaled, "@norm" in scaled or "acme.norm" in scaled)
 
 
+def generic():
+    """Each form that jaxlib reads becomes the same program."""
+    import jax.export
+
+    def f(weights, inputs):
+        return jax.nn.softmax(inputs @ weights).sum() + jax.lax.top_k(inputs, 2)[0].sum()
+
+    arguments = numpy.ones((4, 5), "f"), numpy.ones((3, 4), "f")
+    text = jax.jit(f).lower(*arguments).as_text()
+    artifact = jax.export.export(jax.jit(f))(*arguments).mlir_module_serialized
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in (("text", text), ("artifact", artifact)):
+            path = pathlib.Path(folder, name)
+            path.write_bytes(source if isinstance(source, bytes) else source.encode())
+            found = mpt.jax.generic(source)
+            run = subprocess.run([sys.executable, "-m", "mpt.jax", path], text=True,
+                                 capture_output=True, check=True)
+            module = mpt.Module(found, "main")
+            module.run("mpt-convert-stablehlo")
+            print(name, found == mpt.jax.generic(path) == mpt.jax.generic(str(path)),
+                  run.stdout == found + "\n", "mpt.softmax" in str(module))
+        path.write_bytes(artifact[:60])
+        run = subprocess.run([sys.executable, "-m", "mpt.jax", path], text=True, capture_output=True)
+        print("cut:", run.returncode, "artifact: jaxlib cannot read it" in run.stderr)
+    for arguments in (["nowhere"], []):
+        run = subprocess.run([sys.executable, "-m", "mpt.jax", *arguments], text=True,
+                             capture_output=True)
+        print(run.returncode, run.stderr.splitlines()[-1])
+
+
 def errors():
     def fails(what):
         try:
@@ -301,4 +333,4 @@ def errors():
 
 
 {"train_step": train_step, "autocast": autocast, "derivatives": derivatives,
- "errors": errors}[sys.argv[1]]()
+ "generic": generic, "errors": errors}[sys.argv[1]]()
