@@ -89,7 +89,7 @@ static StringRef getReason(Operation *op) {
       .Cases({"stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter",
               "stablehlo.all_to_all", "stablehlo.collective_broadcast",
               "stablehlo.collective_permute", "stablehlo.partition_id",
-              "stablehlo.replica_id"},
+              "stablehlo.replica_id", "sdy.manual_computation"},
              "a step of several devices; lower it for one")
       .Cases({"stablehlo.cholesky", "stablehlo.triangular_solve"},
              "a factorization of matrices or its solution")

@@ -441,6 +441,10 @@ void Raiser::explainRest() {
         !isFound(matchLSTMCell(op, &why)) &&
         !(matmul && isFound(matchAttention(matmul, &why))))
       why = explainActivation(op);
+    if (why.op.empty())
+      why = explainDropout(op);
+    if (why.op.empty())
+      why = explainGather(op);
     if (!why.op.empty())
       emitRemark(RemarkId::NotRaised, op->getLoc(), function.getName())
           << remark::reason("{0}: {1}", why.op, why.reason);

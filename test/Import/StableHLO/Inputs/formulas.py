@@ -140,6 +140,29 @@ def summed_one_hot_loss(params, x, y):
     return -jnp.sum(labels * jax.nn.log_softmax(logits)) / labels.shape[0]
 
 
+def dropped():
+    """A dense layer and dropout, whose keys are part of the program."""
+    nn = linen_modules()
+
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            drop = nn.Dropout(0.25, deterministic=False)
+            return drop(nn.Dense(8)(x), rng=jax.random.key(1))
+
+    return Net()
+
+
+def keras_dropout(params, x):
+    import keras
+    return weigh(keras.random.dropout(x @ params["w"], 0.25, seed=1))
+
+
+def random_mask(x, factor):
+    mask = jax.random.bernoulli(jax.random.key(1), 0.75, x.shape)
+    return jnp.where(mask, x * factor, 0) if factor != 1 else jnp.where(mask, x, 0)
+
+
 def quick_gelu(params, x):
     y = x @ params["w"]
     return weigh(y * jax.nn.sigmoid(1.702 * y))
@@ -359,12 +382,29 @@ CASES = {
         [linen_modules().Dense(8), lambda x: linen_modules().gelu(x, approximate=False)]),
         data(*ROWS)),
 }
+DROPPED = "mpt.dropout: the mask is made of the program's own random bits"
 # What is no op, and the beginning of the remark.
 NEAR = {
     "jax_group_norm": (lambda: plain(unbiased_group_norm, weights(g=(8,)), data(*IMAGES)),
                        "mpt.layer_norm: the sum of 64 squares is divided by 63"),
     "jax_group_rms_norm": (lambda: plain(group_rms_norm, weights(g=(8,)), data(*IMAGES)),
                            "mpt.rms_norm: the mean is over dimensions [1, 2, 4]"),
+    "jax_columns": (lambda: plain(lambda params, i: weigh(jnp.take(params["w"], i, axis=1)),
+                                  weights(w=(16, 11)), labels(11, 2, 6)),
+                    "mpt.gather: places are chosen along dimension 1 of the table"),
+    "jax_one_hot": (lambda: plain(lambda params, i: weigh(jax.nn.one_hot(i, 11) @ params["w"]),
+                                  weights(w=(11, 16)), labels(11, 2, 6)),
+                    "mpt.gather: the table is multiplied by one-hot rows"),
+    "linen_dropout": (lambda: linen(dropped(), data(*ROWS)), DROPPED),
+    "haiku_dropout": (lambda: haiku(lambda hk: lambda x: hk.dropout(
+        hk.next_rng_key(), 0.25, hk.Linear(8)(x)), data(*ROWS)), DROPPED),
+    "keras_dropout": (lambda: plain(keras_dropout, weights(w=(8, 5)), data(*ROWS)), DROPPED),
+    "jax_unscaled_dropout": (lambda: plain(
+        lambda params, x: weigh(random_mask(x @ params["w"], 1.0)), weights(w=(8, 5)), data(*ROWS)),
+        "mpt.dropout: what is kept is multiplied by no number, expected 1.33333"),
+    "jax_wrong_dropout": (lambda: plain(
+        lambda params, x: weigh(random_mask(x @ params["w"], 2.0)), weights(w=(8, 5)), data(*ROWS)),
+        "mpt.dropout: what is kept is multiplied by 2, expected 1.33333"),
     "jax_softmax": (lambda: plain(
         lambda params, x: weigh(jax.nn.softmax(x @ params["w"], axis=0)), weights(w=(8, 5)), data(*ROWS)),
         "mpt.softmax: the sum is over dimensions [0]"),

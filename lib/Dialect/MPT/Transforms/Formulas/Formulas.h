@@ -128,6 +128,12 @@ struct LSTMCell {
 /// Which of the two sums reads x does not matter.
 std::optional<LSTMCell> matchLSTMCell(mlir::Operation *root, NearMiss *why = nullptr);
 
+/// Why dropout, where(u < keep, x / keep, 0) with u of random bits, is no `mpt.dropout`.
+NearMiss explainDropout(mlir::Operation *root);
+
+/// Why a choice of parts of a table reads more than its rows.
+NearMiss explainGather(mlir::Operation *root);
+
 /// Why an op of a product that looks like GELU or SiLU is none (RaiseActivations.cpp).
 NearMiss explainActivation(mlir::Operation *root);
 
