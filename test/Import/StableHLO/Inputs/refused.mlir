@@ -16,7 +16,8 @@
   %15 = "stablehlo.collective_permute"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %16 = "stablehlo.partition_id"() : () -> tensor<ui32>
   %17 = "stablehlo.replica_id"() : () -> tensor<ui32>
-  "test.use"(%10, %11, %12, %13, %14, %15, %16, %17) : (tensor<4xf32>, tensor<8xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<ui32>, tensor<ui32>) -> ()
+  %18 = "sdy.manual_computation"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  "test.use"(%10, %11, %12, %13, %14, %15, %16, %17, %18) : (tensor<4xf32>, tensor<8xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<ui32>, tensor<ui32>, tensor<4xf32>) -> ()
 
   %20 = "stablehlo.dynamic_reshape"(%x, %i) : (tensor<4xf32>, tensor<4xi32>) -> tensor<?xf32>
   %21 = "stablehlo.dynamic_broadcast_in_dim"(%x, %i) : (tensor<4xf32>, tensor<4xi32>) -> tensor<?x4xf32>
