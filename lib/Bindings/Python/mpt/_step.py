@@ -67,6 +67,13 @@ class ScalarReader:
         self.views.clear()
 
 
+def check_memory_budget(value) -> None:
+    """What is not a string is refused here, other words where the budget is read."""
+    if not isinstance(value, (str, type(None))):
+        raise Error("memory_budget: expected a string such as \"512MB\", \"0.5x\" or "
+                    f"\"min\", found {value!r}")
+
+
 def spell_loss_scale(value, precision) -> str:
     """Options of --mpt-loss-scale; empty: none."""
     if value is None:

@@ -21,8 +21,8 @@ from mpt import Module, Program, Ranks, version
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._optimizers import OptimizerReader
-from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
-                       spell_loss_scale, spell_optimizer_state)
+from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, check_memory_budget,
+                       make_memory_report, spell_loss_scale, spell_optimizer_state)
 from mpt.torch import Exported, ExportError, _quote, export
 
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
@@ -203,9 +203,7 @@ class TrainStep:
             raise Error(f"loss: expected a function loss(model, *batch), found the module "
                         f"{type(loss).__name__}; pass lambda model, x, y: "
                         "criterion(model(x), y)")
-        if not isinstance(memory_budget, (str, type(None))):
-            raise Error("memory_budget: expected a string such as \"512MB\", \"0.5x\" or "
-                        f"\"min\", found {memory_budget!r}")
+        check_memory_budget(memory_budget)
         self.model = model
         self.optimizer = optimizer
         self._batch = _Batch(loss, example)

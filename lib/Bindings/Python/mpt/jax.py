@@ -27,8 +27,8 @@ from mpt import Module
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._names import STEP_NAMES, rename
 from mpt._stablehlo import inline_calls, walk
-from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, make_memory_report,
-                       spell_loss_scale)
+from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, check_memory_budget,
+                       make_memory_report, spell_loss_scale)
 
 __all__ = ["StepResult", "TrainStep", "autocast", "generic", "grad_seed", "gradients",
            "train_step"]
@@ -131,12 +131,14 @@ def _spell_array(array: numpy.ndarray) -> numpy.ndarray:
     return array.reshape(shape)
 
 
+def _is_key(value) -> bool:
+    return isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype,
+                                                                  jax.dtypes.prng_key)
+
+
 def _strip_keys(tree):
     """Typed random keys as the integers that they hold."""
-    return jax.tree.map(
-        lambda x: jax.random.key_data(x)
-        if isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
-        else x, tree)
+    return jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, tree)
 
 
 class _Compiled:
@@ -166,6 +168,7 @@ class TrainStep:
                         "mpt-train-step such as \"adamw weight-decay=0.01\", found "
                         f"{optimizer!r}; a step with an optimizer of optax runs by autocast "
                         "or mpt-opt --mpt-convert-stablehlo")
+        check_memory_budget(memory_budget)
         self._loss, self._precision, self._has_state = loss, precision, state is not None
         self._optimizer = optimizer.split()
         self._memory_budget, self._clip_norm, self._ema = memory_budget, clip_norm, ema
@@ -175,8 +178,9 @@ class TrainStep:
         self._named = list(batch) if isinstance(batch, Mapping) else None
         batch = self._order(batch if isinstance(batch, Mapping) else None,
                             () if isinstance(batch, Mapping) else batch)
-        held = _strip_keys((params, state if self._has_state else ()))
-        leaves, self._tree = jax.tree.flatten(held)
+        leaves, self._tree = jax.tree.flatten((params, state if self._has_state else ()))
+        self._kinds = [jax.random.key_impl(x) if _is_key(x) else None for x in leaves]
+        leaves = _strip_keys(leaves)
         if not jax.tree.leaves(params):
             raise Error("params: expected a tree of arrays, found none")
         self._num_params = len(jax.tree.leaves(params))
@@ -233,15 +237,21 @@ class TrainStep:
     def _flatten(batch):
         return [_to_array(value) for value in jax.tree.leaves(_strip_keys(batch))]
 
+    def _unflatten(self, leaves):
+        """The parameters and the state from their numbers: random keys as they came."""
+        return jax.tree.unflatten(self._tree, [
+            leaf if kind is None else jax.random.wrap_key_data(leaf, impl=kind)
+            for leaf, kind in zip(leaves, self._kinds)])
+
     # Compilation.
 
     def _lower(self, batch) -> str:
         """The loss as MLIR, with the names and roles that MPT reads."""
         ir, _ = _import_mlir()
-        held = jax.tree.unflatten(self._tree, self._values)
         labels = self._named
 
-        def flat(held, *batch):
+        def flat(leaves, *batch):
+            held = self._unflatten(leaves)
             first = held if self._has_state else held[:1]
             found = self._loss(*first, **dict(zip(labels, batch))) if labels is not None \
                 else self._loss(*first, *batch)
@@ -263,9 +273,9 @@ class TrainStep:
                 raise Error("the loss: expected a floating-point scalar, found "
                             f"{jax.numpy.result_type(found)} of shape {jax.numpy.shape(found)}; "
                             "reduce it, for instance by .mean()")
-            return found, new, outputs
+            return found, _strip_keys(new), outputs
 
-        lowered = _lower_forward(jax.jit(flat, keep_unused=True), held, *batch)
+        lowered = _lower_forward(jax.jit(flat, keep_unused=True), self._values, *batch)
         shapes = lowered.out_info
         outputs = _name_leaves(shapes[2], "outputs", set())
         module = lowered.compiler_ir("stablehlo")
@@ -289,6 +299,8 @@ class TrainStep:
                 + [attributes(name=f"{name}.next", updates=name) for name in updated]
                 + [attributes(name=name) for name in outputs])
             main.attributes["sym_name"] = ir.StringAttr.get("loss")
+            if self._memory_budget is not None:
+                main.attributes["mpt.memory_budget"] = ir.StringAttr.get(self._memory_budget)
             return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
 
     def _passes(self) -> "list[str]":
@@ -391,7 +403,7 @@ class TrainStep:
             array = self._read(present)
             leaves.append(array.view(value.dtype) if value.dtype.kind == "u"
                           else array.astype(value.dtype))
-        return jax.tree.unflatten(self._tree, leaves)
+        return self._unflatten(leaves)
 
     @property
     def params(self) -> Any:
@@ -603,7 +615,7 @@ def autocast(function: Callable[..., Any], type: str = "bf16", *,
         once for each shape of its arguments. What it donates is donated, and arguments keep
         their shardings. All arguments are arrays, or trees of them. The result is not
         differentiable: have jax.grad inside.
-    options: more options of mpt-autocast, as "policy=apex-O1".
+    options: more options of mpt-autocast, as "policy=apex-O1" with type "f16".
 
     Parameters, moments and losses stay f32, as docs/Precision.md says. Set
     `XLA_FLAGS=--xla_allow_excess_precision=false`; otherwise XLA may leave out the rounding.
@@ -629,15 +641,23 @@ def autocast(function: Callable[..., Any], type: str = "bf16", *,
                         "with functools.partial before jax.jit")
         client = "xla-gpu" if any(p != "cpu" for p in exported.platforms) else "xla-cpu"
         cast = _cast(exported, f"mpt-autocast{{type={type} client={client} {options}}}")
-        infos = jax.tree.leaves(jitted.lower(*args, **kwargs).args_info,
+        lowered = jitted.lower(*args, **kwargs)
+        infos = jax.tree.leaves(lowered.args_info,
                                 is_leaf=lambda info: hasattr(info, "donated"))
         donated = [i for i, info in enumerate(infos) if info.donated]
+        # Arguments that are not placed go where the function wants them.
+        wanted = {}
+        placed = max((len(leaf.sharding.device_set) for leaf in jax.tree.leaves((args, kwargs))
+                      if isinstance(leaf, jax.Array)), default=0)
+        if exported.nr_devices > max(placed, 1):
+            shardings = lowered.compile().input_shardings
+            wanted["in_shardings"] = tuple(tree.flatten_up_to(shardings))
 
         def call(*leaves):
             args, kwargs = jax.tree.unflatten(tree, leaves)
             return cast.call(*args, **kwargs)
 
-        return jax.jit(call, donate_argnums=donated)
+        return jax.jit(call, donate_argnums=donated, **wanted)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):

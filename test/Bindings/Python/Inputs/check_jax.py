@@ -149,6 +149,35 @@ def train_step():
         print("half:", result.loss == float(expected), result["z"].dtype,
               all(numpy.array_equal(result[n], outputs[n]) for n in outputs))
 
+    # A budget for temporary values: other memory, the same numbers.
+    def deep(params, x):
+        for w in params:
+            x = jnp.tanh(x @ w)
+        return (x ** 2).mean()
+
+    layers = [rng.normal(size=(64, 64)).astype("f") / 8 for _ in range(8)]
+    rows = rng.normal(size=(256, 64)).astype("f")
+    steps = [mpt.jax.train_step(deep, layers, (rows,), "sgd", memory_budget=budget)
+             for budget in (None, "0.6x", "min")]
+    arenas = [step.arena_bytes for step in steps]
+    print("budget:", arenas[1] <= 0.6 * arenas[0], arenas[2] < arenas[1],
+          len({step(rows).loss for step in steps}) == 1)
+
+    # Random keys in the state come back as keys, also those of other generators.
+    def noisy(params, state, x):
+        key, used = jax.random.split(state["key"])
+        mask = jax.random.bernoulli(used, 0.5, (64,))
+        return ((x @ params[0]) * mask).mean(), {"key": key}
+
+    for kind in "threefry2x32", "rbg":
+        key = jax.random.key(3, impl=kind)
+        step = mpt.jax.train_step(noisy, layers[:1], (rows,), "sgd", state={"key": key}, lr=0.0)
+        found = [step(rows).loss for _ in range(2)]
+        first, held = noisy(layers[:1], {"key": key}, rows)
+        second, held = noisy(layers[:1], held, rows)
+        print("key:", numpy.allclose(found, [first, second], atol=1e-6),
+              step.state["key"].dtype, bool((step.state["key"] == held["key"]).all()))
+
 
 def autocast():
     expected, theirs, _ = train(jax.jit(whole))
@@ -170,6 +199,18 @@ def autocast():
     result = mpt.jax.autocast(lambda x: jnp.tanh(x @ jnp.ones((4, 6))))(
         jax.device_put(jnp.ones((8, 4)), spread))
     print("sharded:", result.sharding.is_equivalent_to(spread, 2))
+    # Arguments that are not placed go where the function wants them, as with jax.jit.
+    columns = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "d"))
+    whole_rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    product = jax.jit(lambda unused, w, x: {"y": jnp.tanh(x["x"] @ w)},
+                      in_shardings=(None, columns, whole_rows), out_shardings=columns)
+    given = numpy.ones(3, "f"), numpy.ones((4, 6), "f"), {"x": numpy.ones((8, 4), "f"), "no": None}
+    low = mpt.jax.autocast(product)
+    for place in numpy.asarray, jnp.asarray:
+        result = low(*jax.tree.map(place, given))["y"]
+        print("placed:", result.sharding.is_equivalent_to(columns, 2), abs(float(numpy.asarray(result)[0, 0]) - 1) < 0.01)
+    placed = given[0], jax.device_put(given[1], columns), given[2]
+    print("placed:", low(*placed)["y"].sharding.is_equivalent_to(columns, 2))
     key = jax.random.key(0)
 
     def dropout(key, x):
@@ -284,6 +325,8 @@ def errors():
     fails(lambda: mpt.jax.train_step(loss, params, batch, "lion", state=state))
     fails(lambda: mpt.jax.train_step(loss, params, batch, precision="f8", state=state))
     fails(lambda: mpt.jax.train_step(loss, params, batch, max_programs=0, state=state))
+    fails(lambda: mpt.jax.train_step(loss, params, batch, memory_budget=0.5, state=state))
+    fails(lambda: mpt.jax.train_step(loss, params, batch, memory_budget="half", state=state))
     fails(lambda: mpt.jax.train_step(loss, {}, batch, state=state))
     fails(lambda: mpt.jax.train_step(loss, {"w": numpy.ones(3, "i")}, batch, state=state))
     fails(lambda: mpt.jax.train_step(lambda p, x, y: x, params, batch))
