@@ -537,7 +537,12 @@ static void convert(Lowering &l) {
   if (toUnsigned && isFloat(x)) {
     Type i64 = l.builder.getI64Type();
     Value number = l.cast(x, i64);
-    if (element == i64) {
+    // As XLA does, what is out of range becomes the nearest number that is not.
+    unsigned width = element.getIntOrFloatBitWidth();
+    if (width < 64) {
+      number = l.clampIndex(number, (int64_t(1) << width) - 1);
+    } else {
+      number = l.binary<MaximumOp>(number, l.number(number, 0));
       // f16 has no 2^63.
       Value wide =
           isa<Float64Type>(getElement(x)) ? x : l.cast(x, l.builder.getF32Type());

@@ -133,6 +133,11 @@ def cases(d):
     add("uint clip", lambda a: lax.clamp(numpy.uint32(5), a, numpy.uint32(2 ** 31 + 7)), u)
     add("uint to float", lambda a: a.astype(jnp.float32), u)
     add("float to uint", lambda a: a.astype(jnp.uint32), numpy.abs(x) * 1e9)
+    far = [-5, -.5, 3.7, 200, 300, 6e4, 3e9, -3e9, 5e9, 1e20, numpy.nan, numpy.inf, -numpy.inf]
+    for to in jnp.uint8, jnp.uint16, jnp.uint32:
+        for count, given in (len(far), numpy.float32), (6, numpy.float16):
+            add(f"{given.__name__} out of range of {to.__name__}", lambda a, to=to: a.astype(to),
+                numpy.array(far[:count] + far[-3:], given))
     add("float to int", lambda a: a.astype(jnp.int32), x * 100)
     add("int to float", lambda a: a.astype(jnp.float32), i)
     add("int to bool", lambda a: a.astype(jnp.bool_), i // 30)
