@@ -75,17 +75,14 @@ private:
 /// Finds the counters and how often the loop runs.
 bool WhileConverter::runCounters() {
   // First values that are constants; then those whose next values are known, too.
-  IntegerEvaluator outside;
+  IntegerEvaluator outside(l.graph.integers);
   SmallVector<unsigned> candidates;
-  IntegerEvaluator first;
   for (unsigned i : llvm::seq(0u, body.getNumArguments()))
-    if (std::optional<int64_t> number = outside.evaluate(l.op->getOperand(i))) {
+    if (outside.evaluate(l.op->getOperand(i)))
       candidates.push_back(i);
-      first.set(body.getArgument(i), *number);
-    }
   for (bool changed = true; changed;) {
     changed = false;
-    IntegerEvaluator all;
+    IntegerEvaluator all(l.graph.integers);
     for (unsigned i : candidates)
       all.set(body.getArgument(i), *outside.evaluate(l.op->getOperand(i)));
     SmallVector<unsigned> kept = llvm::filter_to_vector(
@@ -97,7 +94,7 @@ bool WhileConverter::runCounters() {
   for (unsigned i : candidates)
     numbers.push_back(*outside.evaluate(l.op->getOperand(i)));
   for (;; ++trips) {
-    IntegerEvaluator test, iteration;
+    IntegerEvaluator test(l.graph.integers), iteration(l.graph.integers);
     for (auto [i, number] : llvm::zip_equal(candidates, numbers)) {
       test.set(condition.getArgument(i), number);
       iteration.set(body.getArgument(i), number);
@@ -114,8 +111,12 @@ bool WhileConverter::runCounters() {
                    "counters: the trip count is not constant") ||
         !l.require(trips < maxTrips, "more than 1048576 iterations"))
       return false;
-    if (!*goesOn)
+    if (!*goesOn) {
+      // What comes later may count to there, as the backward pass of TensorFlow's loops.
+      for (auto [i, number] : llvm::zip_equal(candidates, numbers))
+        l.graph.integers[l.op->getResult(i)] = number;
       return true;
+    }
     SmallVector<int64_t> next;
     for (unsigned i : candidates) {
       std::optional<int64_t> number = iteration.evaluate(yielded(i));

@@ -40,6 +40,8 @@ mlir::RankedTensorType convertTensorType(mlir::Type type);
 struct Graph {
   /// Values of the source in the mpt dialect.
   llvm::DenseMap<mlir::Value, mlir::Value> values;
+  /// Results of loops that are integers known here: where their counters end.
+  llvm::DenseMap<mlir::Value, int64_t> integers;
   /// Ops of loops whose results are known already, or not needed.
   llvm::DenseSet<mlir::Operation *> skipped;
   importer::Refusals refusals;

@@ -107,9 +107,9 @@ static std::optional<int64_t> wrapAround(Value value, int64_t number) {
 }
 
 std::optional<int64_t> IntegerEvaluator::evaluate(Value value) {
-  auto found = known.find(value);
-  if (found != known.end())
-    return found->second;
+  for (const Numbers *numbers : {const_cast<const Numbers *>(&known), outer})
+    if (auto found = numbers->find(value); found != numbers->end())
+      return found->second;
   Operation *op = value.getDefiningOp();
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!op || !type || !type.hasStaticShape() || type.getNumElements() != 1)

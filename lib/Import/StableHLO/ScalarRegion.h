@@ -28,13 +28,19 @@ evaluateScalars(mlir::Block &block, llvm::ArrayRef<double> arguments);
 /// Evaluates scalars of integers, which are known for some values.
 class IntegerEvaluator {
 public:
+  using Numbers = llvm::DenseMap<mlir::Value, int64_t>;
+
+  /// `outer`, which must outlive this, has more known values.
+  explicit IntegerEvaluator(const Numbers &outer) : outer(&outer) {}
+
   void set(mlir::Value value, int64_t number) { known[value] = number; }
   /// Nothing if `value` depends on something that is not known, or on an op that is not
   /// one of integer arithmetic. Numbers wrap around as those of the value's type.
   std::optional<int64_t> evaluate(mlir::Value value);
 
 private:
-  llvm::DenseMap<mlir::Value, int64_t> known;
+  const Numbers *outer;
+  Numbers known;
 };
 
 } // namespace mpt::stablehlo

@@ -114,6 +114,46 @@
 
 // -----
 
+// The second loop counts to where the first one's counter ended, less one; that bound reaches
+// it as a value that does not change and from above.
+// CHECK-LABEL: func.func @counted(
+// CHECK: mpt.scan 20 carry
+// CHECK: mpt.scan 19 carry
+// CHECK-NOT: mpt.scan
+// CHECK: return
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "counted"}> ({
+^bb0(%x: tensor<3xf32>):
+  %zero = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  %one = "stablehlo.constant"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>
+  %twenty = "stablehlo.constant"() <{value = dense<20> : tensor<i32>}> : () -> tensor<i32>
+  %a:2 = "stablehlo.while"(%zero, %x) ({
+  ^bb0(%i: tensor<i32>, %y: tensor<3xf32>):
+    %t = "stablehlo.compare"(%i, %twenty) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%t) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %y: tensor<3xf32>):
+    %z = "stablehlo.tanh"(%y) : (tensor<3xf32>) -> tensor<3xf32>
+    %j = "stablehlo.add"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%j, %z) : (tensor<i32>, tensor<3xf32>) -> ()
+  }) : (tensor<i32>, tensor<3xf32>) -> (tensor<i32>, tensor<3xf32>)
+  %last = "stablehlo.subtract"(%a#0, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %b:3 = "stablehlo.while"(%zero, %a#1, %last) ({
+  ^bb0(%i: tensor<i32>, %y: tensor<3xf32>, %n: tensor<i32>):
+    %t0 = "stablehlo.compare"(%i, %n) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %t1 = "stablehlo.compare"(%i, %a#0) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %t = "stablehlo.and"(%t0, %t1) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    "stablehlo.return"(%t) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %y: tensor<3xf32>, %n: tensor<i32>):
+    %z = "stablehlo.sine"(%y) : (tensor<3xf32>) -> tensor<3xf32>
+    %j = "stablehlo.add"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%j, %z, %n) : (tensor<i32>, tensor<3xf32>, tensor<i32>) -> ()
+  }) : (tensor<i32>, tensor<3xf32>, tensor<i32>) -> (tensor<i32>, tensor<3xf32>, tensor<i32>)
+  "func.return"(%b#1) : (tensor<3xf32>) -> ()
+}) : () -> ()
+
+// -----
+
 // JAX's gradients of a convolution, for its input and its filter. Neither reverses the
 // filter nor moves more than the layouts ask for.
 // CHECK-LABEL: func.func @gradients(

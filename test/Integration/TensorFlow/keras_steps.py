@@ -37,7 +37,13 @@ def cnn():
             keras.optimizers.schedules.CosineDecay(0.05, 30), momentum=0.9, global_clipnorm=1.0)
 
 
-NETWORKS = {"mlp": mlp, "cnn": cnn}
+def lstm():
+    layers = keras.layers
+    return keras.Sequential([
+        keras.Input((7, 6)), layers.LSTM(9), layers.Dense(4)]), keras.optimizers.Adam(1e-2)
+
+
+NETWORKS = {"mlp": mlp, "cnn": cnn, "lstm": lstm}
 
 
 class Step:
