@@ -19,6 +19,7 @@
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Import/StableHLO/Passes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -116,6 +117,20 @@ static bool isAnnotation(Operation *op) {
          llvm::is_contained({"Sharding", "annotate_device_placement"}, target.getValue());
 }
 
+/// Copies an op of the mpt dialect: marks of a step, and what a loss scale has added.
+static void copyOp(Graph &graph, Operation *op, OpBuilder &builder) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    Value value = graph.values.lookup(operand);
+    if (!value || value.getType() != operand.getType())
+      return refuse(graph, op, "an operand of another type", builder);
+    mapping.map(operand, value);
+  }
+  Operation *copy = builder.clone(*op, mapping);
+  for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
+    graph.values[from] = to;
+}
+
 void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder) {
   for (Operation &op : llvm::drop_end(block)) {
     if (graph.skipped.contains(&op))
@@ -124,6 +139,10 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
     if (isAnnotation(&op)) {
       if (Value value = graph.values.lookup(op.getOperand(0)))
         graph.values[op.getResult(0)] = value;
+      continue;
+    }
+    if (isa_and_nonnull<MPTDialect>(op.getDialect()) && op.getNumRegions() == 0) {
+      copyOp(graph, &op, builder);
       continue;
     }
     const Table::Conversion *conversion = getTable().find(op.getName().getStringRef());

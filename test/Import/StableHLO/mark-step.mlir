@@ -19,6 +19,19 @@
 // SCALED: "stablehlo.dot_general"
 // SCALED: "stablehlo.select"
 
+// Or the whole step becomes ops of mpt, before or after the scale is added.
+// RUN: mpt-opt %t/step.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step --mpt-convert-stablehlo | FileCheck %s --check-prefix=CONVERTED --implicit-check-not=stablehlo
+// CONVERTED: %[[SEED:.*]] = mpt.grad_seed : () -> tensor<f32>
+// CONVERTED: mpt.gradients %{{.*}} {names = ["gradient0"]}
+// RUN: mpt-opt %t/step.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step --mpt-convert-stablehlo --mpt-loss-scale --mpt-validate-loss-scale | FileCheck %s --check-prefix=BOTH --implicit-check-not=stablehlo
+// RUN: mpt-opt %t/step.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step --mpt-loss-scale --mpt-convert-stablehlo --mpt-validate-loss-scale | FileCheck %s --check-prefix=BOTH --implicit-check-not=stablehlo
+// BOTH: tensor<f32> {mpt.init = {{.*}}, mpt.name = "loss_scale", mpt.role = "loss_scale"}
+// BOTH: mpt.scale_loss
+// BOTH: mpt.unscale
+// RUN: not mpt-opt %t/region.mlir --allow-unregistered-dialect --mpt-convert-stablehlo 2>&1 | FileCheck %s --check-prefix=REGION
+// REGION: error: mpt-convert-stablehlo: 1 op of @main has no counterpart in the mpt dialect:
+// REGION-NEXT: mpt.scan, 1 time
+
 // RUN: mpt-opt %t/none.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: warning: mpt-mark-stablehlo-step: found nothing to do: there is no composite named mpt.grad_seed or mpt.gradients
 // RUN: not mpt-opt %t/one.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=SINGLE
@@ -43,6 +56,16 @@
 // RUN: not mpt-opt %t/recursive.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=RECURSIVE
 // RECURSIVE: error: mpt-mark-stablehlo-step: @again is called recursively; expected calls that end
 
+//--- region.mlir
+func.func public @main(%x: tensor<f32>) -> tensor<f32> {
+  %y = "stablehlo.tanh"(%x) : (tensor<f32>) -> tensor<f32>
+  %z = mpt.scan 20 carry(%y : tensor<f32>) {
+  ^bb0(%c: tensor<f32>):
+    %n = mpt.tanh %c : (tensor<f32>) -> tensor<f32>
+    mpt.yield %n : tensor<f32>
+  } : tensor<f32>
+  return %z : tensor<f32>
+}
 //--- calls.mlir
 func.func public @main(%w: tensor<f32> {tf.aliasing_output = 0 : i32}, %x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
   %loss = "stablehlo.composite"(%x) <{composite_attributes = {}, decomposition = @kept, name = "acme.kept"}> : (tensor<f32>) -> tensor<f32>

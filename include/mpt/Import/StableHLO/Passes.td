@@ -37,6 +37,9 @@ def ConvertStableHLOPass : Pass<"mpt-convert-stablehlo", "::mlir::ModuleOp"> {
     named `loss`; a function @main that has it and updates nothing becomes @loss, which
     `--mpt-autodiff` differentiates.
 
+    Ops of the mpt dialect without regions are kept: the marks of `--mpt-mark-stablehlo-step`,
+    and what `--mpt-loss-scale` adds.
+
     What has no counterpart is one error that lists all such ops, with their number,
     places, and the reason.
   }];
@@ -64,7 +67,8 @@ def MarkStableHLOStepPass : Pass<"mpt-mark-stablehlo-step", "::mlir::ModuleOp"> 
     `mpt.gradients`. Arguments and results get names, roles and updates as
     `--mpt-convert-stablehlo` gives them. All other ops stay StableHLO.
 
-    `--mpt-convert-to-stablehlo` makes StableHLO of what `--mpt-loss-scale` adds.
+    `--mpt-convert-to-stablehlo` makes StableHLO of what `--mpt-loss-scale` adds;
+    `--mpt-convert-stablehlo` brings the whole step into the mpt dialect.
   }];
   let options = [
     Option<"parameters", "parameters", "std::string", "\"params\"",

@@ -273,6 +273,24 @@ def derivatives():
     module.run("mpt-mark-stablehlo-step,mpt-loss-scale{init-scale=1024},"
                "mpt-autocast{type=f16 client=xla-cpu},mpt-convert-to-stablehlo{function=main}")
     scaled = str(module)
+    # On MPT, the scale before or after the conversion; a step with too large a scale is skipped.
+    text = jax.jit(marked, donate_argnums=0).lower(weights, inputs, y).compiler_ir(
+        "stablehlo").operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+    scale = "mpt-loss-scale{init-scale=1073741824 backoff-factor=0.00000095367431640625}"
+    for order in "mpt-convert-stablehlo," + scale, scale + ",mpt-convert-stablehlo":
+        module = mpt.Module(text, "main")
+        module.run(f"mpt-mark-stablehlo-step,{order},mpt-validate-loss-scale,mpt-autocast{{type=f16}}")
+        program = module.program("main")
+        program.write("params.w", weights["w"])
+        program.bind("x", inputs), program.bind("y", y)
+        theirs, found = weights, []
+        for number in range(4):
+            program.run()
+            found.append(bool(memoryview(program.read("did_step"))[()]))
+            if number:  # The first one is skipped.
+                theirs = marked(theirs, inputs, y)[0]
+        print("scaled on MPT:", found, float(memoryview(program.read("loss_scale"))[()]) == 2.0 ** 10,
+              verdict(distance({"w": jnp.asarray(program.read("params.w"))}, theirs), 5e-3))
     from optax.losses import _classification
     rule = _classification.weighted_logsoftmax
     step = mpt.jax.train_step(lambda p, x: -rule(p["w"] * x, x).sum(), {"w": numpy.ones(4, "f")},
