@@ -1,4 +1,5 @@
-"""Gradients of losses of JAX where a function has a kink: MPT's are those of jax.grad.
+"""Gradients of losses of JAX where a function has a kink, or reads what is out of range: MPT's
+are those of jax.grad, but for OWN.
 
     check_kinks.py BUILD
 
@@ -45,11 +46,25 @@ FUNCTIONS = {
     "relu in scan": lambda x: jax.lax.scan(lambda c, z: (jax.nn.relu(c + z), c), x, x[None])[0],
 }
 
+# Eight numbers of x, some out of range.
+FAR = numpy.array([0, 9, 7, -20, -1, 8, 3, 3], "i")
+FUNCTIONS |= {
+    "window out of range": lambda x: jax.vmap(
+        lambda i: jax.lax.dynamic_slice(x, (i,), (3,)))(jnp.asarray(FAR)).sum(1),
+    "clipped index": lambda x: jnp.take(x, FAR, mode="clip"),
+    "wrapped index": lambda x: jnp.take(x, FAR, mode="wrap"),
+    "filled index": lambda x: jnp.nan_to_num(jnp.take(x, FAR, mode="fill")),
+}
+
 
 # Functions and derivatives.
 OWN = {
     "written": (written, lambda x: jax.nn.sigmoid(x) - Y),
     "abs": (jnp.abs, jnp.sign),
+    # The module of x[i] is that of take(mode="clip").
+    "index out of range": (lambda x: x[jnp.asarray(FAR)],
+                           lambda x: numpy.array([1 + 4, 0, 0, 7 + 8, 0, 0, 0, 2 + 3 + 5 + 6])
+                           / numpy.arange(1, 9)),
     "relu6 at 6": (jax.nn.relu6, lambda x: (0 < x) * 1.0 - 0.5 * (x == 6)),
 }
 
