@@ -657,7 +657,9 @@ LogicalResult Differentiator::run() {
   }
   if (parameters.empty())
     return function.emitError("mpt-autodiff: expected an argument with mpt.role "
-                              "= \"parameter\" to differentiate for, found none");
+                              "= \"parameter\" to differentiate for, found none; of an "
+                              "import, --mpt-convert-stablehlo=parameters=NAME says "
+                              "which arguments have it");
 
   // Here, where the results are the user's own, and not where a tool needs the name.
   warnOfUnnamedResults(function, "mpt-autodiff");

@@ -55,7 +55,7 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}) {
 
 // -----
 
-// expected-error @below {{mpt-autodiff: expected an argument with mpt.role = "parameter" to differentiate for, found none}}
+// expected-error @below {{mpt-autodiff: expected an argument with mpt.role = "parameter" to differentiate for, found none; of an import, --mpt-convert-stablehlo=parameters=NAME says which arguments have it}}
 func.func @loss(%x: tensor<f32> {mpt.name = "x", mpt.role = "input"}) -> (tensor<f32> {mpt.name = "loss"}) {
   return %x : tensor<f32>
 }

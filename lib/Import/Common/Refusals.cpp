@@ -33,7 +33,12 @@ LogicalResult Refusals::report(func::FuncOp function, StringRef pass,
   size_t count = 0;
   for (const auto &[key, places] : refusals)
     count += places.size();
-  InFlightDiagnostic error = emitError(function.getLoc());
+  // JAX's functions have no place; the first op has.
+  Location where = function.getLoc();
+  if (isa<UnknownLoc>(where))
+    if (auto file = refusals.front().second.front()->findInstanceOf<FileLineColLoc>())
+      where = file;
+  InFlightDiagnostic error = emitError(where);
   error << pass << ": " << count << (count == 1 ? " op" : " ops") << " of @"
         << function.getSymName() << (count == 1 ? " has" : " have")
         << " no counterpart in the mpt dialect:";

@@ -102,8 +102,9 @@ static Conv readConv(Lowering &l) {
                 l.resultType().getRank() == ranks && filter->spatial.size() == rank &&
                 y->spatial.size() == rank,
             "operands whose ranks are not those of dimension_numbers");
-  l.require(conv.featureGroups >= 1 && conv.batchGroups >= 1 &&
-                (conv.featureGroups == 1 || conv.batchGroups == 1),
+  l.require(conv.featureGroups >= 1 && conv.batchGroups >= 1,
+            "a number of groups below 1");
+  l.require(conv.featureGroups == 1 || conv.batchGroups == 1,
             "groups of features and of the batch at once");
   conv.reversed = rank > 0 && llvm::all_of(reversal, [](int64_t flag) { return flag; });
   l.require(conv.reversed || llvm::none_of(reversal, [](int64_t flag) { return flag; }),

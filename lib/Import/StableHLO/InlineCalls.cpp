@@ -26,6 +26,14 @@ static FlatSymbolRefAttr getCallee(Operation *op) {
   return {};
 }
 
+/// Ops of JAX's own functions have a name for a place; then it is the caller's, too.
+static void addCaller(Operation *root, Location caller) {
+  root->walk([&](Operation *op) {
+    if (!op->getLoc()->findInstanceOf<FileLineColLoc>())
+      op->setLoc(CallSiteLoc::get(op->getLoc(), caller));
+  });
+}
+
 bool mpt::stablehlo::isStopGradient(Operation *op) {
   auto name = isOp(op, "composite")
                   ? dyn_cast_or_null<StringAttr>(getAttribute(op, "name"))
@@ -72,8 +80,11 @@ LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function, StringRef passN
     IRMapping mapping;
     mapping.map(body.getArguments(), call->getOperands());
     OpBuilder builder(call);
-    for (Operation &op : body.without_terminator())
-      collect(builder.clone(op, mapping), depth + 1);
+    for (Operation &op : body.without_terminator()) {
+      Operation *copy = builder.clone(op, mapping);
+      addCaller(copy, call->getLoc());
+      collect(copy, depth + 1);
+    }
     for (auto [result, value] :
          llvm::zip_equal(call->getResults(), terminator->getOperands()))
       result.replaceAllUsesWith(mapping.lookupOrDefault(value));

@@ -148,3 +148,23 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
   "test.use"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> ()
   "func.return"(%x) : (tensor<4xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// An op of a function whose place has no file is where that is called; and the whole error.
+// CHECK: user.py:7:3: error: mpt-convert-stablehlo: 2 ops of @called have no counterpart in the mpt dialect:
+// CHECK-NEXT: stablehlo.fft, 1 time: complex numbers
+// CHECK-NEXT: at user.py:7{{$}}
+// CHECK-NEXT: stablehlo.convolution, 1 time: a number of groups below 1
+// CHECK-NEXT: at user.py:8{{$}}
+"func.func"() <{function_type = (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32>, sym_name = "called"}> ({
+^bb0(%x: tensor<1x4x4x1xf32>):
+  %0 = "func.call"(%x) <{callee = @inner}> : (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32> loc("jit(loss)"("user.py":7:3))
+  %1 = "stablehlo.convolution"(%0, %x) <{batch_group_count = 1 : i64, feature_group_count = 0 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f]>}> : (tensor<1x4x4x1xf32>, tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32> loc("user.py":8:3)
+  "func.return"(%1) : (tensor<1x4x4x1xf32>) -> ()
+}) : () -> () loc(unknown)
+"func.func"() <{function_type = (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32>, sym_name = "inner", sym_visibility = "private"}> ({
+^bb0(%x: tensor<1x4x4x1xf32>):
+  %0 = "stablehlo.fft"(%x) : (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32> loc("fft")
+  "func.return"(%0) : (tensor<1x4x4x1xf32>) -> ()
+}) : () -> ()

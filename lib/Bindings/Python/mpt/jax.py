@@ -635,7 +635,14 @@ def autocast(function: Callable[..., Any], type: str = "bf16", *,
         return aval.shape, aval.dtype, aval.weak_type, getattr(leaf, "sharding", None)
 
     def compile(args, kwargs, tree):
-        exported = jax.export.export(jitted)(*args, **kwargs)
+        try:
+            exported = jax.export.export(jitted)(*args, **kwargs)
+        except NotImplementedError as error:  # Of jax.export.
+            if "callback" not in str(error):
+                raise
+            raise Error(f"autocast: {error}: leave out what calls Python while the function "
+                        "runs, as jax.debug.print, jax.debug.callback and jax.pure_callback "
+                        "do") from error
         if exported.in_tree != tree:
             raise Error("autocast: expected arrays as arguments, found static ones; bind them "
                         "with functools.partial before jax.jit")

@@ -363,6 +363,7 @@ def errors():
     fails(lambda: named(x=x))
     fails(lambda: mpt.jax.autocast(whole, "f8"))
     fails(lambda: mpt.jax.autocast(jax.jit(lambda x, n: x * n, static_argnums=1))(x, 3))
+    fails(lambda: mpt.jax.autocast(lambda x: (jax.debug.print("{}", x), x @ x.T)[1])(jnp.ones((4, 4))))
     @jax.custom_vjp
     def clipped(x):
         return x
