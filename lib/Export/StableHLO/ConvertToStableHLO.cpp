@@ -215,7 +215,6 @@ struct ConvertToStableHLOPass
     Block *entry = target.addEntryBlock();
     Graph graph;
     graph.readsNarrow = client == StableHLOClient::XLAGPU;
-    graph.isForIREE = client == StableHLOClient::IREE;
     for (auto [index, from, to] :
          llvm::enumerate(source.getArguments(), entry->getArguments())) {
       to.setLoc(getNamedLocation(source, index));
@@ -230,36 +229,10 @@ struct ConvertToStableHLOPass
     for (Value result : body.getTerminator()->getOperands())
       results.push_back(graph.values.lookup(result));
     func::ReturnOp::create(builder, body.getTerminator()->getLoc(), results);
-    if (graph.isForIREE)
-      holdShapes(target);
     convertInterface(source, target, donate);
     source.erase();
     numOps += graph.numOps;
     return success();
-  }
-
-  /// IREE 3.13 moves conversions before ops that change a shape, also where others read
-  /// what these have made, and those then read another type (its
-  /// ReorderElementwiseAndShapeOp). A matmul with several batch dimensions becomes such
-  /// an op there. A barrier stops that.
-  static void holdShapes(func::FuncOp function) {
-    SmallVector<Value> held;
-    function.walk([&](Operation *op) {
-      StringRef name = op->getName().getStringRef();
-      if (name.consume_front("stablehlo.") && !op->use_empty() &&
-          !op->getResult(0).hasOneUse() &&
-          (name == "reshape" || name == "transpose" || name == "broadcast_in_dim" ||
-           (name == "dot_general" && tostablehlo::getRank(op->getResult(0)) > 3)))
-        held.push_back(op->getResult(0));
-    });
-    for (Value value : held) {
-      OpBuilder builder(function.getContext());
-      builder.setInsertionPointAfterValue(value);
-      OperationState state(value.getLoc(), "stablehlo.optimization_barrier", value,
-                           value.getType());
-      Operation *barrier = builder.create(state);
-      value.replaceAllUsesExcept(barrier->getResult(0), barrier);
-    }
   }
 
   /// Everything is a tensor of known shape.

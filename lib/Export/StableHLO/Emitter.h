@@ -34,9 +34,6 @@ struct Graph {
   mlir::IRMapping values;
   /// Matmuls and convolutions read narrow operands as they are.
   bool readsNarrow = false;
-  /// IREE's compiler reads the result. IREE 3.13 does not compile some spellings, where
-  /// `isForIREE` chooses others.
-  bool isForIREE = false;
   /// Ops without a counterpart, with the reason.
   llvm::SmallVector<std::pair<mlir::Operation *, std::string>> refused;
   int64_t numOps = 0;

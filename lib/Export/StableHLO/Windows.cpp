@@ -32,93 +32,20 @@ static void convertMaxPool(MaxPoolOp op, Emitter &e) {
                        window.padding));
 }
 
-/// Whether `first` is the largest of both, or the first of equals. NaN is larger than
-/// all.
-static Value keepsFirst(Emitter &e, Value first, Value later) {
-  return e.binary("or", e.compare("GE", first, later), e.compare("NE", first, first));
-}
-
-/// The gradient of max pooling without a select_and_scatter: which element of each window
-/// is the largest, found one place of the window after the other, and then the gradients
-/// of those that each place has.
-static Value scatterByPlace(const Window &window, Value x, Value dy, Emitter &e) {
-  const Type element = getElement(x), number = e.builder.getI32Type();
-  const Shape y(getShape(dy));
-  Shape low(4, 0), high(4, 0), none(4, 0), padded(getShape(x));
-  for (int64_t dim : {1, 2}) {
-    low[dim] = window.padding[2 * dim];
-    high[dim] = window.padding[2 * dim + 1];
-    padded[dim] += low[dim] + high[dim];
-  }
-  const bool isPadded = padded != getShape(x);
-  Value wide = isPadded ? e.pad(x, 0.0, low, high, none) : x;
-  Value inside;
-  if (isPadded)
-    inside = e.pad(e.splat(element, getShape(x), 1.0), 0.0, low, high, none);
-  auto read = [&](Value from, int64_t h, int64_t w) {
-    return e.slice(from, {0, h, w, 0}, y, window.strides);
-  };
-  Value largest, place;
-  for (int64_t h = 0; h < window.size[1]; ++h)
-    for (int64_t w = 0; w < window.size[2]; ++w) {
-      Value value = read(wide, h, w);
-      Value here = e.splatInteger(number, y, h * window.size[2] + w);
-      Value takes;
-      if (largest)
-        takes = e.unary("not", keepsFirst(e, largest, value));
-      if (isPadded) {
-        Value isInside = e.compare("GT", read(inside, h, w), e.splat(element, y, 0.0));
-        Value isFirst =
-            largest ? e.compare("LT", place, e.splatInteger(number, y, 0)) : Value();
-        takes = e.binary("and", isInside,
-                         largest ? e.binary("or", isFirst, takes) : isInside);
-        if (!largest) {
-          largest = value;
-          place = e.splatInteger(number, y, -1);
-        }
-      }
-      largest = takes ? e.select(takes, value, largest) : value;
-      place = takes ? e.select(takes, here, place) : here;
-    }
-  Value dx;
-  for (int64_t h = 0; h < window.size[1]; ++h)
-    for (int64_t w = 0; w < window.size[2]; ++w) {
-      Value here = e.splatInteger(number, y, h * window.size[2] + w);
-      Value part = e.select(e.compare("EQ", place, here), dy, e.splat(element, y, 0.0));
-      const int64_t offsets[] = {0, h, w, 0};
-      Shape before(4, 0), after(4, 0), interior(4, 0);
-      for (int64_t dim : {1, 2}) {
-        before[dim] = offsets[dim] - low[dim];
-        interior[dim] = window.strides[dim] - 1;
-        after[dim] =
-            getShape(x)[dim] - before[dim] - ((y[dim] - 1) * window.strides[dim] + 1);
-      }
-      part = e.pad(part, 0.0, before, after, interior);
-      dx = dx ? e.binary("add", dx, part) : part;
-    }
-  return dx;
-}
-
-/// The first largest element of each window takes its gradient.
+/// The first largest element of each window, NaN being the largest, takes its gradient.
 static void convertMaxPoolGrad(MaxPoolGradOp op, Emitter &e) {
   Window window(op);
   Value x = e.widen(e.get(op.getX()));
   Type element = getElement(x);
   Value dy = e.convert(e.get(op.getDy()), element);
-  // Of select_and_scatter IREE compiles no others.
-  if (e.graph.isForIREE && getType(dy).getNumElements() > 0 &&
-      (window.size != window.strides ||
-       llvm::any_of(window.padding, [](int64_t width) { return width != 0; }))) {
-    e.set(scatterByPlace(window, x, dy, e));
-    return;
-  }
   Operation *scatter =
       e.build("select_and_scatter", x.getType(), {x, dy, e.splat(element, {}, 0.0)},
               {e.padding(window.padding), e.array("window_dimensions", window.size),
                e.array("window_strides", window.strides)});
   auto scalar = RankedTensorType::get({}, element);
   e.fill(scatter, 0, {scalar, scalar}, [&](ValueRange both) -> SmallVector<Value> {
-    return {keepsFirst(e, both[0], both[1])};
+    return {e.binary("or", e.compare("GE", both[0], both[1]),
+                     e.compare("NE", both[0], both[0]))};
   });
   e.fillCombiner(scatter, 1, "add", element);
   e.set(scatter->getResult(0));

@@ -15,9 +15,7 @@ def ConvertToStableHLOPass : Pass<"mpt-convert-to-stablehlo", "::mlir::ModuleOp"
   let summary = "Convert a step of the mpt dialect to StableHLO";
   let description = [{
     Converts one function, a forward loss or a whole training step, to StableHLO and CHLO
-    in MLIR's generic form, which XLA reads, and IREE with `client=iree`: IREE 3.13 fails to
-    compile the gradient of max pooling whose windows overlap or are padded as XLA has it
-    (`select_and_scatter`), and conversions of matmuls with two batch dimensions. `--allow-unregistered-dialect` lets
+    in MLIR's generic form, which XLA and IREE read. `--allow-unregistered-dialect` lets
     mpt-opt hold their ops. Shapes must be static. The function becomes @main; other
     functions are erased.
 
@@ -51,8 +49,7 @@ def ConvertToStableHLOPass : Pass<"mpt-convert-to-stablehlo", "::mlir::ModuleOp"
              clEnumValN(::mpt::StableHLOClient::XLACPU, "xla-cpu", "as generic"),
              clEnumValN(::mpt::StableHLOClient::XLAGPU, "xla-gpu",
                         "matmuls and convolutions read narrow types, and return f32"),
-             clEnumValN(::mpt::StableHLOClient::IREE, "iree",
-                        "as generic, in spellings that IREE compiles"))}]>,
+             clEnumValN(::mpt::StableHLOClient::IREE, "iree", "as generic"))}]>,
     Option<"donate", "donate", "bool", "true",
            "Let results take the memory of the arguments that they update">
   ];

@@ -45,29 +45,10 @@ def scan_lstm(length=12):
                           np.zeros(4, np.int32))
 
 
-def pools():
-    """A loss of max pools whose windows overlap, are padded, and have equal elements."""
-    import jax.numpy as jnp
-    from jax import lax
-
-    def loss(params, x):
-        x = jax.nn.relu(x * params["w"])
-        total = 0
-        for window, stride, padding in ((3, 2, "SAME"), (2, 1, "VALID"), (3, 3, "SAME")):
-            y = lax.reduce_window(x, -jnp.inf, lax.max, (1, window, window, 1),
-                                  (1, stride, stride, 1), padding)
-            total += (jnp.cos(jnp.arange(y.size, dtype=y.dtype)).reshape(y.shape) * y).mean()
-        return total
-
-    return programs.lower(loss, {"w": np.ones((8, 8, 3), np.float32)},
-                          np.ones((2, 8, 8, 3), np.float32))
-
-
 # Example, options of the pipeline, batch.
 CASES = {
     "digits": ("digits", "type=f16 optimizer=adamw", 8),
     "scan_lstm": (scan_lstm, "type=f16 optimizer=adamw clip-norm=1.0", 0),
-    "pools": (pools, "type=f16 optimizer=adamw", 0),
     "lstm": ("lstm", "type=f16 optimizer=adamw clip-norm=1.0", 2),
     "gpt": ("gpt", "type=bf16 optimizer=adamw master-weights=split16", 2),
 }
@@ -92,22 +73,22 @@ class IREE:
         return [np.asarray(result) for result in self.main(*leaves)]
 
 
-def make_step(example, options, batch, client="generic"):
+def make_step(example, options, batch):
     """The step as mpt and as StableHLO."""
     if not isinstance(example, str):
         step = programs.convert(example(), f"--mpt-mixed-precision={options}")
-        return step, export(step, client)
+        return step, export(step)
     source = (ROOT / "docs/examples" / example / f"{example}.mlir").read_text()
     # Of the functions the first is the loss.
     source = re.split(r"(?m)^}$", source, maxsplit=1)[0] + "}\n"
     step = programs.run("mpt-opt", source, "-", f"--mpt-specialize=batch={batch}",
                         f"--mpt-mixed-precision={options}")
-    return step, export(step, client)
+    return step, export(step)
 
 
-def export(step, client):
+def export(step):
     return programs.run("mpt-opt", step, "-", "--allow-unregistered-dialect",
-                        f"--mpt-convert-to-stablehlo=donate=false client={client}")
+                        "--mpt-convert-to-stablehlo=donate=false")
 
 
 def keeps_loops(options):
@@ -146,7 +127,7 @@ def first_values(step, rng):
 
 def train(name, engine):
     example, options, batch = CASES[name]
-    step, module = make_step(example, options, batch, "iree" if engine is IREE else "generic")
+    step, module = make_step(example, options, batch)
     mine, theirs = programs.Program(step), engine(module)
     values = first_values(step, np.random.default_rng(0))
     states = [dict(values), dict(values)]
