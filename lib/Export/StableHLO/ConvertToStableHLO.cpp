@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "Widenings.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
@@ -231,6 +232,7 @@ struct ConvertToStableHLOPass
     func::ReturnOp::create(builder, body.getTerminator()->getLoc(), results);
     convertInterface(source, target, donate);
     source.erase();
+    mergeWidenings(target.getBody());
     numOps += graph.numOps;
     return success();
   }

@@ -97,3 +97,29 @@ func.func @bits(%x: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf32>) {
   %e = mpt.erf %x : (tensor<4xf32>) -> tensor<4xf32>
   return %c, %e : tensor<4xbf16>, tensor<4xf32>
 }
+
+// -----
+
+// One conversion to f32 of what heads are made of: where it is read as it is, and behind the
+// transpose that only a matmul reads. A transpose that is also returned stays narrow.
+// CHECK-LABEL: func.func @main(
+func.func @heads(%x: tensor<2x4x8x4xbf16>, %w: tensor<4x4xbf16>, %s: tensor<2x4x8x4xf32>)
+    -> (tensor<2x8x4x4xbf16>, tensor<2x4x8x4xf32>, tensor<2x4x4x8xbf16>, tensor<2x4x4x8xf32>) {
+  // CHECK: %[[WIDE:.*]] = "stablehlo.convert"(%arg0) : (tensor<2x4x8x4xbf16>) -> tensor<2x4x8x4xf32>
+  // CHECK: %[[HEADS:.*]] = "stablehlo.transpose"(%[[WIDE]])
+  // CHECK-SAME: (tensor<2x4x8x4xf32>) -> tensor<2x8x4x4xf32>
+  // CHECK: "stablehlo.dot_general"(%[[HEADS]],
+  %heads = mpt.transpose %x {permutation = array<i64: 0, 2, 1, 3>}
+      : (tensor<2x4x8x4xbf16>) -> tensor<2x8x4x4xbf16>
+  %y = mpt.matmul %heads, %w : (tensor<2x8x4x4xbf16>, tensor<4x4xbf16>) -> tensor<2x8x4x4xbf16>
+  // CHECK: "stablehlo.multiply"(%[[WIDE]], %arg2)
+  %z = mpt.mul %x, %s : (tensor<2x4x8x4xbf16>, tensor<2x4x8x4xf32>) -> tensor<2x4x8x4xf32>
+  // CHECK: %[[NARROW:.*]] = "stablehlo.transpose"(%arg0)
+  // CHECK-SAME: (tensor<2x4x8x4xbf16>) -> tensor<2x4x4x8xbf16>
+  // CHECK: "stablehlo.convert"(%[[NARROW]])
+  %t = mpt.transpose %x {permutation = array<i64: 0, 1, 3, 2>}
+      : (tensor<2x4x8x4xbf16>) -> tensor<2x4x4x8xbf16>
+  %c = mpt.cast %t : (tensor<2x4x4x8xbf16>) -> tensor<2x4x4x8xf32>
+  return %y, %z, %t, %c : tensor<2x8x4x4xbf16>, tensor<2x4x8x4xf32>, tensor<2x4x4x8xbf16>,
+      tensor<2x4x4x8xf32>
+}
