@@ -123,3 +123,24 @@ func.func @heads(%x: tensor<2x4x8x4xbf16>, %w: tensor<4x4xbf16>, %s: tensor<2x4x
   return %y, %z, %t, %c : tensor<2x8x4x4xbf16>, tensor<2x4x8x4xf32>, tensor<2x4x4x8xbf16>,
       tensor<2x4x4x8xf32>
 }
+
+// -----
+
+// The gradient of pooling names the winner of each window; where a window has more than 256
+// elements, it stays one op.
+// CHECK-LABEL: func.func @main(
+func.func @pools(%dy: tensor<1x2x2x3xf32>, %x: tensor<1x5x5x3xf32>,
+                 %dz: tensor<1x1x1x3xf32>, %v: tensor<1x17x17x3xf32>)
+    -> (tensor<1x5x5x3xf32>, tensor<1x17x17x3xf32>) {
+  // CHECK-NOT: select_and_scatter
+  // CHECK-COUNT-9: "stablehlo.slice"
+  // CHECK-COUNT-9: "stablehlo.pad"
+  %p = mpt.max_pool_grad %dy, %x {window = array<i64: 3, 3>, strides = array<i64: 2, 2>}
+      : (tensor<1x2x2x3xf32>, tensor<1x5x5x3xf32>) -> tensor<1x5x5x3xf32>
+  // CHECK-NOT: "stablehlo.slice"
+  // CHECK: "stablehlo.select_and_scatter"
+  // CHECK-SAME: window_dimensions = array<i64: 1, 17, 17, 1>
+  %q = mpt.max_pool_grad %dz, %v {window = array<i64: 17, 17>, strides = array<i64: 17, 17>}
+      : (tensor<1x1x1x3xf32>, tensor<1x17x17x3xf32>) -> tensor<1x17x17x3xf32>
+  return %p, %q : tensor<1x5x5x3xf32>, tensor<1x17x17x3xf32>
+}
