@@ -36,6 +36,15 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
+/// Whether the file has StableHLO in any form: as text, as bytecode or as an artifact,
+/// whose header names what wrote it.
+static bool hasStableHLO(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  llvm::StringRef text = buffer ? (*buffer)->getBuffer() : "";
+  return llvm::any_of(llvm::ArrayRef<llvm::StringRef>{"stablehlo", "vhlo", "StableHLO_"},
+                      [&](llvm::StringRef word) { return text.contains(word); });
+}
+
 /// The module of `path`.
 static llvm::Expected<OwningOpRef<ModuleOp>> readModule(llvm::StringRef path,
                                                         MLIRContext &context) {
@@ -52,6 +61,10 @@ static llvm::Expected<OwningOpRef<ModuleOp>> readModule(llvm::StringRef path,
       at != std::string::npos)
     why = why.substr(0, at) + "an op of a dialect that cannot be compiled; a step is of "
                               "the dialect mpt";
+  if (hasStableHLO(path))
+    why = llvm::StringRef(why).rtrim(" .").str() +
+          "; mpt-opt --allow-unregistered-dialect --mpt-convert-stablehlo converts "
+          "StableHLO in generic form, and says how to print that";
   return llvm::createStringError(why);
 }
 
