@@ -82,10 +82,14 @@ static LogicalResult readTensor(Type type, StringAttr name,
   auto tensor = dyn_cast<RankedTensorType>(type);
   std::optional<ElementType> element =
       tensor ? convertElementType(tensor.getElementType()) : std::nullopt;
-  if (!element)
-    return emitError() << "expected a ranked tensor of a type that the host "
-                          "can hold, found "
-                       << type;
+  if (!element) {
+    InFlightDiagnostic error = emitError();
+    error << "expected a ranked tensor of a type that the host can hold, found " << type;
+    if (tensor && isa<Float4E2M1FNType, Float8E8M0FNUType>(tensor.getElementType()))
+      error << "; it is a type of values inside of a step: take and give f32, f16 or "
+               "bf16, with mpt.quantize and mpt.dequantize between";
+    return error;
+  }
   if (!name || name.getValue().empty())
     return emitError() << "expected a name in " << kNameAttr;
   for (auto [dimension, size] : llvm::enumerate(tensor.getShape())) {

@@ -320,6 +320,7 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
       return llvm::any_of(
           patterns, [&](const llvm::Regex &pattern) { return pattern.match(place); });
     };
+    warnOfUnmatched(step, patterns);
     if (hasBlocks())
       return runOnBlocks(step, isKept);
     if (!step.getBody().front().getOps<UnscaleOp>().empty()) {
@@ -348,6 +349,24 @@ private:
   }
 
   bool hasBlocks() const { return recipe == "deepseek" || recipe == "mxfp8"; }
+
+  /// Warns of each pattern of `keep`, compiled in `patterns`, that matches no matmul.
+  void warnOfUnmatched(func::FuncOp step, ArrayRef<llvm::Regex> patterns) {
+    SmallVector<std::string> places;
+    if (!patterns.empty())
+      step.walk([&](Operation *op) {
+        if (isa<MatmulOp, LinearOp>(op))
+          places.push_back(describePlace(op));
+      });
+    for (auto [text, pattern] : llvm::zip(keep, patterns))
+      if (llvm::none_of(places, [&, &regex = pattern](const std::string &place) {
+            return regex.match(place);
+          }))
+        mlir::emitWarning(getOperation().getLoc(), "mpt-fp8: keep: '")
+            << text << "' matches no matmul of @" << step.getName()
+            << "; it is matched with an op's name, location (file:line, name) and "
+               "function (@name)";
+  }
 
   void warnOfNoMatmul(func::FuncOp step) {
     warnOfNothingToDo(getOperation(), getArgument(),

@@ -3,6 +3,8 @@
 // RUN: not mpt-opt %s --mpt-fp8="amax=mean" 2>&1 | FileCheck %s --check-prefix=AMAX
 // RUN: not mpt-opt %s --mpt-fp8="history=0" 2>&1 | FileCheck %s --check-prefix=HISTORY
 // RUN: not mpt-opt %s --mpt-fp8="keep=(" 2>&1 | FileCheck %s --check-prefix=KEEP
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-fp8="keep=router,mpt.linear" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNMATCHED --implicit-check-not="'mpt.linear'"
+// RUN: mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-fp8="recipe=mxfp8 quantize-head keep=router" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNMATCHED
 // RUN: not mpt-opt %s --mpt-fp8="function=none" 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // RUN: not mpt-opt %s --mpt-fp8 --mpt-fp8 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-train-step --mpt-loss-scale --mpt-fp8 2>&1 | FileCheck %s --check-prefix=LATE
@@ -26,6 +28,7 @@
 // AMAX: error: mpt-fp8: unknown amax 'mean'; expected max or most_recent
 // HISTORY: error: mpt-fp8: expected a history of 1 to 65536 steps, a margin of 0 to 30 and an alignment of at least 1, found 0, 0 and 16
 // KEEP: error: mpt-fp8: keep: '(' is not a regular expression: {{.+}}
+// UNMATCHED: warning: mpt-fp8: keep: 'router' matches no matmul of @loss; it is matched with an op's name, location (file:line, name) and function (@name)
 // FUNCTION: error: mpt-fp8: no function 'none' with a body; name one with function=
 // TWICE: error: mpt-fp8: @loss has scales of 8-bit floats already; run this pass once
 // LATE: error: mpt-fp8: the loss of @loss is scaled already, so a step that is skipped would not keep the scales of 8-bit floats; run --mpt-loss-scale after this pass

@@ -113,6 +113,14 @@ TEST_F(StepSignatureTest, SignatureErrors) {
   EXPECT_EQ(with("tensor<2xcomplex<f32>>"),
             "argument 0 of @f: expected a ranked tensor of a type that the "
             "host can hold, found 'tensor<2xcomplex<f32>>'");
+  for (StringRef type : {"tensor<2xf4E2M1FN>", "tensor<2xf8E8M0FNU>"})
+    EXPECT_EQ(with(type.data()),
+              ("argument 0 of @f: expected a ranked tensor of a type that the host can "
+               "hold, found '" +
+               type +
+               "'; it is a type of values inside of a step: take and give f32, f16 or "
+               "bf16, with mpt.quantize and mpt.dequantize between")
+                  .str());
   EXPECT_EQ(with("tensor<2x?xf32>"),
             "argument 0 of @f: expected static sizes after dimension 0, found "
             "'tensor<2x?xf32>'");
