@@ -337,7 +337,7 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
           << remark::reason("{0} by {1}", getName(plan.tensors[planned.lhs].format),
                             getName(plan.tensors[planned.rhs].format));
     if (plan.matmuls.empty())
-      return warnOfNoMatmul(step);
+      return warnOfNoMatmul(step, plan.kept);
     StateRule rule{recipe == "delayed", history, amax == "max", margin};
     if (failed(Fp8Rewriter(step, plan, rule).run()))
       signalPassFailure();
@@ -362,15 +362,21 @@ private:
       if (llvm::none_of(places, [&, &regex = pattern](const std::string &place) {
             return regex.match(place);
           }))
-        mlir::emitWarning(getOperation().getLoc(), "mpt-fp8: keep: '")
+        mlir::emitWarning(step.getLoc(), "mpt-fp8: keep: '")
             << text << "' matches no matmul of @" << step.getName()
             << "; it is matched with an op's name, location (file:line, name) and "
                "function (@name)";
   }
 
-  void warnOfNoMatmul(func::FuncOp step) {
+  /// `kept` are the matmuls that keep their types, and why.
+  void warnOfNoMatmul(func::FuncOp step,
+                      ArrayRef<std::pair<Operation *, std::string>> kept) {
+    std::string why;
+    if (!kept.empty())
+      why = " (the first keeps its types: " + kept.front().second +
+            "; remarks mpt.fp8.kept name all)";
     warnOfNothingToDo(getOperation(), getArgument(),
-                      "no matmul that can take 8-bit floats in @" + step.getName());
+                      "no matmul that can take 8-bit floats in @" + step.getName() + why);
   }
 
   void runOnBlocks(func::FuncOp step, llvm::function_ref<bool(Operation *)> isKept) {
@@ -402,7 +408,7 @@ private:
       emitRemark(RemarkId::Fp8Matmul, planned.op->getLoc(), "")
           << remark::reason("{0} by {1}", describe(planned.lhs), describe(planned.rhs));
     if (plan.matmuls.empty())
-      return warnOfNoMatmul(step);
+      return warnOfNoMatmul(step, plan.kept);
     rewriteFp8Blocks(step, plan, blockScales);
     markRecomputed(step);
   }
