@@ -87,9 +87,7 @@ SmallVector<Operation *> Isolator::findBody(const RematGroup &group, Operation *
   for (Operation *op = group.front(); op != next && op != block.getTerminator();
        op = op->getNextNode()) {
     const bool isClone = clones.contains(op);
-    if (!isClone && op->getNumOperands() > 0 &&
-        (!isRepeatable(op, rules) ||
-         op->getName().getStringRef() == "stablehlo.convolution"))
+    if (!isClone && !isRepeatable(op, rules) && op->getNumOperands() > 0)
       break;
     body.push_back(op);
     bool reads = isClone;

@@ -23,9 +23,7 @@ namespace mpt::detail {
 /// Puts each group of clones, together with the ops after it up to the last one that
 /// reads a clone, into a stablehlo.if. The predicate is true whatever the step
 /// computes, and follows from a value that the backward pass makes just before the
-/// group. Ops that may not run twice stay outside, and end what goes inside. So do
-/// convolutions that are no clones: XLA's CPU compiler makes those of gradients ten times
-/// as slow in a conditional.
+/// group. Ops that may not run twice stay outside, and end what goes inside.
 void isolateInConditionals(mlir::func::FuncOp function, llvm::ArrayRef<RematGroup> groups,
                            const RuleTable &rules);
 

@@ -20,18 +20,6 @@
 // CPU: "stablehlo.return"
 // CPU-NOT: optimization_barrier
 
-// Convolutions of the backward pass stay outside, and end what goes inside: in a conditional XLA
-// computes them slowly.
-// RUN: sed -E 's/dot_general"\(%%t([0-9]), %%m/convolution"(%%t\1, %%m/' %t/layers.mlir > %t/convolutions.mlir
-// RUN: mpt-opt %t/convolutions.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=xla-cpu" | FileCheck %s --check-prefix=CONV
-// CONV: "stablehlo.if"(%{{.*}}) ({
-// CONV: "stablehlo.dot_general"{{.*}}mpt.remat
-// CONV-NOT: convolution
-// CONV: "stablehlo.return"
-// CONV-NOT: convolution
-// CONV: }) : (tensor<i1>)
-// CONV: "stablehlo.convolution"
-
 // Others have barriers, one for each segment.
 // RUN: mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=xla-gpu" | FileCheck %s --check-prefix=GPU --implicit-check-not=stablehlo.if
 // RUN: mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=iree" | FileCheck %s --check-prefix=GPU --implicit-check-not=stablehlo.if
