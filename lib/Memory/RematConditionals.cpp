@@ -10,6 +10,8 @@
 
 #include "ForeignOps.h"
 
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -61,26 +63,45 @@ public:
 
   void run() {
     // Ends are found before anything moves; each group ends before the next begins.
-    SmallVector<SmallVector<Operation *>> bodies;
+    SmallVector<Body> bodies;
     for (auto [i, group] : llvm::enumerate(groups))
       bodies.push_back(
           findBody(group, i + 1 < groups.size() ? groups[i + 1].front() : nullptr));
-    for (ArrayRef<Operation *> body : bodies)
-      wrap(body);
+    ArrayRef<Value> left;
+    for (const Body &body : bodies) {
+      wrap(body, left);
+      left = body.left;
+    }
   }
 
 private:
-  SmallVector<Operation *> findBody(const RematGroup &group, Operation *next);
+  /// A group's ops that go inside, and results of convolutions that are left out, which
+  /// end before the next group begins.
+  struct Body {
+    SmallVector<Operation *> ops;
+    SmallVector<Value> left;
+    /// With those that are left out.
+    SmallVector<Operation *> all;
+  };
+  Body findBody(const RematGroup &group, Operation *next);
+  /// Takes the backward pass's convolutions and what follows from them out of `body`.
+  static void leaveOutConvolutions(SmallVectorImpl<Operation *> &body,
+                                   const DenseSet<Operation *> &clones,
+                                   SmallVectorImpl<Value> &left);
   /// What the backward pass made last of what `body` reads.
   Value findLatest(ArrayRef<Operation *> body);
-  void wrap(ArrayRef<Operation *> body);
+  /// Computes those of `results` that no op stores again behind `body`, from what is
+  /// stored, which takes their places in `results`.
+  void derive(SmallVectorImpl<Operation *> &body, llvm::SetVector<Value> &results);
+  /// Behind what the body before it left out, too.
+  void wrap(const Body &group, ArrayRef<Value> before);
 
   Block &block;
   ArrayRef<RematGroup> groups;
   const RuleTable &rules;
 };
 
-SmallVector<Operation *> Isolator::findBody(const RematGroup &group, Operation *next) {
+Isolator::Body Isolator::findBody(const RematGroup &group, Operation *next) {
   DenseSet<Operation *> clones(group.begin(), group.end());
   SmallVector<Operation *> body;
   size_t end = 0;
@@ -99,7 +120,32 @@ SmallVector<Operation *> Isolator::findBody(const RematGroup &group, Operation *
       end = body.size();
   }
   body.truncate(end);
-  return body;
+  Body result;
+  result.all = body;
+  leaveOutConvolutions(body, clones, result.left);
+  result.ops = std::move(body);
+  return result;
+}
+
+void Isolator::leaveOutConvolutions(SmallVectorImpl<Operation *> &body,
+                                    const DenseSet<Operation *> &clones,
+                                    SmallVectorImpl<Value> &left) {
+  DenseSet<Operation *> outside;
+  llvm::erase_if(body, [&](Operation *op) {
+    bool isConvolution = false, leaves = false;
+    op->walk([&](Operation *inner) {
+      isConvolution |= !clones.contains(op) &&
+                       inner->getName().getStringRef() == "stablehlo.convolution";
+      for (Value operand : inner->getOperands())
+        leaves |= outside.contains(operand.getDefiningOp());
+    });
+    leaves |= isConvolution;
+    if (leaves)
+      outside.insert(op);
+    if (isConvolution)
+      llvm::append_range(left, op->getResults());
+    return leaves;
+  });
 }
 
 Value Isolator::findLatest(ArrayRef<Operation *> body) {
@@ -122,9 +168,84 @@ Value Isolator::findLatest(ArrayRef<Operation *> body) {
   return latest;
 }
 
-void Isolator::wrap(ArrayRef<Operation *> body) {
-  Value latest = findLatest(body);
-  if (!latest)
+void Isolator::derive(SmallVectorImpl<Operation *> &body,
+                      llvm::SetVector<Value> &results) {
+  DenseSet<Operation *> inside(body.begin(), body.end());
+  auto getFusion = [&](Operation *op) {
+    const MemoryRow *row = rules.lookupMemory(op);
+    return row ? row->fusion : LoopFusion::None;
+  };
+  auto isStored = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    LoopFusion fusion = getFusion(op);
+    if (op->getNumRegions() ||
+        (fusion != LoopFusion::Any && fusion != LoopFusion::Single))
+      return true;
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return inside.contains(user) && getFusion(user) == LoopFusion::None;
+    });
+  };
+  llvm::SetVector<Value> stored;
+  llvm::MapVector<Value, Value> derived;
+  // All of `body` will stand where its first op is.
+  OpBuilder builder(body.front()->getContext());
+  builder.setInsertionPointAfter(body.front());
+  // Body's order: operands of what is derived come first.
+  DenseSet<Value> needed(results.begin(), results.end());
+  for (Operation *op : llvm::reverse(body))
+    for (Value result : op->getResults())
+      if (needed.contains(result) && !isStored(result))
+        for (Value operand : op->getOperands())
+          if (inside.contains(operand.getDefiningOp()))
+            needed.insert(operand);
+  DenseSet<Value> fromStored;
+  for (Operation *op : body)
+    for (Value result : op->getResults()) {
+      if (!needed.contains(result))
+        continue;
+      bool follows = llvm::any_of(op->getOperands(), [&](Value operand) {
+        return stored.contains(operand) || fromStored.contains(operand);
+      });
+      if (isStored(result) ||
+          (op->getNumOperands() > 0 && !follows && results.contains(result))) {
+        stored.insert(result);
+        continue;
+      }
+      IRMapping mapping;
+      for (Value operand : op->getOperands())
+        if (Value other = derived.lookup(operand))
+          mapping.map(operand, other);
+      Operation *again = builder.clone(*op, mapping);
+      derived[result] = again->getResult(cast<OpResult>(result).getResultNumber());
+      if (follows)
+        fromStored.insert(result);
+    }
+  for (auto [value, other] : derived) {
+    Value(value).replaceUsesWithIf(other, [&](OpOperand &use) {
+      Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+      return !inside.contains(user) && results.contains(use.get());
+    });
+  }
+  results = std::move(stored);
+  // What is derived is not computed inside, too, unless something there reads it.
+  SmallVector<Operation *> kept;
+  for (Operation *op : llvm::reverse(body)) {
+    if (op->use_empty() && isRepeatable(op, rules)) {
+      op->erase();
+      continue;
+    }
+    kept.push_back(op);
+    for (Value result : op->getResults())
+      if (Value other = derived.lookup(result))
+        other.getDefiningOp()->removeAttr(kRematAttr);
+  }
+  body.assign(kept.rbegin(), kept.rend());
+}
+
+void Isolator::wrap(const Body &group, ArrayRef<Value> before) {
+  SmallVector<Operation *> body = group.ops;
+  Value latest = findLatest(group.all);
+  if (body.empty() || !latest)
     return;
   DenseSet<Operation *> inside(body.begin(), body.end());
   auto isInside = [&](Operation *op) {
@@ -135,6 +256,10 @@ void Isolator::wrap(ArrayRef<Operation *> body) {
     for (Value result : op->getResults())
       if (!llvm::all_of(result.getUsers(), isInside))
         results.insert(result);
+  if (!group.left.empty())
+    derive(body, results);
+  if (results.empty())
+    return;
   // A branch's result for what is not computed must be a tensor.
   if (llvm::any_of(results, [](Value value) {
         auto tensor = dyn_cast<RankedTensorType>(value.getType());
@@ -144,6 +269,10 @@ void Isolator::wrap(ArrayRef<Operation *> body) {
     return;
   ForeignBuilder maker(body.front());
   Value predicate = makePredicate(maker, latest);
+  for (Value value : before)
+    if (hasBits(value.getType()))
+      predicate = maker.make("and", {predicate, makePredicate(maker, value)},
+                             predicate.getType());
   OperationState state(body.front()->getLoc(), "stablehlo.if");
   state.addOperands(predicate);
   for (Value result : results)

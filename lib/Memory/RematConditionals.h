@@ -23,7 +23,10 @@ namespace mpt::detail {
 /// Puts each group of clones, together with the ops after it up to the last one that
 /// reads a clone, into a stablehlo.if. The predicate is true whatever the step
 /// computes, and follows from a value that the backward pass makes just before the
-/// group. Ops that may not run twice stay outside, and end what goes inside.
+/// group. Ops that may not run twice stay outside, and end what goes inside. Convolutions
+/// of the backward pass, and what follows from them, stay outside, too: XLA's CPU
+/// compiler runs them many times slower inside. They end before the next group begins,
+/// and ops that fuse into them are computed outside from what is stored inside.
 void isolateInConditionals(mlir::func::FuncOp function, llvm::ArrayRef<RematGroup> groups,
                            const RuleTable &rules);
 

@@ -20,6 +20,21 @@
 // CPU: "stablehlo.return"
 // CPU-NOT: optimization_barrier
 
+// XLA's CPU compiler runs gradients of convolutions in conditionals ten times slower, so these
+// stay outside, and with them what can be computed from what is stored for them.
+// RUN: sed s/dot_general/convolution/ %t/layers.mlir > %t/convolutions.mlir
+// RUN: mpt-opt %t/convolutions.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=xla-cpu" | FileCheck %s --check-prefix=CONV
+// CONV-LABEL: func.func @layers
+// CONV: %[[IF:.*]]:4 = "stablehlo.if"
+// CONV-NEXT: "stablehlo.convolution"({{.*}}mpt.remat = 0
+// CONV: %[[LAST:.*]] = "stablehlo.convolution"({{.*}}mpt.remat = 6
+// CONV-NOT: "stablehlo.tanh"
+// CONV: "stablehlo.return"({{.*}}, %[[LAST]])
+// CONV: "stablehlo.tanh"(%[[IF]]#3)
+// CONV-NOT: "stablehlo.if"
+// CONV: "stablehlo.convolution"(%[[IF]]#2,
+// CONV: "stablehlo.convolution"(%[[IF]]#0,
+
 // Others have barriers, one for each segment.
 // RUN: mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=xla-gpu" | FileCheck %s --check-prefix=GPU --implicit-check-not=stablehlo.if
 // RUN: mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=iree" | FileCheck %s --check-prefix=GPU --implicit-check-not=stablehlo.if
