@@ -378,16 +378,22 @@ LogicalResult Rematerializer::finish() {
   RematBound bound = boundRemat(described.graph, outcome.budget);
   if (outcome.isOptimal)
     bound.cost = outcome.plan.cost;
-  if (!outcome.isMet && options.client)
+  if (!outcome.isMet && options.client) {
     // An estimate proves nothing.
-    function.emitWarning("mpt-rematerialize: '")
+    InFlightDiagnostic warning =
+        function.emitWarning("mpt-rematerialize: '")
         << function.getName() << "' takes " << outcome.bytes
         << " bytes, by estimate, and " << outcome.budget
         << " were asked for; no plan of whole segments takes "
         << (outcome.bytes == outcome.plainBytes ? "a fifth less, so it stays as it is"
                                                 : "fewer");
-  else if (!outcome.isMet)
+    if (function.walk([](func::CallOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      warning << "; what it calls is not planned with it: inline the calls first "
+                 "(of StableHLO: python -m mpt.jax --inline FILE)";
+  } else if (!outcome.isMet) {
     return explainFailure(bound);
+  }
   report(bound);
   return apply();
 }

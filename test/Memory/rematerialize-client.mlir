@@ -70,6 +70,9 @@
 // RUN: mpt-opt %t/two.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=1000 client=xla-cpu" 2>&1 | FileCheck %s --check-prefix=STAYS --implicit-check-not=mpt.remat
 // STAYS: warning: mpt-rematerialize: 'two' takes {{[0-9]+}} bytes, by estimate, and 1000 were asked for; no plan of whole segments takes a fifth less, so it stays as it is
 
+// RUN: mpt-opt %t/calls.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=1000 client=xla-cpu" -o /dev/null 2>&1 | FileCheck %s --check-prefix=CALLS
+// CALLS: warning: mpt-rematerialize: 'main' takes {{[0-9]+}} bytes, by estimate, and 1000 were asked for; no plan of whole segments takes a fifth less, so it stays as it is; what it calls is not planned with it: inline the calls first (of StableHLO: python -m mpt.jax --inline FILE)
+
 // RUN: not mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.5x client=tpu" 2>&1 | FileCheck %s --check-prefix=CLIENT
 // CLIENT: error: mpt-rematerialize: unknown client 'tpu'; expected one of generic, iree, torch-mlir, xla-cpu, xla-gpu
 // RUN: not mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.5x client=generic" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
@@ -90,6 +93,16 @@ func.func @two(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %a = "stablehlo.dot_general"(%x, %x) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %b = "stablehlo.dot_general"(%a, %x) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %b : tensor<64x64xf32>
+}
+
+//--- calls.mlir
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %a = "stablehlo.dot_general"(%x, %x) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %b = call @two(%a) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %b : tensor<64x64xf32>
+}
+func.func private @two(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  return %x : tensor<64x64xf32>
 }
 
 //--- layers.mlir

@@ -16,6 +16,8 @@ using namespace mpt;
 using namespace mpt::stablehlo;
 
 static constexpr unsigned maxDepth = 128;
+/// Most ops that calls become: functions that call each other twice double at each depth.
+static constexpr int64_t maxInlined = int64_t(1) << 20;
 
 /// The symbol that `op` calls; null for other ops.
 static FlatSymbolRefAttr getCallee(Operation *op) {
@@ -27,11 +29,15 @@ static FlatSymbolRefAttr getCallee(Operation *op) {
 }
 
 /// Ops of JAX's own functions have a name for a place; then it is the caller's, too.
-static void addCaller(Operation *root, Location caller) {
+/// Returns the number of ops.
+static int64_t addCaller(Operation *root, Location caller) {
+  int64_t count = 0;
   root->walk([&](Operation *op) {
+    ++count;
     if (!op->getLoc()->findInstanceOf<FileLineColLoc>())
       op->setLoc(CallSiteLoc::get(op->getLoc(), caller));
   });
+  return count;
 }
 
 bool mpt::stablehlo::isStopGradient(Operation *op) {
@@ -54,6 +60,7 @@ LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function, StringRef passN
     });
   };
   collect(function, 0);
+  int64_t count = 0;
   while (!calls.empty()) {
     auto [call, depth] = calls.pop_back_val();
     StringAttr name = getCallee(call).getAttr();
@@ -70,6 +77,11 @@ LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function, StringRef passN
       return call->emitError(passName)
              << ": @" << name.getValue()
              << " is called recursively; expected calls that end";
+    if (count > maxInlined)
+      return call->emitError(passName)
+             << ": the calls of @" << function.getSymName() << " are more than "
+             << maxInlined << " ops, and @" << name.getValue()
+             << " is not the last; call functions in a loop, or fewer of them";
     inlined.insert(callee);
     Block &body = callee.front();
     Operation *terminator = body.getTerminator();
@@ -82,7 +94,7 @@ LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function, StringRef passN
     OpBuilder builder(call);
     for (Operation &op : body.without_terminator()) {
       Operation *copy = builder.clone(op, mapping);
-      addCaller(copy, call->getLoc());
+      count += addCaller(copy, call->getLoc());
       collect(copy, depth + 1);
     }
     for (auto [result, value] :

@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 
+MOST_INLINED = 1 << 20
+
+
 def walk(operation):
     """All ops in `operation`, in order."""
     for region in operation.regions:
@@ -16,11 +19,13 @@ def walk(operation):
 
 def inline_calls(module, ir) -> None:
     """Replaces each call by the body of its function: MLIR verifies no call in an op that it
-    does not know."""
+    does not know. ValueError without @main, and where calls do not end, or become too many."""
     functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation
                  for op in module.body.operations if op.operation.name == "func.func"}
+    if "main" not in functions:
+        raise ValueError("expected a function @main, whose calls to inline")
     # What a composite computes stays beside it.
-    kept = ["main"]
+    kept, moved = ["main"], 0
     for kept_name in kept:
         function = functions[kept_name]
         while calls := [op for op in walk(function) if op.name == "func.call"]:
@@ -31,6 +36,9 @@ def inline_calls(module, ir) -> None:
                 for argument, operand in zip(block.arguments, call.operands):
                     argument.replace_all_uses_with(operand)
                 body = [op.operation for op in block.operations]
+                moved += len(body)
+                if moved > MOST_INLINED:
+                    raise ValueError(f"calls become more than {MOST_INLINED} ops, or never end")
                 for op in body[:-1]:
                     op.move_before(call)
                 for result, value in zip(call.results, body[-1].operands):

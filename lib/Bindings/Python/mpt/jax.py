@@ -515,13 +515,14 @@ def train_step(loss: Callable[..., Any], params: Any, batch: Any,
                      loss_scale=loss_scale, threads=threads, max_programs=max_programs)
 
 
-def generic(source: Union[str, bytes, "os.PathLike[str]"]) -> str:
+def generic(source: Union[str, bytes, "os.PathLike[str]"], *, inline: bool = False) -> str:
     """StableHLO in MLIR's generic form, which mpt-opt reads.
 
     source: a module's text, the bytes of a portable artifact (`jax.export`'s
         `mlir_module_serialized`), or the path of a file with either: a path object, or a string
         of one line that names a file. Text may be StableHLO's own syntax, as `as_text()` prints
         it, or VHLO's. jaxlib reads it, and upgrades artifacts of older versions.
+    inline: calls of private functions become what they call, as --mpt-rematerialize needs it.
     """
     ir, dialects = _import_mlir()
     name = "the module"
@@ -545,6 +546,11 @@ def generic(source: Union[str, bytes, "os.PathLike[str]"]) -> str:
                 else ir.Module.parse(source)
         except Exception as error:
             raise Error(f"{name}: jaxlib cannot read it: {error}") from error
+        if inline:
+            try:
+                inline_calls(module, ir)
+            except ValueError as error:
+                raise Error(f"{name}: {error}") from error
         return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
 
 
@@ -679,9 +685,12 @@ def autocast(function: Callable[..., Any], type: str = "bf16", *,
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.exit("usage: python -m mpt.jax FILE: prints the StableHLO in FILE in MLIR's generic form")
+    given = sys.argv[1:]
+    inlined = given[:1] == ["--inline"]
+    if len(given) != 1 + inlined or given[-1].startswith("-"):
+        sys.exit("usage: python -m mpt.jax [--inline] FILE: prints the StableHLO in FILE in MLIR's "
+                 "generic form, with --inline without calls")
     try:
-        print(generic(pathlib.Path(sys.argv[1])))
+        print(generic(pathlib.Path(given[-1]), inline=inlined))
     except (Error, OSError) as error:
         sys.exit(f"mpt.jax: {error}")

@@ -304,8 +304,11 @@ def generic():
     """Each form that jaxlib reads becomes the same program."""
     import jax.export
 
+    # A call of a private function.
+    half = jax.jit(lambda x: x / 2)
+
     def f(weights, inputs):
-        return jax.nn.softmax(inputs @ weights).sum() + jax.lax.top_k(inputs, 2)[0].sum()
+        return jax.nn.softmax(half(inputs) @ weights).sum() + jax.lax.top_k(inputs, 2)[0].sum()
 
     arguments = numpy.ones((4, 5), "f"), numpy.ones((3, 4), "f")
     text = jax.jit(f).lower(*arguments).as_text()
@@ -321,6 +324,16 @@ def generic():
             module.run("mpt-convert-stablehlo")
             print(name, found == mpt.jax.generic(path) == mpt.jax.generic(str(path)),
                   run.stdout == found + "\n", "mpt.softmax" in str(module))
+            run = subprocess.run([sys.executable, "-m", "mpt.jax", "--inline", path], text=True,
+                                 capture_output=True, check=True)
+            print("inlined:", "func.call" in found, "func.call" in run.stdout,
+                  run.stdout.count('"func.func"'))
+        again = "func.func @main() {\n call @main() : () -> ()\n return\n}\n"
+        for text in (again, again.replace("main", "f")):
+            try:
+                mpt.jax.generic(text, inline=True)
+            except mpt.Error as error:
+                print(error)
         path.write_bytes(artifact[:60])
         run = subprocess.run([sys.executable, "-m", "mpt.jax", path], text=True, capture_output=True)
         print("cut:", run.returncode, "artifact: jaxlib cannot read it" in run.stderr)
