@@ -23,12 +23,14 @@ static MptError failDeadline(double seconds) {
 }
 
 MptError mptRanksConnect(double deadline, MptRanks *ranks) {
+  if (!ranks)
+    return fail("mptRanksConnect: expected a place for the ranks");
   return mptRanksConnectFor(mlirStringRefCreateFromCString("cpu"), deadline, ranks);
 }
 
 MptError mptRanksConnectFor(MlirStringRef device, double deadline, MptRanks *ranks) {
   if (!ranks)
-    return fail("mptRanksConnect: expected a place for the ranks");
+    return fail("mptRanksConnectFor: expected a place for the ranks");
   if (!isDeadline(deadline))
     return failDeadline(deadline);
   llvm::Expected<DeviceName> name = parseDevice(unwrapText(device));
