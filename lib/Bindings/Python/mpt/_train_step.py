@@ -518,8 +518,9 @@ class TrainStep:
         """Binds a tensor on the step's GPU; refuses others."""
         if not value.is_cuda or self._device == "cpu" or value.dtype != dtype:
             _refuse(name, value, dtype)
-        program.set_stream(torch.cuda.current_stream(value.device).cuda_stream)
+        # Refuses a tensor of another GPU, whose stream must not become the program's.
         program.bind(name, value.detach())
+        program.set_stream(torch.cuda.current_stream(value.device).cuda_stream)
 
     def _write_rate(self, index, rate):
         value = _to_rate(rate, f"optimizer.param_groups[{index}]: lr")

@@ -2,6 +2,8 @@
 import ctypes
 import os
 import sys
+import types
+import unittest.mock
 import warnings
 
 import numpy
@@ -190,6 +192,27 @@ first.load_state_dict(second.state_dict())
 first.load_optimizer_state_dict(second.optimizer_state_dict())
 print("goes on:", first(x, y).loss == second(x, y).loss)
 
+# A tensor of another GPU is refused before its stream is taken.
+class DeviceTensor(DeviceArray):
+    is_cuda = True
+
+    def detach(self):
+        return self
+
+
+class Recorded:
+    def __init__(self, program):
+        self.bind, self.streams = program.bind, []
+        self.set_stream = self.streams.append
+
+
+recorded = Recorded(other._first.program)
+with unittest.mock.patch("torch.cuda.current_stream",
+                         lambda _: types.SimpleNamespace(cuda_stream=7)):
+    refused(other._bind_device, recorded, "x", DeviceTensor(x.numpy(), device=1), torch.float32)
+    print("streams:", recorded.streams)
+    other._bind_device(recorded, "x", DeviceTensor(x.numpy()), torch.float32)
+    print("streams:", recorded.streams)
 refused(other, DeviceArray(x.numpy(), device=1), y)
 refused(cpu, arrays[0], y)
 refused(gpu, DeviceArray(x.double().numpy()), y)
