@@ -156,8 +156,8 @@ llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
   if (isSeed) {
     *tensor = HostTensor::scalarI64(static_cast<int64_t>(seed));
   } else if (argument.init) {
-    if (llvm::Error error =
-            initializeTensor(*tensor, *argument.init, seed, argument.name))
+    if (llvm::Error error = initializeTensor(*tensor, *argument.init, seed, argument.name,
+                                             engine.getNumThreads()))
       return llvm::createStringError("'" + argument.name +
                                      "': " + llvm::toString(std::move(error)));
   } else if (!beginsAsZeros(argument.role)) {

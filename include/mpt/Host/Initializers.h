@@ -18,10 +18,11 @@ namespace mpt {
 
 /// Fills `tensor`, which keeps its type and shape, with the values that
 /// ProgramABI/InitialValues.h describes; they are computed in double and rounded once to
-/// the tensor's type. Fails on numbers that define no distribution (a fan of zero,
-/// low > high, a negative deviation, NaN), and on a random kind for an integer tensor.
+/// the tensor's type, by up to `threads` threads. Fails on numbers that define no
+/// distribution (a fan of zero, low > high, a negative deviation, NaN), and on a random
+/// kind for an integer tensor.
 llvm::Error initializeTensor(HostTensor &tensor, const InitSpec &spec, uint64_t seed,
-                             llvm::StringRef name);
+                             llvm::StringRef name, int64_t threads = 1);
 
 } // namespace mpt
 

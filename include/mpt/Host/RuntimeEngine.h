@@ -77,6 +77,7 @@ public:
   StepProfile profile() const override;
   std::string notes() const override;
   int64_t getNumRanks() const override;
+  int64_t getNumThreads() const override { return threads > 1 ? threads : 1; }
 
   // Without copies: `run` is these.
 

@@ -41,6 +41,7 @@ public:
   StepProfile profile() const override { return engine->profile(); }
   std::string notes() const override { return engine->notes(); }
   int64_t getNumRanks() const override { return engine->getNumRanks(); }
+  int64_t getNumThreads() const override { return engine->getNumThreads(); }
   llvm::Expected<std::vector<StatePiece>> readPieces() const override;
 
 private:

@@ -143,6 +143,8 @@ public:
   virtual std::string notes() const { return ""; }
   /// The number of processes that the function was compiled for.
   virtual int64_t getNumRanks() const { return 1; }
+  /// How many threads a run has.
+  virtual int64_t getNumThreads() const { return 1; }
   /// What this rank holds of the state that ranks hold together, in the order of the
   /// arguments.
   virtual llvm::Expected<std::vector<StatePiece>> readPieces() const {

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 using namespace mpt;
@@ -141,6 +142,20 @@ TEST(InitializersTest, DependsOnSeedAndNameOnly) {
   // An element's value does not depend on how many follow it.
   std::vector<double> few = draw(spec, 5), many = draw(spec, 100);
   EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+}
+
+// Threads take 65,536 elements at a time.
+TEST(InitializersTest, ManyThreadsDrawTheSameBits) {
+  for (int64_t count : {int64_t(1), kCount, int64_t(4 * 65536 + 3)}) {
+    HostTensor one = llvm::cantFail(HostTensor::create(ElementType::F32, {count}));
+    llvm::cantFail(initializeTensor(one, {InitKind::Normal, {0, 1}}, 7, "w"));
+    for (int64_t threads : {2, 3, 8}) {
+      HostTensor many = llvm::cantFail(HostTensor::create(ElementType::F32, {count}));
+      llvm::cantFail(initializeTensor(many, {InitKind::Normal, {0, 1}}, 7, "w", threads));
+      EXPECT_EQ(std::memcmp(one.getData(), many.getData(), count * sizeof(float)), 0)
+          << count << " elements, " << threads << " threads";
+    }
+  }
 }
 
 TEST(InitializersTest, NarrowTypesRoundTheSameValues) {
