@@ -1,9 +1,9 @@
 """Time of attention and its gradient on the CPU, MPT beside PyTorch.
 
     attention.py BUILD_DIR [--mpt-run NAME=PATH ...] [--rounds 3] [--sizes 64,128,256,512,1024]
-                 [--widths 64] [--precisions f32,bf16,f16] [--forms plain,causal,masked]
+                 [--widths 64] [--heads 12] [--precisions f32,bf16,f16] [--forms plain,causal,masked]
 
-A step has queries, keys and values of 12 heads of so many positions as parameters, which SGD
+A step has queries, keys and values of so many heads and positions as parameters, which SGD
 updates; its loss is a sum of squares. Each cell is processor time of one thread in ms a
 step, the least of rounds in turns: of MPT half the difference between runs of n and 3n
 steps, of PyTorch (scaled_dot_product_attention of tensors in that type, that are cast from f32)
@@ -21,12 +21,11 @@ import time
 import numpy as np
 import torch
 
-HEADS = 12
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
-def write_module(path, size, width, form):
-    tensor, mask = f"tensor<1x{HEADS}x{size}x{width}xf32>", f"tensor<1x1x1x{size}xf32>"
+def write_module(path, heads, size, width, form):
+    tensor, mask = f"tensor<1x{heads}x{size}x{width}xf32>", f"tensor<1x1x1x{size}xf32>"
     arguments = [f'%{name}: {tensor} {{mpt.name = "{name}", mpt.role = "parameter", mpt.init = '
                  '{kind = "normal", mean = 0.0 : f64, std = 1.0 : f64}}' for name in "qkv"]
     arguments.append(f'%y: {tensor} {{mpt.name = "y", mpt.role = "input"}}')
@@ -38,7 +37,7 @@ def write_module(path, size, width, form):
         lines.append(f"%seen = mpt.constant dense<[[[[{seen}]]]]> : {flags}")
         operands, types = operands + ", %seen", [*types, flags]
     lines += [f"%z, %lse = mpt.attention {operands}{' {causal}' if form == 'causal' else ''}",
-              f"    : ({', '.join(types)}) -> ({tensor}, tensor<1x{HEADS}x{size}xf32>)",
+              f"    : ({', '.join(types)}) -> ({tensor}, tensor<1x{heads}x{size}xf32>)",
               "%loss = mpt.mse_loss %z, %y {reduction = #mpt.loss_reduction<sum>}",
               f"    : ({tensor}, {tensor}) -> tensor<f32>", "return %loss : tensor<f32>"]
     with open(path, "w") as file:
@@ -59,8 +58,8 @@ def mpt_time(program, folder, precision, steps):
     return 1e3 * (totals[1] - totals[0]) / (2 * steps)
 
 
-def torch_time(size, width, form, precision, steps):
-    shape = (1, HEADS, size, width)
+def torch_time(heads, size, width, form, precision, steps):
+    shape = (1, heads, size, width)
     parameters = [torch.randn(shape, requires_grad=True) for _ in range(3)]
     optimizer, target = torch.optim.SGD(parameters, lr=1e-6, fused=True), torch.randn(shape)
     mask = (torch.arange(size) < size - size // 8).view(1, 1, 1, size)
@@ -84,6 +83,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", default="64,128,256,512,1024")
     parser.add_argument("--widths", default="64")
+    parser.add_argument("--heads", type=int, default=12)
     parser.add_argument("--precisions", default="f32,bf16,f16")
     parser.add_argument("--forms", default="plain,causal,masked")
     options = parser.parse_args()
@@ -97,8 +97,8 @@ def main():
             steps = max(3, 240 * 128 * 128 * 64 // (size * size * width * 4))
             for form in options.forms.split(","):
                 with tempfile.TemporaryDirectory() as folder:
-                    write_module(f"{folder}/model.mlir", size, width, form)
-                    target = np.random.default_rng(0).standard_normal((1, HEADS, size, width))
+                    write_module(f"{folder}/model.mlir", options.heads, size, width, form)
+                    target = np.random.default_rng(0).standard_normal((1, options.heads, size, width))
                     np.save(f"{folder}/y.npy", target.astype(np.float32))
                     for precision in options.precisions.split(","):
                         times = {}
@@ -107,7 +107,7 @@ def main():
                                 times.setdefault(name, []).append(
                                     mpt_time(program, folder, precision, steps))
                             times.setdefault("torch", []).append(
-                                torch_time(size, width, form, precision, steps))
+                                torch_time(options.heads, size, width, form, precision, steps))
                         print(f"{size:4} {width:3} {form:6} {precision:4} "
                               + "".join(f"{min(t):9.3f}" for t in times.values()), flush=True)
 

@@ -1,5 +1,5 @@
-// The CPU's runtime carries out attention as a whole, from 256 x 256 scores on, or from 128 x
-// 128 on if a causal mask hides whole blocks; the rest is decomposed, and a remark says why.
+// The CPU's runtime carries out attention as a whole, from 256 x 256 scores on, from 192 x
+// 192 on if all heads have 2^20, or from 128 x 128 on if a causal mask hides whole blocks; the rest is decomposed, and a remark says why.
 // RUN: mpt-opt %s --mpt-fuse-attention --split-input-file | FileCheck %s
 // RUN: mpt-opt %s --mpt-plan-step --split-input-file | FileCheck %s --check-prefix=PROGRAM
 // RUN: mpt-opt %s --mpt-plan-step=fused-attention=false --split-input-file | FileCheck %s --check-prefix=NONE
@@ -39,6 +39,38 @@ func.func @gradient(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "inpu
 func.func @few(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x4x255x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<1x4x256x32xf32> {mpt.name = "y"}) {
   %y, %lse = mpt.attention %q, %k, %k : (tensor<1x4x256x32xf32>, tensor<1x4x255x32xf32>, tensor<1x4x255x32xf32>) -> (tensor<1x4x256x32xf32>, tensor<1x4x256xf32>)
   return %y : tensor<1x4x256x32xf32>
+}
+
+// -----
+
+// The scores of all heads are 7.5 MB.
+// CHECK-LABEL: func.func @many(
+// CHECK: mpt.attention {{.*}} {fused} :
+// PROGRAM-LABEL: mpt_program.program @many
+// PROGRAM: mpt_program.attention ins
+func.func @many(%q: tensor<4x12x197x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<4x12x197x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<4x12x197x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %k : (tensor<4x12x197x32xf32>, tensor<4x12x197x32xf32>, tensor<4x12x197x32xf32>) -> (tensor<4x12x197x32xf32>, tensor<4x12x197xf32>)
+  return %y : tensor<4x12x197x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @few_heads(
+// CHECK-NOT: fused
+// REMARK: a head has 197 x 197 scores; kernels are faster below 65536 scores
+func.func @few_heads(%q: tensor<1x12x197x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<1x12x197x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<1x12x197x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %k : (tensor<1x12x197x32xf32>, tensor<1x12x197x32xf32>, tensor<1x12x197x32xf32>) -> (tensor<1x12x197x32xf32>, tensor<1x12x197xf32>)
+  return %y : tensor<1x12x197x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @few_of_many(
+// CHECK-NOT: fused
+// REMARK: a head has 192 x 191 scores; kernels are faster below 36864 scores
+func.func @few_of_many(%q: tensor<4x12x192x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<4x12x191x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<4x12x192x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %k, %k : (tensor<4x12x192x32xf32>, tensor<4x12x191x32xf32>, tensor<4x12x191x32xf32>) -> (tensor<4x12x192x32xf32>, tensor<4x12x192xf32>)
+  return %y : tensor<4x12x192x32xf32>
 }
 
 // -----

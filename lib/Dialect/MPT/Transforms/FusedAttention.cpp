@@ -74,6 +74,10 @@ std::string mpt::explainUnfusedOnGPU(Operation *op) {
 /// kernels (docs/benchmarks.md), and for which it is if it skips hidden ones.
 static constexpr int64_t kFewestScores = 256 * 256, kFewestWithHidden = 128 * 128;
 
+/// Fewest scores of a head where all heads have kManyScores or more: 4 MB in f32, which
+/// kernels write and read outside the cache.
+static constexpr int64_t kFewestOfMany = 192 * 192, kManyScores = int64_t(1) << 20;
+
 /// Whether the call, whose gradient computes scores a second time, seven matmuls in
 /// all where kernels have six, multiplies no more than they do: it skips blocks of keys
 /// that all of a block of queries are before.
@@ -107,13 +111,15 @@ std::string mpt::explainUnfusedOnCPU(Operation *op) {
              .getElementType()
              .isF32())
       return say("its log_sum_exp is ", attention.getLogSumExp().getType());
-    const int64_t queries =
-        cast<RankedTensorType>(attention.getQuery().getType()).getDimSize(2);
+    auto query = cast<RankedTensorType>(attention.getQuery().getType());
+    const int64_t heads = query.getDimSize(0) * query.getDimSize(1);
+    const int64_t queries = query.getDimSize(2);
     const int64_t keys =
         cast<RankedTensorType>(attention.getKey().getType()).getDimSize(2);
     const int64_t fewest = attention.getCausal() && skipsEnough(queries, keys)
                                ? kFewestWithHidden
-                               : kFewestScores;
+                           : heads * queries * keys >= kManyScores ? kFewestOfMany
+                                                                   : kFewestScores;
     if (queries * keys < fewest)
       return say("a head has ", queries, " x ", keys,
                  " scores; kernels are faster below ", fewest, " scores");
