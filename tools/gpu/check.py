@@ -572,6 +572,7 @@ def main():
     parser.add_argument("--cublaslt", default="")
     parser.add_argument("--cudnn", default="")
     parser.add_argument("--nccl", default="")
+    parser.add_argument("--sanitizer", default="", help="compute-sanitizer, if it is not on the path")
     parser.add_argument("--torch-device", default="cuda")
     # What a child does: a kind and the number of its entry.
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
@@ -657,7 +658,7 @@ def main():
                 found.pop("passed", None)
                 add("time", {"network": name, "torch": mode, "batch": batch}, found)
     if "sanitize" in parts:
-        sanitizer = find_sanitizer()
+        sanitizer = options.sanitizer or find_sanitizer()
         for index, entry in chosen("check"):
             if entry["network"] not in SANITIZED or entry["precision"] != "bf16" or not entry.get("program"):
                 continue
