@@ -88,3 +88,21 @@ InstructionCost mpt::rt::getCost(const Instruction &instruction) {
   }
   return cost;
 }
+
+InstructionCost mpt::rt::getCost(const Program &program, size_t index) {
+  const Instruction &instruction = program.instructions[index];
+  if (index > 0 && !instruction.isCall() && instruction.hasScratch &&
+      instruction.tasks == 1) {
+    const Instruction &before = program.instructions[index - 1];
+    auto isSame = [](const BufferRef &a, const BufferRef &b) {
+      return a.space == b.space && a.offset == b.offset && a.type == b.type &&
+             a.dims == b.dims;
+    };
+    if (!before.isCall() && before.hasScratch && before.kernel != instruction.kernel &&
+        before.numInputs == instruction.numInputs &&
+        std::equal(before.refs.begin(), before.refs.end(), instruction.refs.begin(),
+                   instruction.refs.end(), isSame))
+      return {};
+  }
+  return getCost(instruction);
+}

@@ -32,6 +32,9 @@ struct InstructionCost {
   double bytes = 0;
 };
 InstructionCost getCost(const Instruction &instruction);
+/// Of one instruction of a program. A kernel whose tasks leave partial sums is two, with
+/// the same buffers: the second, which adds them, costs nothing by this count.
+InstructionCost getCost(const Program &program, size_t index);
 
 } // namespace mpt::rt
 

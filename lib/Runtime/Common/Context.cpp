@@ -1077,7 +1077,7 @@ int mpt_rt_get_cost(const mpt_rt_context *context, int32_t index, double *flops,
   if (!context || !flops || !type || !bytes || index < 0 ||
       index >= static_cast<int32_t>(context->program.instructions.size()))
     return MPT_RT_INVALID_ARGUMENT;
-  const InstructionCost cost = getCost(context->program.instructions[index]);
+  const InstructionCost cost = getCost(context->program, index);
   const auto count = static_cast<double>(countIterations(context->program, index));
   *flops = count * cost.flops;
   *type = typeNames[static_cast<size_t>(cost.type)];

@@ -100,4 +100,33 @@ TEST(InstructionCost, BytesOfWhatIsRead) {
   EXPECT_EQ(getCost(kernel).bytes, 3 * 48);
 }
 
+/// Partial sums are added by a kernel of its own, which has the same buffers.
+TEST(InstructionCost, TheSecondStageOfAKernelReadsItsPartialSumsAlone) {
+  Instruction first;
+  first.kernel = 3;
+  first.tasks = 4;
+  first.numInputs = first.numOutputs = 1;
+  first.hasScratch = true;
+  for (int64_t count : {1000, 1, 16}) {
+    BufferRef ref;
+    ref.space = SpaceId::Arena;
+    ref.type = DataType::F32;
+    ref.offset = 64 * static_cast<int64_t>(first.refs.size());
+    ref.dims = {count};
+    first.refs.push_back(ref);
+  }
+  Instruction second = first, other = first;
+  second.kernel = 4;
+  second.tasks = 1;
+  // One that only looks like it: another buffer.
+  other.kernel = 5;
+  other.tasks = 1;
+  other.refs[0].offset = 4096;
+  Program program;
+  program.instructions = {first, second, other};
+  EXPECT_EQ(getCost(program, 0).bytes, 4 * 1001);
+  EXPECT_EQ(getCost(program, 1).bytes, 0);
+  EXPECT_EQ(getCost(program, 2).bytes, 4 * 1001);
+}
+
 } // namespace
