@@ -61,7 +61,7 @@ def make_steps(mode, name, precision):
         value.backward()
         optimizer.step()
         optimizer.zero_grad()
-        return float(value)
+        return float(value.detach())
     return step, rank
 
 
