@@ -90,10 +90,11 @@ private:
                                    SmallVectorImpl<Value> &left);
   /// What the backward pass made last of what `body` reads.
   Value findLatest(ArrayRef<Operation *> body);
-  /// Computes those of `results` that no op stores again behind `body`, from what is
-  /// stored, which takes their places in `results`.
+  /// Computes results that XLA would fuse again after `body`, from values that it stores.
+  /// Those take their place in `results`.
   void derive(SmallVectorImpl<Operation *> &body, llvm::SetVector<Value> &results);
-  /// Behind what the body before it left out, too.
+  /// Puts the group's ops into a conditional, which also waits for `before`: the
+  /// convolutions that the group before it left out.
   void wrap(const Body &group, ArrayRef<Value> before);
 
   Block &block;
@@ -190,7 +191,7 @@ void Isolator::derive(SmallVectorImpl<Operation *> &body,
   // All of `body` will stand where its first op is.
   OpBuilder builder(body.front()->getContext());
   builder.setInsertionPointAfter(body.front());
-  // Body's order: operands of what is derived come first.
+  // From the last op to the first: which values the results are derived from.
   DenseSet<Value> needed(results.begin(), results.end());
   for (Operation *op : llvm::reverse(body))
     for (Value result : op->getResults())
@@ -227,7 +228,7 @@ void Isolator::derive(SmallVectorImpl<Operation *> &body,
     });
   }
   results = std::move(stored);
-  // What is derived is not computed inside, too, unless something there reads it.
+  // A derived value is computed inside, too, only if an op there reads it.
   SmallVector<Operation *> kept;
   for (Operation *op : llvm::reverse(body)) {
     if (op->use_empty() && isRepeatable(op, rules)) {
@@ -256,16 +257,22 @@ void Isolator::wrap(const Body &group, ArrayRef<Value> before) {
     for (Value result : op->getResults())
       if (!llvm::all_of(result.getUsers(), isInside))
         results.insert(result);
-  if (!group.left.empty())
+  // The branch that is not taken returns zeros. Any op of `body` may have a result of it
+  // once `derive` has chosen what is stored.
+  auto hasZeros = [](Value value) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    return tensor && tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat();
+  };
+  const bool derives = !group.left.empty();
+  if (derives ? !llvm::all_of(body,
+                              [&](Operation *op) {
+                                return llvm::all_of(op->getResults(), hasZeros);
+                              })
+              : !llvm::all_of(results, hasZeros))
+    return;
+  if (derives)
     derive(body, results);
   if (results.empty())
-    return;
-  // A branch's result for what is not computed must be a tensor.
-  if (llvm::any_of(results, [](Value value) {
-        auto tensor = dyn_cast<RankedTensorType>(value.getType());
-        return !tensor || !tensor.hasStaticShape() ||
-               !tensor.getElementType().isIntOrFloat();
-      }))
     return;
   ForeignBuilder maker(body.front());
   Value predicate = makePredicate(maker, latest);

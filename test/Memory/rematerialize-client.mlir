@@ -35,6 +35,12 @@
 // CONV: "stablehlo.convolution"(%[[IF]]#2,
 // CONV: "stablehlo.convolution"(%[[IF]]#0,
 
+// What a branch cannot return, here complex numbers that are read after a convolution, keeps its
+// segment out of conditionals.
+// RUN: %python %t/complex.py %t/layers.mlir > %t/complex.mlir
+// RUN: mpt-opt %t/complex.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=xla-cpu" | FileCheck %s --check-prefix=COMPLEX --implicit-check-not=stablehlo.if
+// COMPLEX: "stablehlo.complex"{{.*}}mpt.remat
+
 // Others have barriers, one for each segment.
 // RUN: mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=xla-gpu" | FileCheck %s --check-prefix=GPU --implicit-check-not=stablehlo.if
 // RUN: mpt-opt %t/layers.mlir --allow-unregistered-dialect --mpt-rematerialize="budget=0.7x client=iree" | FileCheck %s --check-prefix=GPU --implicit-check-not=stablehlo.if
@@ -94,6 +100,20 @@ func.func @two(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %b = "stablehlo.dot_general"(%a, %x) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %b : tensor<64x64xf32>
 }
+
+//--- complex.py
+import re
+import sys
+
+text = open(sys.argv[1]).read()
+text = re.sub(r'dot_general"\(%t(\d), %m', r'convolution"(%t\1, %m', text)
+text = re.sub(r'%t(\d) = "stablehlo.tanh"\(%d(\d)\) : .*',
+              r'%c\1 = "stablehlo.complex"(%d\1, %d\1) : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x64xcomplex<f32>>'
+              "\n"
+              r'  %t\1 = "stablehlo.real"(%c\1) : (tensor<512x64xcomplex<f32>>) -> tensor<512x64xf32>', text)
+text = re.sub(r'%n([0-8]) = "stablehlo.subtract"\(%w(\d), %g(\d)\) : \((.*)\) ->',
+              r'%n\1 = "acme.use"(%w\1, %g\1, %c\1) : (\4, tensor<512x64xcomplex<f32>>) ->', text)
+print(text)
 
 //--- calls.mlir
 func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {

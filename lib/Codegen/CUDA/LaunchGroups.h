@@ -26,9 +26,9 @@ llvm::SmallVector<ByteRange> rangesOf(mlir::Operation *op, bool withPartials = t
 /// True if the accesses conflict: two ranges overlap and at least one is a write.
 bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second);
 
-/// Ops of `program` that run beside an exchange between ranks: what follows a call that
-/// only begins, up to its `wait`. What the exchange reads and writes is nobody else's
-/// then, so no launch there may name a whole space.
+/// Ops of `program` that run at the same time as an exchange between ranks: those after
+/// an async call, up to its `wait`. Until then no other op may use the buffers of the
+/// exchange, so no launch there may name a whole space.
 llvm::DenseSet<mlir::Operation *> findOpsBesideExchanges(program::ProgramOp program);
 
 /// How many launches and calls `op` is in a program's table: alternatives and loops are

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A narrow value is often widened in several places: as it is by elementwise ops, and
-/// behind transposes and reshapes by matmuls. IREE 3.13 moves conversions to where shape
+/// A narrow value is often widened in several places: directly by elementwise ops, and
+/// after transposes and reshapes by matmuls. IREE 3.13 moves conversions to where shape
 /// ops begin, merges them after that, and then moves a shape op across the merged
 /// conversion without changing what else reads it, which leaves operands of unlike
 /// shapes. Widening is exact and commutes with shape ops, so that one conversion says the
