@@ -111,8 +111,10 @@ text = re.sub(r'%t(\d) = "stablehlo.tanh"\(%d(\d)\) : .*',
               r'%c\1 = "stablehlo.complex"(%d\1, %d\1) : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x64xcomplex<f32>>'
               "\n"
               r'  %t\1 = "stablehlo.real"(%c\1) : (tensor<512x64xcomplex<f32>>) -> tensor<512x64xf32>', text)
+text = re.sub(r'(  %m([0-8]) = )',
+              r'  %e\2 = "stablehlo.imag"(%c\2) : (tensor<512x64xcomplex<f32>>) -> tensor<512x64xf32>' "\n" r'\1', text)
 text = re.sub(r'%n([0-8]) = "stablehlo.subtract"\(%w(\d), %g(\d)\) : \((.*)\) ->',
-              r'%n\1 = "acme.use"(%w\1, %g\1, %c\1) : (\4, tensor<512x64xcomplex<f32>>) ->', text)
+              r'%n\1 = "acme.use"(%w\1, %g\1, %c\1, %e\1) : (\4, tensor<512x64xcomplex<f32>>, tensor<512x64xf32>) ->', text)
 print(text)
 
 //--- calls.mlir

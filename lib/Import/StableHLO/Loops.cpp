@@ -390,9 +390,8 @@ static void whileLoop(Lowering &l) {
   WhileConverter(l).run();
 }
 
-/// Converts a branch, which is taken where `here` is true. No gradient comes out of one
-/// that is not taken: there 0, times the infinite derivative of what it divides by, is
-/// NaN.
+/// Converts a branch, which is taken if `here` is true. No gradient flows out of a branch
+/// that is not taken: it may divide by 0, and 0 times an infinite derivative is NaN.
 static void convertBranch(Lowering &l, Region &branch, Value here) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(branch, captured);

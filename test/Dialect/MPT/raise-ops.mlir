@@ -314,9 +314,11 @@ func.func @constant_masks(%q: tensor<1x2x2x4xf32>, %k: tensor<1x2x2x4xf32>, %v: 
 func.func @causal_and_padded(%q: tensor<2x2x3x5xf32>, %k: tensor<2x2x4x5xf32>, %v: tensor<2x2x4x5xf32>, %m: tensor<2x1x1x4xi1>) -> tensor<2x2x3x5xf32> {
   %low = mpt.constant dense<-1.0e30> : tensor<f32>
   %true = mpt.constant dense<true> : tensor<i1>
-  %one = mpt.constant dense<1> : tensor<i32>
+  %three = mpt.constant dense<3> : tensor<i32>
+  %four = mpt.constant dense<4> : tensor<i32>
   %0 = mpt.iota {axis = 0 : i64} : () -> tensor<3x4xi32>
-  %rows = mpt.add %0, %one : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
+  %late = mpt.add %0, %four : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
+  %rows = mpt.sub %late, %three : (tensor<3x4xi32>, tensor<i32>) -> tensor<3x4xi32>
   %columns = mpt.iota {axis = 1 : i64} : () -> tensor<3x4xi32>
   %lower = mpt.compare %rows, %columns {predicate = #mpt.predicate<ge>} : (tensor<3x4xi32>, tensor<3x4xi32>) -> tensor<3x4xi1>
   %both = mpt.and %m, %lower : (tensor<2x1x1x4xi1>, tensor<3x4xi1>) -> tensor<2x1x3x4xi1>

@@ -37,6 +37,12 @@ static std::optional<Index> getIndex(View view) {
         return std::nullopt;
       offset += int64_t(left ? *left : *right);
       view = getOperand(view, left ? 1 : 0);
+    } else if (auto sub = getOp<SubOp>(view)) {
+      std::optional<double> right = formulas::getNumber(sub.getRhs());
+      if (!right)
+        return std::nullopt;
+      offset -= int64_t(*right);
+      view = getOperand(view, 0);
     } else {
       break;
     }
