@@ -84,3 +84,17 @@ bool RankGroup::isAnywhere(bool own) {
   }
   return llvm::is_contained(all, 1U);
 }
+
+std::optional<LaunchedRank> mpt::findLaunchedRank() {
+  constexpr const char *names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                      {"PMI_RANK", "PMI_SIZE"},
+                                      {"RANK", "WORLD_SIZE"}};
+  for (auto [rankName, countName] : names) {
+    const char *rank = std::getenv(rankName), *count = std::getenv(countName);
+    LaunchedRank found;
+    if (rank && count && !llvm::StringRef(rank).getAsInteger(10, found.rank) &&
+        !llvm::StringRef(count).getAsInteger(10, found.count) && found.count > 1)
+      return found;
+  }
+  return std::nullopt;
+}

@@ -18,6 +18,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,15 @@ public:
   /// reports.
   bool isAnywhere(bool own);
 };
+
+/// The number that mpirun or torchrun gave this process and how many it started, from the
+/// variables that Open MPI (OMPI_COMM_WORLD_RANK, .._SIZE), MPICH and Intel MPI
+/// (PMI_RANK, PMI_SIZE) and torchrun (RANK, WORLD_SIZE) set. Nothing if it was started
+/// alone.
+struct LaunchedRank {
+  int64_t rank, count;
+};
+std::optional<LaunchedRank> findLaunchedRank();
 
 } // namespace mpt
 

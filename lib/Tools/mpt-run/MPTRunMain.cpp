@@ -250,8 +250,14 @@ llvm::Expected<bool> Run::usesGpu() const {
 }
 
 llvm::Error Run::connect() {
-  if (options.parallel.empty())
+  if (options.parallel.empty()) {
+    std::optional<LaunchedRank> launched = findLaunchedRank();
+    if (launched && launched->rank == 0)
+      llvm::errs() << "mpt-run: warning: " << launched->count
+                   << " processes were started together, and each trains by itself; give "
+                      "--parallel=data for one training run of all\n";
     return llvm::Error::success();
+  }
   if (!engine->connect)
     return llvm::createStringError("--engine=" + engine->name +
                                    " runs in one process; leave --parallel out");
