@@ -2,6 +2,7 @@
 
     steps_vs_pytorch.py BUILD_DIR [--threads 2] [--rounds 5] [--steps 20]
                         [--only sincos,digits,gpt] [--no-compile] [--processor-time]
+                        [--part 0.7]
 
 Both train networks of docs/examples, or those of networks.py that --only names,
 with the same batch and optimizer; PyTorch has the images of the latter in
@@ -9,7 +10,8 @@ channels_last. Rounds are interleaved, so that noise of the machine meets all;
 the figures are the median and the least over rounds of the round's median time
 of a step. Memory of PyTorch is the most that its allocator held at once during
 two steps, parameters and optimizer state included; that of MPT is arena plus
-state, also of an f32 step under a memory budget. The bound is the sum, over the step's
+state, also of an f32 step under a memory budget. --part adds MPT's steps within this part of
+PyTorch's memory, or says why they do not fit. The bound is the sum, over the step's
 calls and kernels, of the time that each takes at least: its multiplications and additions at
 the rate of a matmul or convolution, or its bytes at that of a copy, as mpt-run --profile
 measures both; beside it is what that run's profile says that the step took. With --processor-time, for busy
@@ -360,6 +362,13 @@ class TorchStep:
         self.optimizer.step()
         return loss.item()
 
+    def state_bytes(self):
+        """Parameters, their optimizer's state and the buffers that training updates."""
+        state = [*self.model.parameters(), *self.model.buffers()]
+        for values in self.optimizer.state.values():
+            state += [value for value in values.values() if torch.is_tensor(value)]
+        return sum(value.nbytes for value in state)
+
     def time(self, steps, processor_time=False):
         clock = time.process_time if processor_time else time.perf_counter
         times = []
@@ -399,8 +408,10 @@ def mpt_run(build, case, files, precision, threads, steps, budget=None, profile=
         command.append(f"--memory-budget={budget}")
     if profile:
         command.append(f"--profile-json={profile}")
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    row = re.search(rf"^{precision} +(\d+) +(\S+) +(\S+) +(\d+)", output, re.M)
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise RuntimeError(result.stderr.strip())
+    row = re.search(rf"^{precision} +(\d+) +(\S+) +(\S+) +(\d+)", result.stdout, re.M)
     return float(row[3]), int(row[4])
 
 
@@ -415,12 +426,12 @@ def get_bound(build, case, files, precision, threads):
     return sum(call["bound_ms"] for call in profile["calls"]), profile["ms"]
 
 
-def mpt_processor_time(build, case, files, precision, steps):
+def mpt_processor_time(build, case, files, precision, steps, budget=None):
     """Milliseconds of a step on one thread, and the step's bytes."""
     totals = []
     for count in (steps, 3 * steps):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        _, peak = mpt_run(build, case, files, precision, 1, count)
+        _, peak = mpt_run(build, case, files, precision, 1, count, budget)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         totals.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return 1e3 * (totals[1] - totals[0]) / (2 * steps), peak
@@ -435,6 +446,7 @@ def main():
     parser.add_argument("--only", default="sincos,digits,gpt")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--processor-time", action="store_true")
+    parser.add_argument("--part", type=float)
     options = parser.parse_args()
     if options.processor_time:
         options.threads = 1
@@ -450,27 +462,38 @@ def main():
                 label = f"torch {precision} {'compile' if compiled else 'eager'}"
                 contenders[label] = TorchStep(case, precision, compiled)
                 contenders[label].time(3)
-        times, peaks = {}, {}
+        times, peaks, refused = {}, {}, {}
         for precision in ("f32", "bf16"):
             with multiprocessing.get_context("spawn").Pool(1) as process:
                 peak = process.apply(torch_peak_bytes, (name, precision))
             peaks[f"torch {precision} eager"] = peak
+        steps = [(f"mpt {precision}", precision, None) for precision in ("f32", "f16", "bf16")]
+        if "budget" in case:
+            steps.append((f"mpt f32 in {case['budget']}", "f32", case["budget"]))
+        if options.part:
+            state = contenders["torch f32 eager"].state_bytes()
+            for precision in ("f32", "bf16"):
+                total = int(options.part * peaks[f"torch {precision} eager"])
+                label = f"mpt {precision} in {options.part}"
+                if total > state:
+                    steps.append((label, precision, str(total - state)))
+                else:
+                    refused[label] = f"{state} bytes of state are more than {total}"
         for _ in range(options.rounds):
             for label, step in contenders.items():
                 times.setdefault(label, []).append(
                     step.time(options.steps, options.processor_time))
-            budgets = [case["budget"]] if "budget" in case else []
-            if options.processor_time:
-                for precision in ("f32", "f16", "bf16"):
-                    ms, peaks[f"mpt {precision}"] = mpt_processor_time(
-                        options.build, case, files, precision, options.steps)
-                    times.setdefault(f"mpt {precision}", []).append(ms)
-                continue
-            for precision, budget in [("f32", None), *(("f32", one) for one in budgets),
-                                      ("f16", None), ("bf16", None)]:
-                label = f"mpt {precision}" + (f" in {budget}" if budget else "")
-                ms, peaks[label] = mpt_run(options.build, case, files, precision,
-                                           options.threads, options.steps, budget)
+            for label, precision, budget in steps:
+                try:
+                    if options.processor_time:
+                        ms, peaks[label] = mpt_processor_time(
+                            options.build, case, files, precision, options.steps, budget)
+                    else:
+                        ms, peaks[label] = mpt_run(options.build, case, files, precision,
+                                                   options.threads, options.steps, budget)
+                except RuntimeError as error:
+                    refused[label] = str(error)
+                    continue
                 times.setdefault(label, []).append(ms)
         bounds = {}
         for precision in ("f32", "f16", "bf16"):
@@ -479,6 +502,8 @@ def main():
         for label, rounds in times.items():
             print(f"{name:13} {label:19} {statistics.median(rounds):10.2f} {min(rounds):9.2f} "
                   f"{peaks.get(label, ''):>11} {bounds.get(label, '')}", flush=True)
+        for label, error in refused.items():
+            print(f"{name:13} {label:19} {error}", flush=True)
 
 
 if __name__ == "__main__":
