@@ -12,7 +12,7 @@ from torch.utils import _pytree
 
 from mpt import Module
 from mpt._diagnostics import Error
-from mpt._train_step import _CONVERT, _TYPES, _refuse, _to_tensor
+from mpt._train_step import _CONVERT, _TYPES, _to_tensor
 from mpt.torch import _quote, export
 
 
@@ -103,13 +103,7 @@ class Evaluator:
             program.write(name, self._step._read(name).to(type).contiguous())
         for name, index, size in inputs:
             value = batch[index]
-            if isinstance(value, torch.Tensor):
-                if not value.is_cpu or not value.is_contiguous():
-                    self._step._bind_device(program, name, value, value.dtype)
-                else:
-                    program.bind_address(name, value.data_ptr(), size, value)
-            else:
-                program.bind(name, value)
+            self._step._bind(program, name, size, value, value.dtype)
         program.run()
         return _pytree.tree_unflatten(
             [torch.from_dlpack(program.read(name)) for name in outputs], spec)

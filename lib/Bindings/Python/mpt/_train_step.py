@@ -86,11 +86,19 @@ def _to_tensor(value, what: str) -> torch.Tensor:
     if isinstance(value, torch.Tensor):
         return value
     if hasattr(value, "__array_interface__"):
-        return torch.tensor(value)
+        return torch.tensor(_in_order(value))
     if hasattr(value, "__dlpack__"):
         return torch.from_dlpack(value)
     raise Error(f"{what}: expected a tensor, or an array with __dlpack__, found "
                 f"{type(value).__name__}")
+
+
+def _in_order(array):
+    """An array with __array_interface__, or a copy whose elements lie in row-major order."""
+    if array.__array_interface__.get("strides") is None:
+        return array
+    import numpy
+    return numpy.ascontiguousarray(array)
 
 
 class _Compiled:
@@ -489,13 +497,7 @@ class TrainStep:
         compiled = self._find(values)
         program = compiled.program
         for (name, size), value, dtype in zip(compiled.inputs, values, self._batch.dtypes):
-            if isinstance(value, torch.Tensor):
-                if value.dtype != dtype or not value.is_cpu or not value.is_contiguous():
-                    self._bind_device(program, name, value, dtype)
-                else:
-                    program.bind_address(name, value.data_ptr(), size, value)
-            else:
-                program.bind(name, value)
+            self._bind(program, name, size, value, dtype)
         self._reader.check_constants()
         for index, group in enumerate(self.optimizer.param_groups):
             rate = group["lr"]
@@ -514,10 +516,21 @@ class TrainStep:
             if compiled.others else {})
         return self._last
 
-    def _bind_device(self, program, name, value, dtype):
-        """Binds a tensor on the step's GPU; refuses others."""
-        if not value.is_cuda or self._device == "cpu" or value.dtype != dtype:
+    def _bind(self, program, name, size, value, dtype):
+        """Binds what the caller passed as `name`, or a copy of it where it is not contiguous."""
+        if not isinstance(value, torch.Tensor):
+            program.bind(name, _in_order(value) if hasattr(value, "__array_interface__")
+                         else value)
+            return
+        on_device = value.is_cuda and self._device != "cpu"
+        if value.dtype != dtype or value.layout is not torch.strided \
+                or not (value.is_cpu or on_device):
             _refuse(name, value, dtype)
+        if not value.is_contiguous():
+            value = value.detach().contiguous()
+        if not on_device:
+            program.bind_address(name, value.data_ptr(), size, value)
+            return
         # Refuses a tensor of another GPU, whose stream must not become the program's.
         program.bind(name, value.detach())
         program.set_stream(torch.cuda.current_stream(value.device).cuda_stream)
@@ -879,11 +892,8 @@ def _refuse(name, value, dtype):
     if value.layout is not torch.strided:
         raise Error(f"'{name}': expected a dense tensor, found {value.layout}; pass "
                     ".to_dense()")
-    if not value.is_cpu:
-        raise Error(f"'{name}': expected a tensor on the CPU, found one on {value.device}; "
-                    "copy it with .cpu()")
-    raise Error(f"'{name}': expected a contiguous tensor, found strides "
-                f"{tuple(value.stride())}; pass .contiguous()")
+    raise Error(f"'{name}': expected a tensor on the CPU, found one on {value.device}; "
+                "copy it with .cpu()")
 
 
 class Support:
