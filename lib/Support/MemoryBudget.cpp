@@ -29,7 +29,7 @@ std::optional<RematBudget> mpt::parseRematBudget(llvm::StringRef text) {
     return RematBudget{RematBudget::Ratio, 0, number / 100};
   std::optional<double> factor = llvm::StringSwitch<std::optional<double>>(unit)
                                      .Cases({"", "B"}, 1.0)
-                                     .Case("kB", 1e3)
+                                     .Cases({"kB", "KB"}, 1e3)
                                      .Case("MB", 1e6)
                                      .Case("GB", 1e9)
                                      .Case("KiB", 0x1p10)

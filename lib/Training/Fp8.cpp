@@ -469,11 +469,11 @@ private:
       return failure();
     const StringRef perTensor = "recipe=delayed and recipe=current";
     const StringRef perBlock = "recipe=deepseek and recipe=mxfp8";
-    const bool isDeepSeek = recipe == "deepseek";
+    const bool isDeepSeek = recipe == "deepseek", isDelayed = recipe == "delayed";
     if (failed(checkUnused(!hasBlocks(), "format", format == "hybrid", perTensor)) ||
         failed(checkUnused(!hasBlocks(), "margin", margin == 0, perTensor)) ||
-        failed(checkUnused(!hasBlocks(), "history", history == 1024, "recipe=delayed")) ||
-        failed(checkUnused(!hasBlocks(), "amax", amax == "max", "recipe=delayed")) ||
+        failed(checkUnused(isDelayed, "history", history == 1024, "recipe=delayed")) ||
+        failed(checkUnused(isDelayed, "amax", amax == "max", "recipe=delayed")) ||
         failed(checkUnused(isDeepSeek, "scales", scales == "power_of_two",
                            "recipe=deepseek")) ||
         failed(

@@ -56,16 +56,20 @@ public:
     return mlir::success();
   }
 
-  /// The kind of the parameter `name`. Remembers which expressions have matched.
+  /// The kind of the parameter `name`. Remembers which expressions have matched, and
+  /// counted.
   Kind getKind(llvm::StringRef name) {
-    std::optional<Kind> first;
+    Rule *first = nullptr;
     for (Rule &rule : rules)
       if (llvm::Regex(rule.regex).match(name)) {
         rule.matched = true;
         if (!first)
-          first = rule.kind;
+          first = &rule;
       }
-    return first.value_or(common);
+    if (!first)
+      return common;
+    first->counted = true;
+    return first->kind;
   }
 
   /// Whether some parameter may be of this kind.
@@ -74,13 +78,18 @@ public:
            llvm::any_of(rules, [&](const Rule &rule) { return rule.kind == kind; });
   }
 
-  /// Warns of expressions that have matched no `what`.
+  /// Warns of expressions that have matched no `what`, or only those that others took
+  /// before.
   void warnOfUnmatched(mlir::ModuleOp module, llvm::StringRef pass,
                        llvm::StringRef what) const {
     for (const Rule &rule : rules)
       if (!rule.matched)
         mlir::emitWarning(module.getLoc(), pass)
             << ": groups: '" << rule.regex << "' matches the name of no " << what;
+      else if (!rule.counted)
+        mlir::emitWarning(module.getLoc(), pass)
+            << ": groups: '" << rule.regex << "' matches no " << what
+            << " that an expression before it does not match; put it first";
   }
 
 private:
@@ -88,6 +97,7 @@ private:
     std::string regex;
     Kind kind;
     bool matched = false;
+    bool counted = false;
   };
   Kind common{};
   llvm::SmallVector<Rule> rules;

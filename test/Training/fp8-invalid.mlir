@@ -19,6 +19,8 @@
 // RUN: not mpt-opt %s --mpt-fp8="quantize-head" 2>&1 | FileCheck %s --check-prefix=HEAD
 // RUN: not mpt-opt %s --mpt-fp8="recipe=deepseek margin=1" 2>&1 | FileCheck %s --check-prefix=MARGIN
 // RUN: not mpt-opt %s --mpt-fp8="recipe=deepseek history=2" 2>&1 | FileCheck %s --check-prefix=BLOCKHISTORY
+// RUN: not mpt-opt %s --mpt-fp8="recipe=current history=2" 2>&1 | FileCheck %s --check-prefix=CURRENTHISTORY
+// RUN: not mpt-opt %s --mpt-fp8="recipe=current amax=most_recent" 2>&1 | FileCheck %s --check-prefix=CURRENTAMAX
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 format=e4m3" 2>&1 | FileCheck %s --check-prefix=BLOCKFORMAT
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 amax=most_recent" 2>&1 | FileCheck %s --check-prefix=BLOCKAMAX
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 quantize-head" --mpt-fp8="recipe=deepseek quantize-head" 2>&1 | FileCheck %s --check-prefix=TWICE
@@ -43,6 +45,8 @@
 // HEAD: error: mpt-fp8: quantize-head is an option of recipe=deepseek and recipe=mxfp8, and the recipe is delayed; leave it out
 // MARGIN: error: mpt-fp8: margin is an option of recipe=delayed and recipe=current, and the recipe is deepseek; leave it out
 // BLOCKHISTORY: error: mpt-fp8: history is an option of recipe=delayed, and the recipe is deepseek; leave it out
+// CURRENTHISTORY: error: mpt-fp8: history is an option of recipe=delayed, and the recipe is current; leave it out
+// CURRENTAMAX: error: mpt-fp8: amax is an option of recipe=delayed, and the recipe is current; leave it out
 // BLOCKFORMAT: error: mpt-fp8: format is an option of recipe=delayed and recipe=current, and the recipe is mxfp8; leave it out
 // BLOCKAMAX: error: mpt-fp8: amax is an option of recipe=delayed, and the recipe is mxfp8; leave it out
 func.func @loss(

@@ -33,6 +33,7 @@
 // RUN: not mpt-opt other.mlir --mpt-optimizer-state="kind=block8" 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not mpt-opt no-attempt.mlir --mpt-optimizer-state="kind=bf16 min-elements=0" 2>&1 | FileCheck %s --check-prefix=ATTEMPT
 // RUN: mpt-opt trained.mlir --mpt-optimizer-state="groups=nobody=bf16,w=f32" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOBODY --implicit-check-not=warning:
+// RUN: mpt-opt trained.mlir --mpt-optimizer-state="groups=w=f32,w2=bf16,^b=f32" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SHADOWED --implicit-check-not=warning:
 // RUN: mpt-opt step.mlir --mpt-autodiff --mpt-optimizer-state="kind=block8" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOTHING
 // KIND: mpt-optimizer-state: unknown kind '{{int8|f31}}'; expected f32, bf16 or block8
 // REGEX: mpt-optimizer-state: expected REGEX=KIND in groups, found '(=f32': {{.*}}paren
@@ -46,6 +47,7 @@
 // OTHER: other.mlir:2:{{.*}}: error: mpt-optimizer-state: expected the optimizer at {{.*}} to give the next value of its own moment, argument 3; run this pass after --mpt-train-step
 // ATTEMPT: mpt-optimizer-state: stochastic rounding needs an argument named 'attempt' of type 'tensor<i64>', found none; run --mpt-train-step first
 // NOBODY: warning: mpt-optimizer-state: groups: 'nobody' matches the name of no parameter with moments
+// SHADOWED: warning: mpt-optimizer-state: groups: 'w2' matches no parameter with moments that an expression before it does not match; put it first
 // NOTHING: warning: mpt-optimizer-state: {{.*}}no optimizer that keeps moments; run --mpt-train-step first
 
 //--- twice.sh

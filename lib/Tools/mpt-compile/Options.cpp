@@ -98,6 +98,10 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
         rest.size() > 1 || !llvm::all_of(rest, llvm::isLower))
       return llvm::createStringError("--chip: expected a chip such as sm_90, found '" +
                                      chip + "'; for several repeat the option");
+    if (number < 80)
+      return llvm::createStringError("--chip: the chip '" + chip +
+                                     "' is too old: kernels "
+                                     "are made for sm_80 and newer");
     if (!llvm::is_contained(options.chips, chip))
       options.chips.push_back(chip);
   }

@@ -451,6 +451,7 @@ TEST(RematPlan, Budgets) {
   EXPECT_EQ(get("1000"), 1000);
   EXPECT_EQ(get("4GiB"), int64_t(4) << 30);
   EXPECT_EQ(get("1.5 kB"), 1500);
+  EXPECT_EQ(get("1.5KB"), 1500);
   EXPECT_EQ(get("0.5x"), 500);
   EXPECT_EQ(get("70%"), 700);
   EXPECT_EQ(get("min"), std::nullopt);
