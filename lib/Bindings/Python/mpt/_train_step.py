@@ -517,7 +517,11 @@ class TrainStep:
         return self._last
 
     def _bind(self, program, name, size, value, dtype):
-        """Binds what the caller passed as `name`, or a copy of it where it is not contiguous."""
+        """Binds what the caller passed as `name`, or a copy of it where it is not contiguous or
+        of uint8, which programs read as int16."""
+        is_bytes = dtype == torch.uint8
+        if is_bytes:
+            value = _to_tensor(value, f"'{name}'")
         if not isinstance(value, torch.Tensor):
             program.bind(name, _in_order(value) if hasattr(value, "__array_interface__")
                          else value)
@@ -526,6 +530,8 @@ class TrainStep:
         if value.dtype != dtype or value.layout is not torch.strided \
                 or not (value.is_cpu or on_device):
             _refuse(name, value, dtype)
+        if is_bytes:
+            value = value.to(torch.int16)
         if not value.is_contiguous():
             value = value.detach().contiguous()
         if not on_device:

@@ -62,6 +62,12 @@ _ASSERTIONS = {
     torch.ops.aten._assert_async.default, torch.ops.aten._assert_tensor_metadata.default,
     torch.ops.aten.sym_constrain_range.default,
     torch.ops.aten.sym_constrain_range_for_size.default}
+# What moves elements and computes nothing, by names without overloads.
+_MOVES = {
+    "aten." + name for name in (
+        "alias", "cat", "clone", "contiguous", "expand", "flip", "index", "index_select",
+        "permute", "reshape", "roll", "select", "slice", "squeeze", "stack", "t", "transpose",
+        "_unsafe_view", "unsqueeze", "view")}
 # Their strides mean the memory of their operand.
 _STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
 # Of a node: the call of torch.utils.checkpoint that it belongs to.
@@ -625,6 +631,11 @@ def _spell_float(value: float) -> str:
     return "0x%016X" % {math.inf: 0x7FF << 52, -math.inf: 0xFFF << 52}.get(value, 0x7FF8 << 48)
 
 
+def _widen(type: str) -> str:
+    """The type in which a batch's tensor of uint8 is read: mpt has signed integers only."""
+    return type[:-len("ui8>")] + "si16>" if type.endswith(",ui8>") else type
+
+
 class _Printer:
     """Prints one exported program."""
 
@@ -780,7 +791,13 @@ class _Printer:
             self.emit(name, operands, [], location)
             env[node] = (self.constant("none", "", "none"), "!torch.none")
         else:
-            env[node] = self.emit(name, operands, [self.type_of(value)], location)[0]
+            type = self.type_of(value)
+            if isinstance(value, torch.Tensor) and value.dtype == torch.uint8:
+                if str(target).rpartition(".")[0] not in _MOVES:
+                    raise ExportError(f"{location}: {target} has a result of uint8, in which MPT "
+                                      "does not compute: convert its operands, as in x.float()")
+                type = _widen(type)
+            env[node] = self.emit(name, operands, [type], location)[0]
 
     def print_higher_order(self, node, env, module, location):
         """Regions are printed in place."""
@@ -907,7 +924,8 @@ class _Printer:
                 env[node] = self.literal(tensor, f"loc({_quote(spec.target)})")
                 continue
             argument = f"%arg{len(arguments)}"
-            env[node] = argument, self.type_of(value)
+            type = self.type_of(value)
+            env[node] = argument, type if spec.kind != InputKind.USER_INPUT else _widen(type)
             if spec.kind != InputKind.USER_INPUT:
                 first[id(tensor)] = env[node]
             arguments.append(f"    {argument}: {env[node][1]} {{mpt.name = {_quote(name)}, "

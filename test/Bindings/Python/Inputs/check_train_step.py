@@ -435,6 +435,34 @@ def main():
     print("names that meet:", torch.allclose(step.state_dict()["x"], mirror.x),
           list(step.state_dict()))
     layouts()
+    byte_images()
+
+
+def byte_images():
+    """Images of uint8 train as in PyTorch, where the loss converts them; arithmetic in uint8,
+    which wraps, is refused."""
+    images = torch.randint(0, 256, (4, 6, 6, 3), dtype=torch.uint8)
+
+    def far(model, x):
+        x = x.permute(0, 3, 1, 2)[:, [2, 1, 0]].flip(3)
+        return model(torch.where(x > 200, 1.0, x / 255)).square().mean()
+
+    model = nn.Conv2d(3, 2, 3)
+    mirror = copy.deepcopy(model)
+    step = mpt.torch.TrainStep(model, far, torch.optim.SGD(model.parameters(), 0.1), images)
+    other = torch.optim.SGD(mirror.parameters(), 0.1)
+    for batch in images, images.numpy(), images[:3]:
+        expected = far(mirror, torch.as_tensor(batch))
+        other.zero_grad()
+        expected.backward()
+        other.step()
+        found = step(batch).loss
+        print("bytes:", abs(found / expected.item() - 1) < 1e-5)
+    evaluate = step.evaluator(lambda model, x: x.permute(0, 3, 1, 2).float().mean((1, 2, 3)))
+    print("bytes:", torch.allclose(evaluate(images), images.float().mean((1, 2, 3))))
+    refused(step, images.float())
+    refused(mpt.torch.TrainStep, model, lambda model, x: model((x + 1).float()).mean(),
+            torch.optim.SGD(model.parameters(), 0.1), images.permute(0, 3, 1, 2))
 
 
 def layouts():
