@@ -8,6 +8,8 @@
 
 #include "Lowering.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
@@ -254,6 +256,98 @@ static Value distanceLast(Lowering &l, Value difference, double p, double eps,
   return l.where(zero, l.number(squares, 0), root);
 }
 
+/// Minus the logarithm of the probability that classes of the time steps, of which equal
+/// neighbors count once and blanks not at all, spell the targets (Graves et al. 2006).
+/// Operands: logarithms of probabilities [T, N, C], targets [N, S], lengths of both [N],
+/// the blank. What comes after a length does not count.
+static void ctcLoss(Lowering &l) {
+  Type element = l.resultElement(), i64 = l.builder.getI64Type();
+  Type f32 = element.isF64() ? element : l.builder.getF32Type();
+  Value x = l.get(0), targets = l.get(1), inputLengths = l.get(2),
+        targetLengths = l.get(3);
+  int64_t blank = l.integer(4);
+  if (!l.refusal.empty() || !l.require(getRank(x) == 3, "probabilities without a batch"))
+    return;
+  const int64_t steps = getShape(x)[0], batch = getShape(x)[1];
+  if (getRank(targets) == 1 && batch == 1)
+    targets = l.reshape(targets, {1, getShape(targets)[0]});
+  if (!l.require(getRank(targets) == 2 && getShape(targets)[0] == batch,
+                 "targets one after another; pass them as [N, S], padded") ||
+      !l.require(getRank(inputLengths) == 1 && getRank(targetLengths) == 1,
+                 "lengths of these ranks") ||
+      !l.require(getType(x).hasStaticShape() && getType(targets).hasStaticShape() &&
+                     steps > 0 && getShape(targets)[1] > 0,
+                 "a sequence that is empty or of open length") ||
+      !l.require(l.op->getNumResults() < 2 || l.op->getResult(1).use_empty(),
+                 "the sums of all paths"))
+    return;
+  // Far below the logarithm of any probability; its sums and differences are finite.
+  constexpr double never = -1e30;
+  x = l.cast(x, f32);
+  targets = l.cast(targets, i64);
+  targetLengths = l.reshape(l.cast(targetLengths, i64), {batch, 1});
+  // blank, target, blank, .., target, blank.
+  const int64_t size = getShape(targets)[1], places = 2 * size + 1;
+  Value isTarget =
+      l.compare(ComparePredicate::LT, l.iota({batch, size}, 1, i64), targetLengths);
+  targets =
+      l.reshape(l.where(isTarget, targets, l.number(targets, blank)), {batch, size, 1});
+  Value blanks = l.constant(blank, i64, {batch, size, 1});
+  Value spelled = l.concat({l.reshape(l.concat({blanks, targets}, 2), {batch, 2 * size}),
+                            l.constant(blank, i64, {batch, 1})},
+                           1);
+  // Different targets may follow each other without a blank between them.
+  Value before = l.concat(
+      {l.constant(blank, i64, {batch, 2}), l.slice(spelled, 1, 0, places - 2)}, 1);
+  Value penalty = l.where(l.compare(ComparePredicate::NE, spelled, before),
+                          l.number(x, 0), l.number(x, never));
+  Value emissions = l.takeLast(
+      x, l.broadcast(l.reshape(spelled, {1, batch, places}), {steps, batch, places}));
+  // Before the first step a path is at the first blank.
+  Value start =
+      l.where(l.compare(ComparePredicate::EQ, l.iota({batch, places}, 1, i64), 0.0),
+              l.number(x, 0), l.number(x, never));
+  auto scan = ScanOp::create(l.builder, l.loc, {start.getType(), emissions.getType()},
+                             uint64_t(steps), false, start, emissions, IntegerAttr());
+  Block &body = scan.getBody().emplaceBlock();
+  Value stay = body.addArgument(start.getType(), l.loc);
+  Value emission = body.addArgument(start.getType(), l.loc);
+  {
+    OpBuilder::InsertionGuard guard(l.builder);
+    l.builder.setInsertionPointToStart(&body);
+    auto move = [&](int64_t by) {
+      return l.pad(l.slice(stay, 1, 0, places - by), {0, by}, {0, 0}, never);
+    };
+    Value next = move(1), skip = l.add(move(2), penalty);
+    Value most = l.unary<StopGradientOp>(
+        l.binary<MaximumOp>(l.binary<MaximumOp>(stay, next), skip));
+    auto relative = [&](Value path) { return l.unary<ExpOp>(l.sub(path, most)); };
+    Value sum = l.add(l.add(relative(stay), relative(next)), relative(skip));
+    Value sums = l.add(l.add(most, l.unary<LogOp>(sum)), emission);
+    YieldOp::create(l.builder, l.loc, {sums, sums});
+  }
+  // Of the last time step, the last target and the blank after it.
+  Value row = l.add(l.mul(l.add(l.cast(inputLengths, i64), -1.0), double(batch)),
+                    l.iota({batch}, 0, i64));
+  Value last =
+      l.gather(l.reshape(scan.getResults().back(), {steps * batch, places}), row);
+  Value blankAfter = l.mul(targetLengths, 2.0);
+  Value lastTarget = l.binary<MaximumOp>(l.add(blankAfter, -1.0), l.number(targets, 0));
+  Value ends = l.takeLast(last, l.concat({blankAfter, lastTarget}, 1));
+  // Without a target both are the first blank.
+  Value isEnd = l.concat({l.constant(1, l.builder.getI1Type(), {batch, 1}),
+                          l.compare(ComparePredicate::GT, targetLengths, 0.0)},
+                         1);
+  ends = l.where(isEnd, ends, l.number(ends, never));
+  Value most = l.unary<StopGradientOp>(l.reduceLast(ReduceKind::Max, ends, true));
+  Value sum = l.reduceLast(ReduceKind::Sum, l.unary<ExpOp>(l.sub(ends, most)), true);
+  Value loss = l.neg(l.reshape(l.add(most, l.unary<LogOp>(sum)), {batch}));
+  Value isNever = l.compare(ComparePredicate::GT, loss, -never / 2);
+  l.set(l.cast(
+      l.where(isNever, l.number(loss, std::numeric_limits<double>::infinity()), loss),
+      element));
+}
+
 void mpt::torch::populateLosses(Table &t) {
   t.add({"mse_loss"}, mseLoss);
   t.add({"l1_loss"},
@@ -263,6 +357,7 @@ void mpt::torch::populateLosses(Table &t) {
   t.add({"binary_cross_entropy_with_logits"}, binaryCrossEntropyWithLogits);
   t.add({"binary_cross_entropy"}, binaryCrossEntropy);
   t.add({"kl_div"}, klDivergence);
+  t.add({"_ctc_loss.Tensor"}, ctcLoss);
   t.add({"cross_entropy_loss"}, crossEntropy);
   t.add(
       {"nll_loss", "nll_loss_nd", "nll_loss2d", "nll_loss_forward", "nll_loss2d_forward"},

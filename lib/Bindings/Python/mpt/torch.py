@@ -112,6 +112,14 @@ for _name, _count in _RECURRENT.items():
         _library.impl(_name, _recurrent_shapes, "CompositeExplicitAutograd")
 
 
+# PyTorch's own looks at the values of lengths while it is traced.
+_library.define("ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor "
+                "target_lengths, int blank, bool zero_infinity) -> (Tensor, Tensor)")
+_library.impl("ctc_loss", lambda log_probs, *_: (
+    log_probs.new_empty(log_probs.shape[1]), log_probs.new_empty(0)),
+    "CompositeExplicitAutograd")
+
+
 class ExportError(RuntimeError):
     """A model that cannot be exported. The message says why, and what to change."""
 
@@ -411,6 +419,25 @@ def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean
     return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
 
 
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1,
+              zero_infinity=False):
+    """torch.ctc_loss around one op for the losses of all sequences."""
+    is_batch = log_probs.dim() == 3
+    if not is_batch:
+        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
+    if targets.dim() == 1 and not isinstance(target_lengths, torch.Tensor):
+        # One after another.
+        parts, size = targets.split(list(target_lengths)), max(target_lengths)
+        targets = torch.stack([torch.nn.functional.pad(p, (0, size - len(p))) for p in parts])
+    lengths = [torch.as_tensor(values).reshape(-1) for values in (input_lengths, target_lengths)]
+    losses = torch.ops.mpt.ctc_loss(log_probs, targets, *lengths, blank, zero_infinity)[0]
+    if zero_infinity:
+        losses = torch.where(losses == math.inf, 0.0, losses)
+    if reduction == 1:
+        return (losses / lengths[1].clamp(min=1)).mean()
+    return losses.sum() if reduction == 2 else losses if is_batch else losses[0]
+
+
 @contextlib.contextmanager
 def _drop_checks_of_values():
     def is_causal(mask, is_causal=None, size=None):
@@ -419,6 +446,7 @@ def _drop_checks_of_values():
         return is_causal is True
 
     patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
+               (torch, "ctc_loss", _ctc_loss),
                (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
     with _patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield
@@ -756,6 +784,7 @@ class _Printer:
             name = name[:-len(".default")] if name.endswith(".default") else name
             name = {"torch.aten.sym_size.int": "torch.aten.size.int",
                     "torch.mpt.stop_gradient": "torch.aten.detach",
+                    "torch.mpt.ctc_loss": "torch.aten._ctc_loss.Tensor",
                     **{f"torch.mpt.{n}": f"torch.aten.{n}.input" for n in _RECURRENT},
                     # What transformers calls where PyTorch's op lacks a kernel.
                     "torch.transformers.grouped_mm_fallback": "torch.aten._grouped_mm",

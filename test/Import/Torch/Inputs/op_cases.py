@@ -1195,6 +1195,24 @@ def _(d):
             lambda op, x, y: op(x, y.to(x.dtype), None, d.int(0, 2)))
 
 
+@case("_ctc_loss.Tensor", "_ctc_loss.Tensor")
+def _(d):
+    # Targets that repeat, that do not fit, and none at all; after them anything.
+    steps, batch, size, classes = d.int(3, 9), d.int(1, 3), d.int(1, 4), d.int(2, 5)
+    blank, reduction, zero = d.int(0, classes - 1), d.int(0, 2), d.bool()
+    lengths = d.ints([batch], 0 if zero or size < 2 else 1, size + 1)
+    targets = (d.ints([batch, size], 1, classes) + blank) % classes
+    targets[torch.arange(size) >= lengths[:, None]] = -7
+    # Those that fit have a step for each target, and one between equal ones.
+    inputs = d.ints([batch], 1 if zero else min(2 * size, steps), steps + 1)
+    zero |= bool((inputs < 2 * lengths - 1).any())
+    if reduction == 0 or batch == 1 and d.bool():
+        reduction = 2
+    return ([d.float([steps, batch, classes]), targets, inputs, lengths],
+            lambda op, x, y, a, b: torch.ctc_loss(
+                x.log_softmax(-1), y, a, b, blank, reduction, zero))
+
+
 @case("kl_div")
 def _(d):
     logged = d.bool()
