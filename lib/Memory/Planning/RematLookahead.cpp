@@ -20,6 +20,8 @@ namespace {
 /// How many dropped ancestors a cost counts, and how many dropped descendants are
 /// asked for the next use: beyond, the difference no longer changes decisions.
 constexpr unsigned maxAncestors = 400, maxDescendants = 60;
+/// A plan that runs everything more often than this is no use to anybody.
+constexpr size_t maxRepetitions = 20;
 constexpr uint32_t none = ~uint32_t(0);
 
 class Lookahead {
@@ -55,6 +57,12 @@ private:
   bool execute(uint32_t node);
   bool makeRoom(int64_t bytes);
   void drop(uint32_t value);
+  /// Whether more nodes have run, or been asked about, than a plan of use needs: what one
+  /// node needs may take steps without end.
+  bool isTooLong() const {
+    size_t most = 64 + maxRepetitions * graph.nodes.size();
+    return order.size() > most || asked > most * maxAncestors;
+  }
   void push(uint32_t value) {
     if (present[value] && graph.nodes[graph.values[value].node].repeats())
       heap.push({score(value), value, ++version[value]});
@@ -87,6 +95,7 @@ private:
   std::vector<uint32_t> version, cursor;
   std::vector<uint32_t> visited;
   uint32_t visit = 0;
+  size_t asked = 0;
   std::vector<uint32_t> scratch;
   std::priority_queue<Entry> heap;
   std::vector<Frame> stack;
@@ -110,6 +119,7 @@ double Lookahead::costOf(uint32_t value) {
       }
     }
   }
+  asked += scratch.size();
   // Too far to look: do not risk that something cannot be made again.
   return scratch.size() > maxAncestors ? -1 : cost;
 }
@@ -139,6 +149,7 @@ uint32_t Lookahead::nextUse(uint32_t value) {
       }
     }
   }
+  asked += scratch.size();
   return best;
 }
 
@@ -276,7 +287,7 @@ bool Lookahead::runNode(uint32_t id) {
     }
     uint32_t ready = frame.node;
     stack.pop_back();
-    if (!execute(ready))
+    if (!execute(ready) || isTooLong())
       return false;
   }
   return true;
@@ -291,9 +302,6 @@ bool Lookahead::run() {
             nextUse(value) > now && !graph.values[value].leaves && costOf(value) >= 0)
           drop(value);
     if (!runNode(id))
-      return false;
-    // A plan that runs everything many times over is no use to anybody.
-    if (order.size() > 64 + 20 * graph.nodes.size())
       return false;
   }
   // What leaves must be there.
