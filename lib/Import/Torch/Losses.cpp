@@ -273,8 +273,9 @@ static void ctcLoss(Lowering &l) {
     targets = l.reshape(targets, {1, getShape(targets)[0]});
   if (!l.require(getRank(targets) == 2 && getShape(targets)[0] == batch,
                  "targets one after another; pass them as [N, S], padded") ||
-      !l.require(getRank(inputLengths) == 1 && getRank(targetLengths) == 1,
-                 "lengths of these ranks") ||
+      !l.require(llvm::equal(getShape(inputLengths), ArrayRef({batch})) &&
+                     llvm::equal(getShape(targetLengths), ArrayRef({batch})),
+                 "lengths of these shapes") ||
       !l.require(getType(x).hasStaticShape() && getType(targets).hasStaticShape() &&
                      steps > 0 && getShape(targets)[1] > 0,
                  "a sequence that is empty or of open length") ||
@@ -288,10 +289,16 @@ static void ctcLoss(Lowering &l) {
   targetLengths = l.reshape(l.cast(targetLengths, i64), {batch, 1});
   // blank, target, blank, .., target, blank.
   const int64_t size = getShape(targets)[1], places = 2 * size + 1;
+  // Positions of elements do not show an index outside of its row.
+  auto check = [&](Value indices, int64_t bound) -> Value {
+    return CheckIndicesOp::create(l.builder, l.loc, indices.getType(), indices,
+                                  l.builder.getI64IntegerAttr(bound), IntegerAttr());
+  };
   Value isTarget =
       l.compare(ComparePredicate::LT, l.iota({batch, size}, 1, i64), targetLengths);
   targets =
-      l.reshape(l.where(isTarget, targets, l.number(targets, blank)), {batch, size, 1});
+      check(l.where(isTarget, targets, l.number(targets, blank)), getShape(x).back());
+  targets = l.reshape(targets, {batch, size, 1});
   Value blanks = l.constant(blank, i64, {batch, size, 1});
   Value spelled = l.concat({l.reshape(l.concat({blanks, targets}, 2), {batch, 2 * size}),
                             l.constant(blank, i64, {batch, 1})},
@@ -331,7 +338,7 @@ static void ctcLoss(Lowering &l) {
                     l.iota({batch}, 0, i64));
   Value last =
       l.gather(l.reshape(scan.getResults().back(), {steps * batch, places}), row);
-  Value blankAfter = l.mul(targetLengths, 2.0);
+  Value blankAfter = check(l.mul(targetLengths, 2.0), places);
   Value lastTarget = l.binary<MaximumOp>(l.add(blankAfter, -1.0), l.number(targets, 0));
   Value ends = l.takeLast(last, l.concat({blankAfter, lastTarget}, 1));
   // Without a target both are the first blank.

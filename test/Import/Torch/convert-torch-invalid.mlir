@@ -123,3 +123,20 @@ func.func @groups(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2,3],si64>,
   %d = "torch.aten.einsum"(%ii, %list, %none) : (!torch.str, !torch.list<vtensor>, !torch.none) -> !torch.vtensor<[2],f32>
   return %r : !torch.vtensor<[2,3],f32>
 }
+
+// -----
+
+// CHECK: error: mpt-convert-torch: 3 ops of @ctc have no counterpart
+// CHECK: aten._ctc_loss.Tensor, 1 time: targets one after another; pass them as [N, S], padded
+// CHECK: aten._ctc_loss.Tensor, 1 time: lengths of these shapes
+// CHECK: aten._ctc_loss.Tensor, 1 time: the sums of all paths
+func.func @ctc(%x: !torch.vtensor<[5,2,3],f32>, %y: !torch.vtensor<[2,2],si64>,
+    %flat: !torch.vtensor<[4],si64>, %n: !torch.vtensor<[2],si64>,
+    %far: !torch.vtensor<[3],si64>) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2,5,5],f32>) {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %a:2 = "torch.aten._ctc_loss.Tensor"(%x, %flat, %n, %n, %0, %no) : (!torch.vtensor<[5,2,3],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2,5,5],f32>)
+  %b:2 = "torch.aten._ctc_loss.Tensor"(%x, %y, %far, %n, %0, %no) : (!torch.vtensor<[5,2,3],f32>, !torch.vtensor<[2,2],si64>, !torch.vtensor<[3],si64>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2,5,5],f32>)
+  %c:2 = "torch.aten._ctc_loss.Tensor"(%x, %y, %n, %n, %0, %no) : (!torch.vtensor<[5,2,3],f32>, !torch.vtensor<[2,2],si64>, !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2,5,5],f32>)
+  return %c#0, %c#1 : !torch.vtensor<[2],f32>, !torch.vtensor<[2,5,5],f32>
+}

@@ -125,3 +125,22 @@ func.func @open(%x: !torch.vtensor<[?,4,4,3],f32>, %w: !torch.vtensor<[2,3,1,1],
   %q = "torch.aten.permute"(%c, %last) : (!torch.vtensor<[?,2,4,4],f32>, !torch.list<int>) -> !torch.vtensor<[?,4,4,2],f32>
   return %q : !torch.vtensor<[?,4,4,2],f32>
 }
+
+// -----
+
+// The probabilities of the targets, with blanks between them, in a loop over time.
+// CHECK-LABEL: func.func @ctc(
+// CHECK: mpt.check_indices {{.*}} : (tensor<2x2xi64>) -> tensor<2x2xi64>
+// CHECK: %[[E:.*]] = mpt.gather {{.*}} -> tensor<6x2x5xf32>
+// CHECK: %[[S:.*]]:2 = mpt.scan {{.*}} : {{.*}}tensor<2x5xf32>
+// CHECK: mpt.maximum
+// CHECK: mpt.stop_gradient
+// CHECK: mpt.yield {{.*}} : tensor<2x5xf32>, tensor<2x5xf32>
+// CHECK: return {{.*}} : tensor<2xf32>
+func.func @ctc(%x: !torch.vtensor<[6,2,3],f32>, %y: !torch.vtensor<[2,2],si64>,
+    %n: !torch.vtensor<[2],si64>) -> !torch.vtensor<[2],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %l:2 = "torch.aten._ctc_loss.Tensor"(%x, %y, %n, %n, %0, %no) : (!torch.vtensor<[6,2,3],f32>, !torch.vtensor<[2,2],si64>, !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[0],f32>)
+  return %l#0 : !torch.vtensor<[2],f32>
+}
