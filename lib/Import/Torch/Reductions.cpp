@@ -8,6 +8,8 @@
 
 #include "Lowering.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cmath>
 #include <limits>
 
@@ -231,20 +233,15 @@ static void topk(Lowering &l) {
   l.set(l.moveFromLast(l.concat(indices, getRank(last) - 1), dim), 1);
 }
 
-/// Sums of the elements up to each: a matmul with a triangle of ones, or what a triangle
-/// leaves of the elements where no library multiplies matrices of the type.
-static void cumsum(Lowering &l) {
-  Type element = l.resultElement();
-  Value x = l.get(0, element);
-  if (getRank(x) == 0)
-    return l.set(x);
-  int64_t dim = l.dimension(1, getRank(x)), size = getShape(x)[dim];
-  if (!l.require(size >= 1 && size <= 4096, "running sums of more than 4096 elements"))
-    return;
-  Value last = l.moveToLast(x, dim);
+/// Sums of the elements of the last dimension up to each: a matmul with a triangle of
+/// ones, or what a triangle leaves of the elements where no library multiplies matrices
+/// of the type.
+static Value sumUpTo(Lowering &l, Value last) {
+  Type element = getElement(last);
+  Shape shape(getShape(last));
+  const int64_t size = shape.back();
   Value rows = l.iota({size, size}, 0, l.builder.getI32Type());
   Value columns = l.iota({size, size}, 1, l.builder.getI32Type());
-  Shape shape(getShape(last));
   Value sums;
   if (isa<FloatType>(element) && !element.isF64()) {
     Value triangle = l.cast(l.compare(ComparePredicate::LE, rows, columns), element);
@@ -257,7 +254,42 @@ static void cumsum(Lowering &l) {
     sums = l.reduceLast(ReduceKind::Sum,
                         l.where(seen, l.reshape(last, wide), l.number(last, 0)));
   }
-  l.set(l.moveFromLast(l.reshape(sums, shape), dim));
+  return l.reshape(sums, shape);
+}
+
+static void cumsum(Lowering &l) {
+  constexpr int64_t part = 1024, most = 4096 * part;
+  Value x = l.get(0, l.resultElement());
+  if (getRank(x) == 0)
+    return l.set(x);
+  int64_t dim = l.dimension(1, getRank(x)), size = getShape(x)[dim];
+  if (!l.require(size >= 1 && size <= most,
+                 "running sums of more than 4194304 elements, or of none"))
+    return;
+  Value last = l.moveToLast(x, dim);
+  if (size <= part)
+    return l.set(l.moveFromLast(sumUpTo(l, last), dim));
+  // The sums within parts, and the sum of the parts before each.
+  const int64_t rank = getRank(last), parts = llvm::divideCeil(size, part);
+  Shape low(rank, 0), high(rank, 0), shape(getShape(last));
+  high.back() = parts * part - size;
+  if (high.back())
+    last = l.pad(last, low, high, 0);
+  shape.back() = parts;
+  Shape cut(shape), one(shape);
+  cut.push_back(part);
+  one.push_back(1);
+  Value within = sumUpTo(l, l.reshape(last, cut));
+  Value whole = l.reshape(l.slice(within, rank, part - 1, 1), shape);
+  Shape first(rank, 0), none(rank, 0);
+  first.back() = 1;
+  Value before = l.reshape(
+      l.pad(l.slice(sumUpTo(l, whole), rank - 1, 0, parts - 1), first, none, 0), one);
+  shape.back() = parts * part;
+  Value sums = l.reshape(l.add(within, before), shape);
+  if (high.back())
+    sums = l.slice(sums, rank - 1, 0, size);
+  l.set(l.moveFromLast(sums, dim));
 }
 
 Value mpt::torch::scanLast(Lowering &l, Value last, double neutral,

@@ -1431,6 +1431,13 @@ def _(d):
 
 
 # Scans and further reductions.
+@case("cumsum", "cumsum")
+def _(d):
+    # More elements than a triangle is made for.
+    size, first = d.int(1025, 6000), d.bool()
+    return [d.float([size, 2] if first else [2, size])], lambda op, x: op(x, 0 if first else 1)
+
+
 @case("cumprod", "logcumsumexp")
 def _(d):
     shape = d.shape(1, 4)
