@@ -49,8 +49,10 @@ sys.path.insert(0, EXAMPLES)
 import network
 
 # Two-sided 95 % of Student's t, by the number of seeds.
-STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306,
-           10: 2.262, 11: 2.228, 12: 2.201, 13: 2.179, 14: 2.160, 15: 2.145, 16: 2.131}
+STUDENT = dict(enumerate((
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+    2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
+    2.045, 2.042, 2.040), 2))
 
 AUTOCAST = "mpt-autocast{type=bf16}"
 MODES = {"bf16": [AUTOCAST], "deepseek": [AUTOCAST, "mpt-fp8{recipe=deepseek}"],
