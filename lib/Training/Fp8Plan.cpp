@@ -201,6 +201,18 @@ std::string findObstacle(Operation *op, Value lhs, Value rhs, int64_t alignment)
   return {};
 }
 
+using KeptMatmuls = SmallVectorImpl<std::pair<Operation *, std::string>>;
+
+/// Adds the matmuls in the body of a loop to `kept`.
+void keepInLoops(Operation &op, KeptMatmuls &kept) {
+  if (isa<ScanOp>(op))
+    op.walk([&](Operation *nested) {
+      if (isa<MatmulOp, LinearOp>(nested))
+        kept.push_back({nested, "it is in the body of an mpt.scan; run "
+                                "--mpt-unroll-scan before this pass"});
+    });
+}
+
 } // namespace
 
 Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
@@ -220,6 +232,7 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
     return entry->second;
   };
   for (Operation &op : block) {
+    keepInLoops(op, plan.kept);
     if (!isa<MatmulOp, LinearOp>(op))
       continue;
     Value lhs = op.getOperand(0), rhs = op.getOperand(1);
@@ -267,9 +280,11 @@ public:
         isKept(isKept), backward(block) {}
 
   Fp8BlockPlan run() {
-    for (Operation &op : block)
+    for (Operation &op : block) {
+      keepInLoops(op, plan.kept);
       if (isa<MatmulOp, LinearOp>(op))
         place(&op);
+    }
     return std::move(plan);
   }
 

@@ -71,7 +71,8 @@ struct Fp8Options {
 /// Plans the matmuls of `function`, whose body is one block. A matmul takes part if its
 /// operands are f32, f16 or bf16, its sizes are known and aligned, one operand is a
 /// matrix (so the two matmuls inside attention do not), it has no epilogue and `isKept`
-/// returns false for it. A value that depends on an mpt.grad_seed is a gradient.
+/// returns false for it. Those in the body of an mpt.scan keep their types. A value that
+/// depends on an mpt.grad_seed is a gradient.
 Fp8Plan planFp8(mlir::func::FuncOp function, const Fp8Options &options,
                 llvm::function_ref<bool(mlir::Operation *)> isKept);
 
