@@ -416,10 +416,6 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
           return llvm::createStringError(message);
         shards.reset();
       }
-      if (shards && training.fp8 && training.fp8->options.recipe == "delayed")
-        return llvm::createStringError(
-            "--fp8=delayed gives wrong losses with --parallel=zero3; take --fp8=current, "
-            "deepseek or mxfp8, or --parallel=zero2");
     } else if (options.numRanks > 1) {
       auto &settings = training.shardOptimizer.emplace();
       settings.options.stage = options.getZeroStage();

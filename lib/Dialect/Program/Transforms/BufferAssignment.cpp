@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/BufferAssignment.h"
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
@@ -232,6 +233,16 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value
     return false;
   auto resultMap = cast<AffineMapAttr>(kernel.getResultMaps()[index]);
   auto resultType = instruction.outputs[index].type;
+  // A row must not read what another one has written: each has elements of its own, or
+  // the result is written after all rows.
+  const KernelInfo info(kernel);
+  Value yielded = kernel.getBody().front().getTerminator()->getOperand(index);
+  const int64_t rows = getKernelRows(kernel.getDomain());
+  const int64_t elements = resultType.getNumElements();
+  if (rows > 1 && !info.isAfterColumns(yielded) &&
+      elements != rows * getKernelColumns(kernel.getDomain()) &&
+      !(elements == rows && info.isRowUniform(yielded)))
+    return false;
   for (auto [number, input] : llvm::enumerate(instruction.inputs)) {
     if (input.value != old)
       continue;
