@@ -14,9 +14,20 @@
 using namespace mlir;
 using namespace mpt::detail;
 
-/// Address spaces of NVPTX; constant memory holds 64 KiB.
+/// Address spaces of NVPTX. Constant memory holds 64 KiB of a module's; compilers put
+/// literals there, too.
 static constexpr unsigned kGlobal = 1, kConstant = 4;
 static constexpr int64_t kConstantBytes = 48 << 10;
+
+/// Bytes of the tables in constant memory beside which `module` adds another.
+static int64_t countConstantBytes(OpBuilder &module) {
+  int64_t bytes = 0;
+  for (auto other : module.getBlock()->getOps<LLVM::GlobalOp>())
+    if (auto type = dyn_cast<LLVM::LLVMArrayType>(other.getGlobalType());
+        type && other.getAddrSpace() == kConstant)
+      bytes += 8 * static_cast<int64_t>(type.getNumElements());
+  return bytes;
+}
 
 static Value constant32(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
@@ -27,7 +38,8 @@ LaunchTable::LaunchTable(OpBuilder &module, Location loc, StringRef function,
     : loc(loc), width(width), size(static_cast<int64_t>(rows.size()) / width) {
   Type i64 = module.getI64Type();
   auto count = static_cast<int64_t>(rows.size());
-  unsigned space = count * 8 <= kConstantBytes ? kConstant : kGlobal;
+  const int64_t bytes = count * 8 + countConstantBytes(module);
+  unsigned space = bytes <= kConstantBytes ? kConstant : kGlobal;
   global = LLVM::GlobalOp::create(
       module, loc, LLVM::LLVMArrayType::get(i64, count), /*isConstant=*/true,
       LLVM::Linkage::Internal, (function + "_table").str(),

@@ -150,6 +150,20 @@ TEST(DeviceTraceTest, LanesThatPartMeetAgain) {
   EXPECT_EQ(trace.storeBytes, 128);
 }
 
+TEST(DeviceTraceTest, BranchesByIndex) {
+  // Block i adds i times.
+  std::string ptx =
+      makeKernel("\tmov.u32 %r1, %ctaid.x;\n"
+                 "$L_brx_0: .branchtargets\n\t\t$L_0,\n\t\t$L_1,\n\t\t$L_2;\n"
+                 "\tbrx.idx \t%r1, $L_brx_0;\n"
+                 "$L_2:\n\tadd.rn.f32 %r4, %r4, %r4;\n"
+                 "$L_1:\n\tadd.rn.f32 %r4, %r4, %r4;\n"
+                 "$L_0:\n\tret;\n");
+  LaunchTrace trace = run(ptx, {"", {3, 1}, 32, 0, {}});
+  EXPECT_EQ(trace.floatFlops, 3 * 32);
+  EXPECT_EQ(trace.byUnit[LaunchTrace::Float], 3);
+}
+
 TEST(DeviceTraceTest, ReadsTablesInConstantMemory) {
   // The table says how often the loop runs: 5 times.
   std::string ptx = makeKernel(
@@ -208,6 +222,8 @@ TEST(DeviceTraceTest, RefusesOtherText) {
             "PTX, line 18: expected a label, found '$L_none'");
   EXPECT_EQ(parseError(makeKernel("\tadd.s32 %r1, %r1, what;\n")),
             "PTX, line 17: expected an operand, found 'what'");
+  EXPECT_EQ(parseError(makeKernel("\tbrx.idx %r1, $L_none;\n")),
+            "PTX, line 17: expected an index and the label of a .branchtargets");
   EXPECT_EQ(parseError(makeKernel("\tshfl.sync.bfly.b32 %r1, %r2;\n")),
             "PTX, line 17: expected more operands of 'shfl.sync.bfly.b32'");
   EXPECT_EQ(parseError(makeKernel("\tst.global.b32;\n")),

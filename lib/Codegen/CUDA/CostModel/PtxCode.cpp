@@ -219,6 +219,7 @@ private:
     parameters.clear();
     labels.clear();
     branches.clear();
+    branchTables.clear();
     auto outer = symbols;
     while (!head.empty()) {
       StringRef one;
@@ -255,7 +256,8 @@ private:
              (llvm::isAlnum(text[end]) || text[end] == '$' || text[end] == '_'))
         ++end;
       if (end > at && end < text.size() && text[end] == ':') {
-        labels[text.slice(at, end)] = kernel.instructions.size();
+        lastLabel = text.slice(at, end);
+        labels[lastLabel] = kernel.instructions.size();
         at = end + 1;
         continue;
       }
@@ -267,7 +269,11 @@ private:
           getRegister(name);
         continue;
       }
-      if (statement.starts_with(".param") || statement.starts_with(".branchtargets"))
+      if (statement.consume_front(".branchtargets")) {
+        statement.split(branchTables[lastLabel], ',');
+        continue;
+      }
+      if (statement.starts_with(".param"))
         continue;
       if (statement.starts_with("."))
         parseVariable(statement, &kernel);
@@ -391,6 +397,7 @@ private:
   }
 
   void parseInstruction(StringRef statement);
+  void parseBranchByIndex(llvm::ArrayRef<StringRef> operands);
   void findBlocks();
 
   StringRef text;
@@ -409,6 +416,9 @@ private:
   llvm::StringMap<int> parameters;
   llvm::StringMap<unsigned> labels;
   SmallVector<std::pair<unsigned, StringRef>> branches;
+  StringRef lastLabel;
+  /// By the label of a .branchtargets: the labels it lists.
+  llvm::StringMap<SmallVector<StringRef>> branchTables;
 };
 
 /// What ptxas makes of one instruction of floats: machine instructions, those on the
@@ -438,6 +448,34 @@ FloatCost getFloatCost(StringRef root, llvm::ArrayRef<StringRef> parts) {
 }
 
 } // namespace
+
+/// "brx.idx %r1, table;": as many branches as the table has labels, at the price of one.
+void Parser::parseBranchByIndex(llvm::ArrayRef<StringRef> operands) {
+  auto table =
+      operands.size() > 1 ? branchTables.find(operands[1].trim()) : branchTables.end();
+  if (table == branchTables.end())
+    return fail("expected an index and the label of a .branchtargets");
+  const int index = parseOperand(operands.front());
+  for (auto [number, label] : llvm::enumerate(table->second)) {
+    PtxInstruction compare;
+    compare.op = PtxOp::Compare;
+    compare.sources = {index, getConstant(number)};
+    compare.results = {getRegister("%brx" + std::to_string(number))};
+    compare.issue = compare.onUnit = 0;
+    PtxInstruction branch;
+    branch.op = PtxOp::Branch;
+    branch.unit = LaunchTrace::Control;
+    branch.predicate = compare.results.front();
+    branch.issue = branch.onUnit = number == 0 ? 1 : 0;
+    // Nothing else is left.
+    if (number + 1 == table->second.size())
+      branch.predicate = -1;
+    else
+      kernel.instructions.push_back(std::move(compare));
+    branches.push_back({unsigned(kernel.instructions.size()), label.trim()});
+    kernel.instructions.push_back(std::move(branch));
+  }
+}
 
 void Parser::parseInstruction(StringRef statement) {
   PtxInstruction made;
@@ -568,6 +606,8 @@ void Parser::parseInstruction(StringRef statement) {
     if (operands.empty())
       return fail("expected a label, found '" + statement + "'");
     branches.push_back({unsigned(kernel.instructions.size()), operands.front()});
+  } else if (root == "brx") {
+    return parseBranchByIndex(operands);
   } else if (root == "ret" || root == "exit") {
     made.op = PtxOp::Return;
     made.unit = LaunchTrace::Control;
