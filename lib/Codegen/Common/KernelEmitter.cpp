@@ -512,15 +512,26 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
       sumTasks(part, scalarFrame);
   // A result may take the place of what this stage reads: all scalars are read and
   // computed before anything is stored.
+  // Also those that are read by way of values of columns: each loop over columns needs
+  // them.
+  SmallVector<Value> read;
   for (Operation &op : body.without_terminator()) {
     if (!info.isAfterColumns(op.getResult(0)))
       continue;
     if (!isa<kernel::ColumnReduceOp>(op))
-      for (Value operand : op.getOperands())
-        if (isRowUniform(operand))
-          (void)evaluate(operand, scalarFrame);
+      llvm::append_range(read, op.getOperands());
     if (isRowUniform(op.getResult(0)))
       (void)evaluate(op.getResult(0), scalarFrame);
+  }
+  llvm::DenseSet<Value> seen;
+  while (!read.empty()) {
+    Value value = read.pop_back_val();
+    if (!seen.insert(value).second || info.isAfterColumns(value))
+      continue;
+    if (isRowUniform(value))
+      (void)evaluate(value, scalarFrame);
+    else if (Operation *op = value.getDefiningOp())
+      llvm::append_range(read, op->getOperands());
   }
   auto yield = cast<kernel::YieldOp>(body.getTerminator());
   // One number for all columns (a reduced constant) may still be stored for each.

@@ -536,6 +536,50 @@ TEST(Kernels, LayerNormGradient) {
     }
 }
 
+/// One task, whose blocks on a GPU also do what follows from the sums: a bias's gradient
+/// and its update, in place. Columns are those of one block and of several side by side.
+TEST(Kernels, OneTask) {
+  std::string text;
+  for (int rows : {1, 9, 70})
+    for (int n : {1, 9, 300, 1030}) {
+      std::string r = std::to_string(rows), c = std::to_string(n);
+      text += KernelText{"k" + r + "x" + c,
+                         "column",
+                         {rows, n},
+                         rows,
+                         {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)", "(d0, d1) -> ()"},
+                         {r + "x" + c + "xbf16", c + "xf32", "f32"},
+                         {"(d0, d1) -> (d1)", "(d0, d1) -> (d0, d1)"},
+                         {c + "xf32", r + "x" + c + "xf32"},
+                         "%g: bf16, %m: f32, %rate: f32",
+                         R"(
+        %x = arith.extf %g : bf16 to f32
+        %p = arith.mulf %x, %rate : f32
+        %sum = mpt_kernel.column_reduce <sum> %p : f32
+        %most = mpt_kernel.column_reduce <max> %x : f32
+        %a = arith.mulf %m, %rate : f32
+        %b = arith.addf %a, %sum : f32
+        %v = arith.addf %b, %most : f32
+        mpt_kernel.yield %v, %p : f32, f32
+      )"}
+                  .str();
+    }
+  KernelModule module(text);
+  for (int rows : {1, 9, 70})
+    for (int n : {1, 9, 300, 1030}) {
+      std::string name = "k" + std::to_string(rows) + "x" + std::to_string(n);
+      ASSERT_EQ(module.getTasks(name), 1);
+      Tensors inputs = module.makeInputs(name, rows + n);
+      Tensors found = module.run(name, inputs), expected = module.evaluate(name, inputs);
+      expectSame(module.runInPlace(name, inputs, 1, 0), found);
+      for (size_t r = 0; r < found.size(); ++r)
+        for (int64_t i = 0; i < found[r].getNumElements(); ++i)
+          EXPECT_NEAR(found[r].getElement(i), expected[r].getElement(i),
+                      1e-5 * (1 + std::fabs(expected[r].getElement(i))))
+              << name << " result " << r << " at " << i;
+    }
+}
+
 /// Transposed, sliced, strided and broadcast operands; transposed results;
 /// masks and integers.
 TEST(Kernels, Maps) {
