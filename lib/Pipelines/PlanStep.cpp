@@ -61,5 +61,6 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   assignment.maxThreads = options.maxThreads;
   assignment.order = options.order;
   assignment.memoryLimit = options.memoryLimit;
+  assignment.lateUpdates = isForGPU && StringRef(options.memoryBudget).empty();
   passes.addPass(createAssignBuffersPass(assignment));
 }

@@ -1,4 +1,5 @@
-// Launches that differ only in size become one, where nothing in between prevents it.
+// Launches that differ only in size become one, where nothing in between prevents it, and
+// small ones of other kernels with them (launch-mixes.mlir).
 // RUN: mpt-opt %s --mpt-kernels-to-gpu="chip=sm_90 format=llvm" | FileCheck %s
 // RUN: mpt-opt %s --mpt-kernels-to-gpu="chip=sm_90 format=isa" | %python %S/Inputs/extract_ptx.py | FileCheck %s --check-prefix=PTX
 
@@ -39,14 +40,14 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %w = mpt_program.buffer <arena> 24832 : memref<10xbf16>
   %s = mpt_program.buffer <state> 0 {name = "s", role = #mpt.role<parameter>} : memref<f32>
   %t = mpt_program.buffer <state> 64 {name = "t", role = #mpt.role<parameter>} : memref<f32>
-  // 512 vectors of 8 and 3 single elements are 3 blocks, 1 vector and 2 one more.
+  // 512 vectors of 8 and 3 single elements are 3 blocks, 1 vector and 2 one more, and the
+  // other body another.
   // CHECK-DAG: %[[ARENA:.*]] = mpt_program.buffer <arena> 0 : memref<24896xi8>
   // CHECK-DAG: %[[STATE:.*]] = mpt_program.buffer <state> 0 : memref<128xi8>
   // CHECK-DAG: %[[U:.*]] = mpt_program.buffer <arena> 24704 : memref<10xf32>
   // CHECK-DAG: %[[W:.*]] = mpt_program.buffer <arena> 24832 : memref<10xbf16>
   // CHECK-DAG: %[[T:.*]] = mpt_program.buffer <state> 64
-  // CHECK: mpt_program.device_launch @mpt_kernels::@large_group0 blocks [4, 1] threads 256 ins() outs(%[[ARENA]], %[[STATE]] : memref<24896xi8>, memref<128xi8>)
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@other blocks [1, 1] threads 32 ins(%[[U]], %[[T]] : {{.*}}) outs(%[[W]] :
+  // CHECK: mpt_program.device_launch @mpt_kernels::@large_group0 blocks [5, 1] threads 256 ins() outs(%[[ARENA]], %[[STATE]] : memref<24896xi8>, memref<128xi8>)
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_0 blocks [1, 1] threads 32 ins() outs(%[[U]] :
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@small blocks [1, 1] threads 32 ins(%[[U]], %[[T]] : {{.*}}) outs(%[[W]] :
   // CHECK-NEXT: }
@@ -59,7 +60,7 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
 }
 
 // CHECK: gpu.module @mpt_kernels
-// CHECK: llvm.mlir.global internal constant @large_group0_table(dense<[0, 4099, 0, 0, 16448, 3, 10, 24704, 64, 24768]>
+// CHECK: llvm.mlir.global internal constant @large_group0_table(dense<[0, 4099, 0, 0, 16448, 0, 3, 10, 24704, 64, 24768, 0, 4, 10, 24704, 64, 24832, 1]>
 // CHECK: llvm.func @large_group0(%{{[^,]*}}: !llvm.ptr<1>, %{{[^,]*}}: !llvm.ptr<1>)
 
 // PTX-LABEL: .entry large_group0(

@@ -169,7 +169,8 @@ SharedLaunch mpt::detail::emitBatch(program::ProgramOp program,
   emitter.emitShared(device, name);
   SharedLaunch shared;
   shared.members.assign(batch.begin(), batch.end());
-  shared.spaces.assign(emitter.getSpaces().begin(), emitter.getSpaces().end());
+  for (program::Space space : emitter.getSpaces())
+    shared.blocks.push_back({space});
   for (size_t stage = 0; stage < emitter.numStages(); ++stage)
     shared.launches.push_back(emitter.emitStage(
         device, stage, stage == 0 ? name.str() : (name + "_combine").str()));

@@ -452,7 +452,8 @@ void GPUKernelEmitter::emitColumns(OpBuilder &b) {
         b, loc, inGroup,
         arith::MulIOp::create(b, loc, side, constant32(b, groupThreads)));
   }
-  emitTask(b, widen(b, block));
+  // Of one task all loops have lengths that are known.
+  emitTask(b, tasks == 1 ? constant(b, 0) : widen(b, block));
 }
 
 void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
@@ -547,7 +548,14 @@ void GPUKernelEmitter::emitBlock(OpBuilder &b, unsigned stage, ValueRange buffer
   Value width = constant32(b, groupThreads);
   group = arith::DivUIOp::create(b, loc, thread, width);
   inGroup = arith::RemUIOp::create(b, loc, thread, width);
-  kernel.getKind() == kernel::KernelKind::Row ? emitRows(b) : emitColumns(b);
+  if (kernel.getKind() == kernel::KernelKind::Row)
+    return emitRows(b);
+  emitColumns(b);
+  if (!hasOneStage)
+    return;
+  // What all threads of the block have stored.
+  barrier(b);
+  emitCombineStage(b);
 }
 
 void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
@@ -674,21 +682,38 @@ void GPUKernelEmitter::chooseGroups() {
       sharedBytes =
           std::max(sharedBytes, groups * groupThreads * lanes *
                                     bytesOf(kernel::ColumnReduceOp(part.op).getType()));
+  if (isColumn)
+    chooseCombine();
+}
+
+void GPUKernelEmitter::chooseCombine() {
   bool storesColumns = false, storesScalars = false;
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
     if (info.isAfterColumns(value)) {
       bool isOnce =
           isRowUniform(value) && buffers[body.getNumArguments() + i].columnStride() == 0;
       (isOnce ? storesScalars : storesColumns) = true;
     }
+  // A scalar that one block stores may take the place of one that all blocks read.
+  bool sharesScalars =
+      storesColumns && storesScalars && llvm::any_of(body.getArguments(), [&](auto it) {
+        return llvm::all_of(buffers[it.getArgNumber()].strides,
+                            [](int64_t stride) { return stride == 0; });
+      });
+  // Blocks side by side have the sums of their own columns alone.
+  hasOneStage =
+      tasks == 1 && (columnBlocks == 1 || !storesScalars) &&
+      llvm::all_of(info.getColumnPartials(), [&](const auto &part) {
+        return columnBlocks == 1 || isFull(kernel::ColumnReduceOp(part.op).getValue());
+      });
+  if (hasOneStage) {
+    combineBlocks = columnBlocks;
+    combineThreads = columnBlocks == 1 ? groupThreads * groups : groupThreads * lanes;
+    return;
+  }
   combineThreads = kWarp;
   if (storesColumns) {
-    // A scalar that one block stores may take the place of one that all blocks read.
-    bool sharesScalars =
-        storesScalars && llvm::any_of(body.getArguments(), [&](auto it) {
-          return llvm::all_of(buffers[it.getArgNumber()].strides,
-                              [](int64_t stride) { return stride == 0; });
-        });
     combineThreads = std::min(
         sharesScalars ? kBlock : kBlock / 2,
         static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(columns, 1), kWarp)));
@@ -748,6 +773,8 @@ SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {
   launch.threads = groupThreads * groups;
   launch.blocks[0] = tasks;
   launch.blocks[1] = columnBlocks;
+  if (hasOneStage)
+    return {launch};
   DeviceLaunch second;
   second.function = launch.function + "_combine";
   second.blocks[0] = combineBlocks;
@@ -869,11 +896,15 @@ void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
     combineMask =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group, constant32(b, 0));
   }
+  if (hasOneStage && combineBlocks > 1)
+    combineMask = isBelow(b, thread, constant32(b, combineThreads));
   inGroup = inBlockRow;
-  if (combineBlocks > 1)
+  if (combineBlocks > 1) {
+    Value side = hasOneStage ? NVVM::BlockIdYOp::create(b, loc, b.getI32Type()) : block;
     inGroup = arith::AddIOp::create(
         b, loc, inBlockRow,
-        arith::MulIOp::create(b, loc, block, constant32(b, combineThreads)));
+        arith::MulIOp::create(b, loc, side, constant32(b, combineThreads)));
+  }
   isFirst = both(
       b,
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inGroup, constant32(b, 0)),
@@ -887,7 +918,8 @@ void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
 //
 // An optimizer has the same kernel for every parameter, of its own size. One
 // function does all: a table says which blocks work on which parameter and where
-// its buffers lie (as multi_tensor_apply of NVIDIA's Apex does at run time).
+// its buffers lie (as multi_tensor_apply of NVIDIA's Apex does at run time). Where
+// launches are small, the table also says which of several kernels a block runs.
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t kThreads = 256;
@@ -898,12 +930,18 @@ std::optional<std::string> GPUKernelEmitter::getGroupKey() {
     return std::nullopt;
   std::string key;
   llvm::raw_string_ostream os(key);
+  // A single point finds its elements whatever their strides are.
+  const bool isPoint = columns == 1;
+  if (isPoint)
+    os << "point;";
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
     bool isResult = i >= body.getNumArguments();
-    if (buffer.offset != 0 || buffer.columnStride() > 1 ||
-        (isResult && buffer.columnStride() != 1))
+    if (buffer.offset != 0)
       return std::nullopt;
-    os << buffer.element << " " << buffer.columnStride() << ";";
+    if (!isPoint &&
+        (buffer.columnStride() > 1 || (isResult && buffer.columnStride() != 1)))
+      return std::nullopt;
+    os << buffer.element << " " << (isPoint ? 0 : buffer.columnStride()) << ";";
   }
   // The body, its values by number.
   DenseMap<Value, unsigned> numbers;
@@ -922,54 +960,19 @@ std::optional<std::string> GPUKernelEmitter::getGroupKey() {
   return key;
 }
 
-DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef name,
-                                         ArrayRef<Member> members,
-                                         ArrayRef<unsigned> spaces, unsigned parameters) {
-  MLIRContext *context = moduleBuilder.getContext();
-  auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
-  DeviceLaunch launch;
-  launch.function = name.str();
-  launch.threads = kThreads;
-  // First block, elements, offsets.
-  int64_t width = 2 + static_cast<int64_t>(spaces.size()), blocks = 0;
-  SmallVector<int64_t> table;
-  for (const Member &member : members) {
-    table.append({blocks, member.elements});
-    table.append(member.offsets);
-    blocks +=
-        llvm::divideCeil(member.elements / lanes + member.elements % lanes, kThreads);
-  }
-  launch.blocks[0] = blocks;
-  Type i32 = moduleBuilder.getI32Type();
-  LaunchTable lookup(moduleBuilder, loc, name, table, width);
+int64_t GPUKernelEmitter::getGroupBlocks(int64_t elements) const {
+  return llvm::divideCeil(elements / lanes + elements % lanes, kThreads);
+}
 
-  SmallVector<Type> types(parameters, pointer);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
-  auto function = LLVM::LLVMFuncOp::create(moduleBuilder, loc, launch.function, type);
-  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
-                    moduleBuilder.getUnitAttr());
-  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                    moduleBuilder.getDenseI32ArrayAttr({static_cast<int32_t>(kThreads)}));
-  Block *entry = function.addEntryBlock(moduleBuilder);
-  OpBuilder b = OpBuilder::atBlockEnd(entry);
-  thread = NVVM::ThreadIdXOp::create(b, loc, i32);
+void GPUKernelEmitter::emitMember(OpBuilder &b, ValueRange memberPointers, Value inMember,
+                                  Value elements) {
+  thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
   isFirst = rowMask = onlyColumn = partials = Value();
-  block = NVVM::BlockIdXOp::create(b, loc, i32);
-  lookup.find(b, block);
-  auto narrow = [&](Value wide) -> Value {
-    return arith::TruncIOp::create(b, loc, i32, wide);
-  };
-  Value inMember = arith::SubIOp::create(b, loc, block, narrow(lookup.read(b, 0)));
+  pointers.assign(memberPointers.begin(), memberPointers.end());
   Value at = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, inMember, constant32(b, kThreads)), thread);
-  Value elements = narrow(lookup.read(b, 1));
   Value whole = arith::DivUIOp::create(b, loc, elements, constant32(b, lanes));
   Value tail = arith::RemUIOp::create(b, loc, elements, constant32(b, lanes));
-  pointers.clear();
-  for (auto [i, parameter] : llvm::enumerate(spaces))
-    pointers.push_back(LLVM::GEPOp::create(
-        b, loc, pointer, b.getI8Type(), entry->getArgument(parameter),
-        ArrayRef<LLVM::GEPArg>{lookup.read(b, 2 + static_cast<int64_t>(i))}));
   auto emitAt = [&](OpBuilder &inner, Value column) {
     frames.clear();
     onlyColumn = column;
@@ -980,16 +983,79 @@ DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef nam
   OpBuilder vector = branch.getThenBodyBuilder();
   emitAt(vector,
          arith::MulIOp::create(vector, loc, widen(vector, at), constant(vector, lanes)));
-  if (lanes > 1) {
-    OpBuilder rest = branch.getElseBodyBuilder();
-    Value past = arith::SubIOp::create(rest, loc, at, whole);
-    OpBuilder one = scf::IfOp::create(rest, loc, isBelow(rest, past, tail), false)
-                        .getThenBodyBuilder();
-    Value first = arith::MulIOp::create(one, loc, whole, constant32(one, lanes));
-    Value column = arith::AddIOp::create(one, loc, first, past);
-    int64_t saved = std::exchange(lanes, 1);
-    emitAt(one, widen(one, column));
-    lanes = saved;
+  if (lanes == 1)
+    return;
+  OpBuilder rest = branch.getElseBodyBuilder();
+  Value past = arith::SubIOp::create(rest, loc, at, whole);
+  OpBuilder one =
+      scf::IfOp::create(rest, loc, isBelow(rest, past, tail), false).getThenBodyBuilder();
+  Value first = arith::MulIOp::create(one, loc, whole, constant32(one, lanes));
+  Value column = arith::AddIOp::create(one, loc, first, past);
+  int64_t saved = std::exchange(lanes, 1);
+  emitAt(one, widen(one, column));
+  lanes = saved;
+}
+
+DeviceLaunch GPUKernelEmitter::emitGroup(OpBuilder &moduleBuilder, StringRef name,
+                                         ArrayRef<Member> members,
+                                         ArrayRef<GroupPart> parts, unsigned parameters) {
+  MLIRContext *context = moduleBuilder.getContext();
+  const Location loc = parts.front().emitter->loc;
+  auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
+  DeviceLaunch launch;
+  launch.function = name.str();
+  launch.threads = kThreads;
+  // First block, elements, offsets, and, of several parts, which one.
+  const bool isMixed = parts.size() > 1;
+  size_t buffers = 0;
+  for (const GroupPart &part : parts)
+    buffers = std::max(buffers, part.parameters.size());
+  int64_t partField = 2 + static_cast<int64_t>(buffers), blocks = 0;
+  SmallVector<int64_t> table;
+  for (const Member &member : members) {
+    size_t end = table.size() + partField;
+    table.append({blocks, member.elements});
+    table.append(member.offsets);
+    table.resize(end, 0);
+    if (isMixed)
+      table.push_back(member.part);
+    blocks += parts[member.part].emitter->getGroupBlocks(member.elements);
+  }
+  launch.blocks[0] = blocks;
+  Type i32 = moduleBuilder.getI32Type();
+  LaunchTable lookup(moduleBuilder, loc, name, table, partField + isMixed);
+
+  SmallVector<Type> types(parameters, pointer);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
+  auto function = LLVM::LLVMFuncOp::create(moduleBuilder, loc, launch.function, type);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    moduleBuilder.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                    moduleBuilder.getDenseI32ArrayAttr({static_cast<int32_t>(kThreads)}));
+  Block *entry = function.addEntryBlock(moduleBuilder);
+  OpBuilder b = OpBuilder::atBlockEnd(entry);
+  Value block = NVVM::BlockIdXOp::create(b, loc, i32);
+  lookup.find(b, block);
+  auto narrow = [&](Value wide) -> Value {
+    return arith::TruncIOp::create(b, loc, i32, wide);
+  };
+  Value inMember = arith::SubIOp::create(b, loc, block, narrow(lookup.read(b, 0)));
+  Value elements = narrow(lookup.read(b, 1));
+  Value chosen = isMixed ? narrow(lookup.read(b, partField)) : Value();
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    OpBuilder inner = b;
+    if (isMixed) {
+      Value isThis = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::eq, chosen,
+          arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(number)));
+      inner = scf::IfOp::create(b, loc, isThis).getThenBodyBuilder();
+    }
+    SmallVector<Value> pointers;
+    for (auto [i, parameter] : llvm::enumerate(part.parameters))
+      pointers.push_back(LLVM::GEPOp::create(
+          inner, loc, pointer, inner.getI8Type(), entry->getArgument(parameter),
+          ArrayRef<LLVM::GEPArg>{lookup.read(inner, 2 + static_cast<int64_t>(i))}));
+    part.emitter->emitMember(inner, pointers, inMember, elements);
   }
   LLVM::ReturnOp::create(b, loc, ValueRange());
   return launch;

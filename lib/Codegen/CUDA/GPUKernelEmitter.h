@@ -36,7 +36,8 @@ inline int64_t bytesOf(mlir::Type element) {
 /// that, reads them again. Sums go through the lanes, then a butterfly over the warp,
 /// then the warps in order, or, where there are more than eight, through a butterfly.
 /// `column`: the same groups, several of which share a task's rows; a thread keeps its
-/// columns' sums in registers.
+/// columns' sums in registers. If there is one task, its blocks also do what follows from
+/// the sums; otherwise a second launch does.
 class GPUKernelEmitter : public KernelEmitter {
 public:
   /// `isBatched`: launches do other work besides this kernel's. A row kernel then has
@@ -53,21 +54,29 @@ public:
   void emitBlock(mlir::OpBuilder &b, unsigned stage, mlir::ValueRange bufferPointers,
                  Value partialPointer, Value blockX);
 
-  /// One of the launches that a group does: where its buffers begin.
+  /// The code that launches of a group with one key share.
+  struct GroupPart {
+    GPUKernelEmitter *emitter = nullptr;
+    /// The function's parameter that each buffer lies in.
+    llvm::SmallVector<unsigned> parameters;
+  };
+  /// One of the launches that a group does.
   struct Member {
+    unsigned part = 0;
     int64_t elements = 0;
-    /// Bytes from the parameter that `spaces` names.
+    /// Where its buffers begin, in bytes from their parameters.
     llvm::SmallVector<int64_t> offsets;
   };
-  /// What launches must have in common to be one: null unless every point of this
+  /// What launches must have in common to share code: null unless every point of this
   /// kernel works on its own elements of flat buffers.
   std::optional<std::string> getGroupKey();
-  /// One function for launches with this kernel's key. Their buffers lie in
-  /// `parameters` blocks of memory; `spaces` says which, by buffer.
-  DeviceLaunch emitGroup(mlir::OpBuilder &moduleBuilder, llvm::StringRef name,
-                         llvm::ArrayRef<Member> members, llvm::ArrayRef<unsigned> spaces,
-                         unsigned parameters);
+  /// One function for many launches, whose parameters are `parameters` blocks of memory.
+  static DeviceLaunch emitGroup(mlir::OpBuilder &moduleBuilder, llvm::StringRef name,
+                                llvm::ArrayRef<Member> members,
+                                llvm::ArrayRef<GroupPart> parts, unsigned parameters);
   int64_t getElements() const { return columns; }
+  /// Blocks that a group has for `elements` elements of this kernel.
+  int64_t getGroupBlocks(int64_t elements) const;
 
 private:
   using ColumnsBody =
@@ -90,10 +99,14 @@ private:
   void chooseLanes();
   void chooseGroups();
   void chooseLongRows(int64_t fullSums);
+  void chooseCombine();
   void emitPointwise(mlir::OpBuilder &b);
   void emitRows(mlir::OpBuilder &b);
   void emitColumns(mlir::OpBuilder &b);
   void emitCombineStage(mlir::OpBuilder &b);
+  /// What block `inMember` of a member of a group does.
+  void emitMember(mlir::OpBuilder &b, mlir::ValueRange memberPointers, Value inMember,
+                  Value elements);
   /// The sums of all groups of a block, written by the first.
   void storeSums(mlir::OpBuilder &b, const ColumnPartials &part, Value task,
                  llvm::ArrayRef<Value> sums);
@@ -129,6 +142,8 @@ private:
   /// each walk over the row needs.
   bool isPacked = false;
   bool hasRowReductions = false, isCombining = false, isBatched = false;
+  /// The blocks of a column kernel's only task end with its second stage.
+  bool hasOneStage = false;
   /// Bytes of a block's shared memory.
   int64_t sharedBytes = 0;
 

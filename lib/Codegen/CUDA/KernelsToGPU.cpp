@@ -55,9 +55,9 @@ public:
   void replace(const llvm::StringMap<SmallVector<DeviceLaunch>> &kernels);
 
 private:
-  DeviceLaunch emitGroup(const LaunchGroup &group, size_t number);
-  /// All bytes of `space`.
-  Value getWhole(program::Space space);
+  DeviceLaunch emitGroup(const LaunchGroup &group, size_t groupNumber);
+  /// All bytes of `block`, or of an input or constant what begins with its first byte.
+  Value getWhole(const MemoryBlock &block);
 
   program::ProgramOp program;
   SymbolTable symbols;
@@ -104,30 +104,36 @@ void ProgramConverter::emitShared() {
         (program::LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str(),
         device));
   for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
-    shared.push_back({group.launches, {emitGroup(group, i)}, group.spaces});
+    shared.push_back({group.launches, {emitGroup(group, i)}, group.blocks});
   for (const SharedLaunch &launch : shared)
     members.insert(launch.members.begin(), launch.members.end());
 }
 
-DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t number) {
+DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t groupNumber) {
   program::LaunchOp first = group.launches.front();
   // Two groups may begin with the same kernel.
-  std::string name = (first.getKernel() + "_group" + llvm::Twine(number)).str();
-  kernel::FuncOp largest;
-  SmallVector<GPUKernelEmitter::Member> rows;
-  for (program::LaunchOp launch : group.launches) {
-    auto kernel = symbols.lookup<kernel::FuncOp>(launch.getKernel());
-    GPUKernelEmitter::Member &member = rows.emplace_back();
-    member.elements = GPUKernelEmitter(kernel).getElements();
-    if (!largest || member.elements > GPUKernelEmitter(largest).getElements())
-      largest = kernel;
+  std::string name = (first.getKernel() + "_group" + llvm::Twine(groupNumber)).str();
+  // The code of each part is that of its largest member.
+  SmallVector<std::unique_ptr<GPUKernelEmitter>> emitters(group.partBlocks.size());
+  SmallVector<GPUKernelEmitter::Member> members;
+  for (auto [number, part] : llvm::enumerate(group.parts)) {
+    program::LaunchOp launch = group.launches[number];
+    auto emitter = std::make_unique<GPUKernelEmitter>(
+        symbols.lookup<kernel::FuncOp>(launch.getKernel()));
+    GPUKernelEmitter::Member &member = members.emplace_back();
+    member.part = part;
+    member.elements = emitter->getElements();
+    if (!emitters[part] || member.elements > emitters[part]->getElements())
+      emitters[part] = std::move(emitter);
     for (ValueRange buffers :
          {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
       for (Value buffer : buffers)
-        member.offsets.push_back(buffer.getDefiningOp<program::BufferOp>().getOffset());
+        member.offsets.push_back(startInBlock(buffer.getDefiningOp<program::BufferOp>()));
   }
-  return GPUKernelEmitter(largest).emitGroup(device, name, rows, group.bufferSpaces,
-                                             group.spaces.size());
+  SmallVector<GPUKernelEmitter::GroupPart> parts;
+  for (auto [emitter, blocks] : llvm::zip_equal(emitters, group.partBlocks))
+    parts.push_back({emitter.get(), blocks});
+  return GPUKernelEmitter::emitGroup(device, name, members, parts, group.blocks.size());
 }
 
 LogicalResult
@@ -145,7 +151,12 @@ ProgramConverter::addKernels(llvm::StringMap<SmallVector<DeviceLaunch>> &kernels
   return failure(result.wasInterrupted());
 }
 
-Value ProgramConverter::getWhole(program::Space space) {
+Value ProgramConverter::getWhole(const MemoryBlock &block) {
+  if (block.isReadOnly())
+    for (auto declared : program.getBody().getOps<program::BufferOp>())
+      if (blockOf(declared) == block && declared.getStart() == 0)
+        return declared.getBuffer();
+  const program::Space space = block.space;
   int64_t bytes = space == program::Space::Arena   ? program.getArenaBytes()
                   : space == program::Space::State ? program.getStateBytes()
                                                    : program.getOutputBytes();
@@ -171,19 +182,19 @@ void ProgramConverter::replace(
     alternatives.getPreferredCall()->moveBefore(alternatives);
     alternatives.erase();
   });
-  llvm::DenseMap<program::Space, Value> whole;
+  llvm::DenseMap<std::pair<program::Space, int64_t>, Value> whole;
   for (const SharedLaunch &launch : shared) {
-    SmallVector<Value> buffers;
-    for (program::Space space : launch.spaces) {
-      Value &buffer = whole[space];
+    SmallVector<Value> readOnly, buffers;
+    for (const MemoryBlock &block : launch.blocks) {
+      Value &buffer = whole[{block.space, block.number}];
       if (!buffer)
-        buffer = getWhole(space);
-      buffers.push_back(buffer);
+        buffer = getWhole(block);
+      (block.isReadOnly() ? readOnly : buffers).push_back(buffer);
     }
     // The stages of a batch in the places of its first members.
     for (auto [member, stage] : llvm::zip(launch.members, launch.launches)) {
       OpBuilder builder(member);
-      createDeviceLaunch(builder, member->getLoc(), stage, {}, buffers);
+      createDeviceLaunch(builder, member->getLoc(), stage, readOnly, buffers);
     }
     for (program::LaunchOp member : launch.members)
       member.erase();

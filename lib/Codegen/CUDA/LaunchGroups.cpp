@@ -19,6 +19,11 @@ using namespace mpt::detail;
 
 /// How far a launch may move, in launches and calls: keeps this linear.
 static constexpr size_t kReach = 1024;
+/// The same of launches of different kernels, and how many of them are tried.
+static constexpr size_t kMixReach = 256, kMostTried = 8;
+/// Four blocks for each of an H200's 132 processors: as many as run at once if a thread
+/// has 64 registers.
+static constexpr int64_t kMostMixedBlocks = 528;
 
 namespace {
 
@@ -27,6 +32,10 @@ struct Entry {
   Operation *op;
   SmallVector<ByteRange> ranges;
   size_t instructions;
+  /// What it shares with launches of the same code; empty if it can be in no group.
+  std::string key;
+  /// Blocks of threads that a group has for it.
+  int64_t blocks = 0;
   /// The group that it leads or joins, or -1.
   int group = -1;
 };
@@ -104,100 +113,257 @@ bool mpt::detail::conflict(ArrayRef<ByteRange> first, ArrayRef<ByteRange> second
   return false;
 }
 
-/// What launches of one group have in common; empty if `launch` can be in none.
-static std::string keyOf(program::LaunchOp launch, SymbolTable &symbols,
-                         llvm::StringMap<std::string> &kernelKeys) {
+MemoryBlock mpt::detail::blockOf(program::BufferOp buffer) {
+  MemoryBlock block = {buffer.getSpace()};
+  if (block.isReadOnly())
+    block.number = static_cast<int64_t>(buffer.getOffset());
+  return block;
+}
+
+int64_t mpt::detail::startInBlock(program::BufferOp buffer) {
+  return static_cast<int64_t>(blockOf(buffer).isReadOnly() ? buffer.getStart()
+                                                           : buffer.getOffset());
+}
+
+namespace {
+
+/// Puts the launches of a program next to each other.
+class LaunchGrouper {
+public:
+  explicit LaunchGrouper(program::ProgramOp program)
+      : program(program), symbols(program->getParentOfType<ModuleOp>()),
+        besideExchanges(findOpsBesideExchanges(program)) {}
+
+  std::vector<LaunchGroup> run();
+
+private:
+  /// Describes the kernel and the blocks of memory of `launch`; leaves `entry.key` empty
+  /// if it can be in no group.
+  void describe(program::LaunchOp launch, Entry &entry);
+  /// Adds `entry` after the last member of the group of its kernel, if it is independent
+  /// of all that runs after the first one; otherwise at the end.
+  void place(Entry entry);
+  /// Entries next to each other that are one launch: [begin, end).
+  struct Unit {
+    size_t begin, end;
+    int64_t blocks;
+  };
+  /// Joins units of few blocks.
+  void mix();
+  /// Joins `last`, the latest unit, and an earlier one: it moves up to that, or that down
+  /// to it. Returns false if no other is near and independent.
+  bool join(const Unit &last);
+  bool isFree(ArrayRef<ByteRange> ranges, size_t begin, size_t end) const {
+    for (size_t i = begin; i < end; ++i)
+      if (conflict(entries[i].ranges, ranges))
+        return false;
+    return true;
+  }
+  SmallVector<ByteRange> rangesIn(const Unit &unit) const {
+    SmallVector<ByteRange> ranges;
+    for (size_t i = unit.begin; i < unit.end; ++i)
+      llvm::append_range(ranges, entries[i].ranges);
+    return ranges;
+  }
+  LaunchGroup makeGroup(ArrayRef<Entry> members);
+
+  program::ProgramOp program;
+  SymbolTable symbols;
+  llvm::DenseSet<Operation *> besideExchanges;
+  struct KernelKey {
+    std::string text;
+    int64_t blocks = 0;
+  };
+  llvm::StringMap<KernelKey> kernelKeys;
+  llvm::StringMap<int> latest;
+  /// By group: how many members it has, and its first one.
+  SmallVector<std::pair<size_t, Operation *>> groups;
+  std::vector<Entry> entries;
+  /// Units that may take more, in the order of their places.
+  SmallVector<Unit> open;
+};
+
+} // namespace
+
+void LaunchGrouper::describe(program::LaunchOp launch, Entry &entry) {
   auto [place, isNew] = kernelKeys.try_emplace(launch.getKernel());
   if (isNew)
-    if (auto kernel = symbols.lookup<kernel::FuncOp>(launch.getKernel()))
-      place->second = GPUKernelEmitter(kernel).getGroupKey().value_or("");
-  if (place->second.empty() || launch.getPartials())
-    return "";
-  std::string key = place->second;
+    if (auto kernel = symbols.lookup<kernel::FuncOp>(launch.getKernel())) {
+      GPUKernelEmitter emitter(kernel);
+      place->second.text = emitter.getGroupKey().value_or("");
+      place->second.blocks = emitter.getGroupBlocks(emitter.getElements());
+    }
+  if (place->second.text.empty() || launch.getPartials())
+    return;
+  std::string key = place->second.text;
   for (ValueRange buffers :
        {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
     for (Value buffer : buffers) {
       auto declared = buffer.getDefiningOp<program::BufferOp>();
-      // Vectors begin at multiples of 16 bytes; inputs and constants are blocks of
-      // their own.
-      if (!declared || declared.getSpace() == program::Space::Input ||
-          declared.getSpace() == program::Space::Constant ||
-          declared.getOffset() % 16 != 0)
-        return "";
-      key += "\n" + std::to_string(static_cast<int>(declared.getSpace()));
+      if (!declared)
+        return;
+      const MemoryBlock block = blockOf(declared);
+      // Vectors begin at multiples of 16 bytes, and inputs and constants are known by a
+      // buffer that begins with them.
+      const int64_t start = startInBlock(declared);
+      if (start % 16 != 0 || (block.isReadOnly() && start != 0))
+        return;
+      key += "\n" + std::to_string(static_cast<int>(block.space)) + " " +
+             std::to_string(block.number);
     }
-  return key;
+  entry.key = std::move(key);
+  entry.blocks = place->second.blocks;
 }
 
-SmallVector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) {
-  SymbolTable symbols(program->getParentOfType<ModuleOp>());
-  llvm::StringMap<std::string> kernelKeys;
-  llvm::StringMap<int> latest;
-  const llvm::DenseSet<Operation *> besideExchanges = findOpsBesideExchanges(program);
-  std::vector<Entry> entries;
-  SmallVector<LaunchGroup> groups;
-  for (Operation &op : program.getBody().front()) {
-    Entry entry;
-    entry.op = &op;
-    std::string key;
+void LaunchGrouper::place(Entry entry) {
+  if (entry.key.empty()) {
+    entries.push_back(std::move(entry));
+    return;
+  }
+  size_t place = entries.size(), reach = 0;
+  auto found = latest.find(entry.key);
+  bool joins = found != latest.end();
+  for (size_t i = entries.size(); joins && i-- > 0;) {
+    bool isMember = entries[i].group == found->second;
+    if (isMember && place == entries.size())
+      place = i + 1;
+    reach += entries[i].instructions;
+    joins = reach <= kReach && !conflict(entries[i].ranges, entry.ranges);
+    if (isMember && entries[i].op == groups[found->second].second)
+      break;
+  }
+  if (joins) {
+    entry.group = found->second;
+    ++groups[entry.group].first;
+    entries.insert(entries.begin() + place, std::move(entry));
+    return;
+  }
+  if (besideExchanges.contains(entry.op)) {
+    entry.key.clear();
+    entries.push_back(std::move(entry));
+    return;
+  }
+  entry.group = static_cast<int>(groups.size());
+  latest[entry.key] = entry.group;
+  groups.push_back({1, entry.op});
+  entries.push_back(std::move(entry));
+}
+
+void LaunchGrouper::mix() {
+  std::vector<Entry> rest = std::move(entries);
+  entries.clear();
+  for (size_t i = 0; i < rest.size();) {
+    Unit unit = {entries.size(), entries.size(), 0};
+    const int group = rest[i].group;
+    const bool isOpen = !rest[i].key.empty();
+    do {
+      unit.blocks += rest[i].blocks;
+      entries.push_back(std::move(rest[i++]));
+    } while (group >= 0 && i < rest.size() && rest[i].group == group);
+    unit.end = entries.size();
+    if (isOpen && unit.blocks <= kMostMixedBlocks && !join(unit))
+      open.push_back(unit);
+  }
+}
+
+bool LaunchGrouper::join(const Unit &last) {
+  const SmallVector<ByteRange> ranges = rangesIn(last);
+  size_t tried = 0;
+  for (Unit &unit : llvm::reverse(open)) {
+    if (last.begin - unit.end > kMixReach || ++tried > kMostTried)
+      return false;
+    const SmallVector<ByteRange> other = rangesIn(unit);
+    if (unit.blocks + last.blocks > kMostMixedBlocks || conflict(other, ranges))
+      continue;
+    const bool movesUp = isFree(ranges, unit.end, last.begin);
+    if (!movesUp && !isFree(other, unit.end, last.begin))
+      continue;
+    for (size_t i = last.begin; i < last.end; ++i)
+      entries[i].group = entries[unit.begin].group;
+    const size_t between = unit.end, length = unit.end - unit.begin;
+    const auto added = static_cast<std::ptrdiff_t>(last.end - last.begin);
+    auto at = [&](size_t index) { return entries.begin() + index; };
+    if (movesUp)
+      std::rotate(at(between), at(last.begin), at(last.end));
+    else
+      std::rotate(at(unit.begin), at(between), at(last.begin));
+    const std::ptrdiff_t by = movesUp ? added : -static_cast<std::ptrdiff_t>(length);
+    for (Unit &moved : open)
+      if (moved.begin >= between) {
+        moved.begin += by;
+        moved.end += by;
+      }
+    unit.blocks += last.blocks;
+    unit.begin = movesUp ? unit.begin : last.begin - length;
+    unit.end = unit.begin + length + added;
+    llvm::sort(open, [](const Unit &a, const Unit &b) { return a.begin < b.begin; });
+    return true;
+  }
+  return false;
+}
+
+LaunchGroup LaunchGrouper::makeGroup(ArrayRef<Entry> members) {
+  LaunchGroup group;
+  auto forBuffers = [](program::LaunchOp launch,
+                       llvm::function_ref<void(MemoryBlock)> visit) {
+    for (ValueRange buffers :
+         {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+      for (Value buffer : buffers)
+        visit(blockOf(buffer.getDefiningOp<program::BufferOp>()));
+  };
+  for (bool isReadOnly : {true, false})
+    for (const Entry &entry : members)
+      forBuffers(cast<program::LaunchOp>(entry.op), [&](MemoryBlock block) {
+        if (block.isReadOnly() == isReadOnly && !llvm::is_contained(group.blocks, block))
+          group.blocks.push_back(block);
+      });
+  llvm::StringMap<unsigned> parts;
+  for (const Entry &entry : members) {
+    auto launch = cast<program::LaunchOp>(entry.op);
+    auto [part, isNew] = parts.try_emplace(entry.key, group.partBlocks.size());
+    group.launches.push_back(launch);
+    group.parts.push_back(part->second);
+    if (!isNew)
+      continue;
+    SmallVector<unsigned> &places = group.partBlocks.emplace_back();
+    forBuffers(launch, [&](MemoryBlock block) {
+      places.push_back(llvm::find(group.blocks, block) - group.blocks.begin());
+    });
+  }
+  return group;
+}
+
+std::vector<LaunchGroup> LaunchGrouper::run() {
+  Block &block = program.getBody().front();
+  for (Operation &op : block) {
     if (isa<program::BufferOp>(op))
       continue;
+    Entry entry;
+    entry.op = &op;
     entry.ranges = rangesOf(&op);
     entry.instructions = countInstructions(&op);
     if (auto launch = dyn_cast<program::LaunchOp>(op))
-      key = keyOf(launch, symbols, kernelKeys);
-    if (key.empty()) {
-      entries.push_back(std::move(entry));
-      continue;
-    }
-    // After everything that follows the group's last member, and independent of the
-    // others.
-    size_t place = entries.size(), reach = 0;
-    auto found = latest.find(key);
-    bool joins = found != latest.end();
-    for (size_t i = entries.size(); joins && i-- > 0;) {
-      bool isMember = entries[i].group == found->second;
-      if (isMember && place == entries.size())
-        place = i + 1;
-      reach += entries[i].instructions;
-      joins = reach <= kReach && !conflict(entries[i].ranges, entry.ranges);
-      if (isMember && entries[i].op == groups[found->second].launches.front())
-        break;
-    }
-    if (joins) {
-      entry.group = found->second;
-      groups[entry.group].launches.push_back(cast<program::LaunchOp>(op));
-      entries.insert(entries.begin() + place, std::move(entry));
-      continue;
-    }
-    if (besideExchanges.contains(&op)) {
-      entries.push_back(std::move(entry));
-      continue;
-    }
-    entry.group = static_cast<int>(groups.size());
-    latest[key] = entry.group;
-    groups.emplace_back().launches.push_back(cast<program::LaunchOp>(op));
-    entries.push_back(std::move(entry));
+      describe(launch, entry);
+    place(std::move(entry));
   }
-  llvm::erase_if(groups,
-                 [](const LaunchGroup &group) { return group.launches.size() < 2; });
-  if (groups.empty())
-    return groups;
+  mix();
+  std::vector<LaunchGroup> made;
+  for (size_t i = 0; i < entries.size();) {
+    size_t end = i + 1;
+    while (entries[i].group >= 0 && end < entries.size() &&
+           entries[end].group == entries[i].group)
+      ++end;
+    if (end - i > 1)
+      made.push_back(makeGroup(ArrayRef(entries).slice(i, end - i)));
+    i = end;
+  }
   // Buffers come first, wherever they were.
-  Block &block = program.getBody().front();
-  for (Entry &entry : entries)
-    entry.op->moveBefore(&block, block.end());
-  for (LaunchGroup &group : groups) {
-    program::LaunchOp first = group.launches.front();
-    for (ValueRange buffers :
-         {ValueRange(first.getInputs()), ValueRange(first.getOutputs())})
-      for (Value buffer : buffers) {
-        program::Space space = buffer.getDefiningOp<program::BufferOp>().getSpace();
-        auto known = llvm::find(group.spaces, space);
-        group.bufferSpaces.push_back(known - group.spaces.begin());
-        if (known == group.spaces.end())
-          group.spaces.push_back(space);
-      }
-  }
-  return groups;
+  if (!made.empty())
+    for (Entry &entry : entries)
+      entry.op->moveBefore(&block, block.end());
+  return made;
+}
+
+std::vector<LaunchGroup> mpt::detail::groupLaunches(program::ProgramOp program) {
+  return LaunchGrouper(program).run();
 }

@@ -13,6 +13,7 @@
 #include "mpt/Dialect/Program/IR/Program.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include <vector>
 
 namespace mpt::detail {
 
@@ -35,29 +36,52 @@ llvm::DenseSet<mlir::Operation *> findOpsBesideExchanges(program::ProgramOp prog
 /// several.
 size_t countInstructions(mlir::Operation *op);
 
+/// What functions get one pointer to: the arena, all state, all outputs, or one input or
+/// constant, which are blocks of their own.
+struct MemoryBlock {
+  program::Space space;
+  /// Of an input or constant.
+  int64_t number = 0;
+
+  bool isReadOnly() const {
+    return space == program::Space::Input || space == program::Space::Constant;
+  }
+  bool operator==(const MemoryBlock &other) const {
+    return space == other.space && number == other.number;
+  }
+};
+MemoryBlock blockOf(program::BufferOp buffer);
+/// Bytes from the beginning of its block.
+int64_t startInBlock(program::BufferOp buffer);
+
 /// What takes the place of launches that follow each other: launches of functions whose
-/// parameters are whole spaces. They stand in the program once it is known what all
-/// others become: till then the members say which bytes are read and written.
+/// parameters are blocks of memory, those that are read only first. They stand in the
+/// program once it is known what all others become: till then the members say which bytes
+/// are read and written.
 struct SharedLaunch {
   llvm::SmallVector<program::LaunchOp> members;
   /// At most as many as members.
   llvm::SmallVector<DeviceLaunch> launches;
-  llvm::SmallVector<program::Space> spaces;
+  llvm::SmallVector<MemoryBlock> blocks;
 };
 
 /// Launches that follow each other in the program and can be one.
 struct LaunchGroup {
   llvm::SmallVector<program::LaunchOp> launches;
-  /// Blocks of memory that their buffers lie in, and in which of them each of a
-  /// launch's buffers is.
-  llvm::SmallVector<program::Space> spaces;
-  llvm::SmallVector<unsigned> bufferSpaces;
+  /// By launch: its part. Launches of one part have kernels that differ only in size.
+  llvm::SmallVector<unsigned> parts;
+  /// Blocks of memory that their buffers lie in, read-only ones first, and, by part, in
+  /// which of them each of a launch's buffers is.
+  llvm::SmallVector<MemoryBlock> blocks;
+  llvm::SmallVector<llvm::SmallVector<unsigned>> partBlocks;
 };
 
-/// Moves launches of kernels that differ only in size next to the first of them, unless
-/// something in between prevents it, and returns the groups of two and more. None is
-/// beside an exchange.
-llvm::SmallVector<LaunchGroup> groupLaunches(program::ProgramOp program);
+/// Moves launches of pointwise kernels next to each other, unless something in between
+/// prevents it, and returns the groups of two and more: of kernels that differ only in
+/// size, and then of any kernels, as long as all blocks of threads run at once. (More of
+/// them would have the registers of the largest kernel in each.) None is beside an
+/// exchange.
+std::vector<LaunchGroup> groupLaunches(program::ProgramOp program);
 
 } // namespace mpt::detail
 

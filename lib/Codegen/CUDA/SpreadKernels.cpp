@@ -32,17 +32,33 @@ static constexpr int64_t kBlocks = 528;
 /// Points that a block works on at once, and columns that it is wide if they do not
 /// depend on each other.
 static constexpr int64_t kPointsAtOnce = 2048, kColumns = 256;
+/// Threads of a block, and those that share a row at most if columns are independent.
+static constexpr int64_t kBlock = 256, kWarp = 32;
+/// Rows that a group of threads adds in the time that a second launch takes, and points
+/// of all rows if one block does them.
+static constexpr int64_t kRowsInTurn = 8, kMostPoints = 16384;
+
+/// Whether one task is faster than several and a second launch that adds what they leave.
+static bool isShort(int64_t rows, int64_t columns, bool hasRows) {
+  int64_t threads = llvm::PowerOf2Ceil(hasRows ? llvm::divideCeil(columns, 4) : columns);
+  threads = std::min(threads, hasRows && columns > 4 * kWarp ? kBlock : kWarp);
+  return rows <= kRowsInTurn * (kBlock / threads) &&
+         (!hasRows || rows * columns <= kMostPoints);
+}
 
 static int64_t getChunkRows(kernel::KernelOp kernel) {
   int64_t rows = getKernelRows(kernel.getDomain());
   int64_t columns = std::max<int64_t>(getKernelColumns(kernel.getDomain()), 1);
   bool hasRows = !kernel.getBody().front().getOps<kernel::RowReduceOp>().empty();
+  if (isShort(rows, columns, hasRows))
+    return std::max<int64_t>(rows, 1);
   int64_t side = hasRows ? 1 : llvm::divideCeil(columns, kColumns);
   int64_t atOnce = std::clamp<int64_t>(kPointsAtOnce / columns, 1, 8);
   int64_t chunk = llvm::divideCeil(rows, std::max<int64_t>(kBlocks / side, 1));
   // Two rows for each group of threads, or the partial sums cost more than they
   // save.
   chunk = std::max(chunk, atOnce > 1 ? 2 * atOnce : 1);
+  chunk = std::min<int64_t>(chunk, kernel.getChunkRows());
   return std::clamp<int64_t>(chunk, 1, std::max<int64_t>(rows, 1));
 }
 
@@ -57,8 +73,7 @@ struct SpreadKernelsPass : mpt::impl::SpreadKernelsPassBase<SpreadKernelsPass> {
                                             "no kernel and no program");
     getOperation().walk([](kernel::KernelOp kernel) {
       if (kernel.getKind() == kernel::KernelKind::Column)
-        kernel.setChunkRows(
-            std::min<int64_t>(kernel.getChunkRows(), getChunkRows(kernel)));
+        kernel.setChunkRows(getChunkRows(kernel));
     });
   }
 };

@@ -70,8 +70,9 @@ def SpreadKernelsPass : Pass<"mpt-spread-kernels", "::mlir::ModuleOp"> {
   let summary = "Cut column kernels into tasks for the blocks of a GPU";
   let description = [{
     Lowers `chunk_rows` of `column` kernels until there are about four tasks for
-    each multiprocessor of an H200, or two rows for each group of a block's threads. The
-    number, and with it the order of every sum, follows from shapes.
+    each multiprocessor of an H200, or two rows for each group of a block's threads. Rows
+    so few that a group has at most eight become one task, which needs no second launch.
+    The number, and with it the order of every sum, follows from shapes.
   }];
 }
 

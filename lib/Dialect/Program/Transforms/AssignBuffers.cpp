@@ -472,7 +472,10 @@ struct AssignBuffersPass : mpt::impl::AssignBuffersPassBase<AssignBuffersPass> {
           << i << ", found none; programs give results by name";
       return signalPassFailure();
     }
-    BufferAssignment plan = scheduleForMemory(step, *schedule, *wanted).plan;
+    MemorySchedule planned = scheduleForMemory(step, *schedule, *wanted);
+    if (lateUpdates && !*wanted && !step->hasAttr(kBudgetAttr))
+      delayUpdates(step, *schedule, planned);
+    const BufferAssignment &plan = planned.plan;
     if (failed(checkConstants(*schedule, plan)) ||
         failed(checkMemory(step, plan, memoryLimit)))
       return signalPassFailure();

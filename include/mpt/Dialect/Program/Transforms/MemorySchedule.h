@@ -43,6 +43,13 @@ MemorySchedule scheduleForMemory(mlir::func::FuncOp function, InstructionList &s
                                  std::optional<OrderHeuristic> order = std::nullopt,
                                  ArenaOptions options = {}, bool needsBest = true);
 
+/// Moves the pointwise kernels of `schedule` that nothing else waits for to its end, such
+/// as updates of parameters (LateUpdates.h), if what they read is so little that reading
+/// it from a GPU's memory takes less time than a launch, and if the arena grows by at
+/// most 1/64 or 16 MiB. Otherwise changes nothing.
+void delayUpdates(mlir::func::FuncOp function, InstructionList &schedule,
+                  MemorySchedule &planned);
+
 } // namespace mpt
 
 #endif // MPT_DIALECT_PROGRAM_TRANSFORMS_MEMORYSCHEDULE_H
