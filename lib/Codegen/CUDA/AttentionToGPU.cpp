@@ -8,8 +8,9 @@
 ///
 /// \file
 /// What fused attention of a step becomes in its program: one launch forward; backward
-/// the sums of dy times the result, the gradient of the query, and those of key and
-/// value. Or one call of cuDNN, with these launches as its alternative.
+/// the sums of dy times the result, the gradients of the query, of key and value, which
+/// are two launches for large heads, and of the bias. Or one call of cuDNN, with these
+/// launches as its alternative.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,14 @@ using namespace mpt;
 using namespace mpt::detail;
 
 static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
+
+/// Of a tensor whose size is 1 where it is the same for all.
+static SmallVector<int64_t, 4> broadcastStrides(ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t, 4> strides(computeStrides(sizes));
+  for (auto [stride, size] : llvm::zip_equal(strides, sizes))
+    stride = size == 1 ? 0 : stride;
+  return strides;
+}
 
 /// Of a tensor [batch, heads, rows, width].
 static RowStrides stridesOf(Value buffer) {
@@ -42,7 +51,8 @@ public:
   /// Fails with a diagnostic if there are no functions for these shapes.
   template <typename OpTy>
   LogicalResult init(OpTy attention);
-  void launch(StringRef function, int64_t blocks, ValueRange inputs, ValueRange outputs,
+  void launch(StringRef function, int64_t blocks, ArrayRef<Value> inputs,
+              ValueRange outputs,
               void (*emit)(GPUFunctionBuilder &, const AttentionShape &)) {
     launcher.launch(op->getLoc(), function, name, blocks, kAttentionThreads,
                     shape.isWide(), inputs, outputs,
@@ -55,6 +65,8 @@ public:
   void callCudnn(ValueRange inputs, ValueRange outputs, Value workspace);
 
   AttentionShape shape;
+  /// Mask, bias, seed and attempt, those that there are.
+  SmallVector<Value> options;
 
 private:
   Operation *op;
@@ -68,25 +80,18 @@ private:
 template <typename OpTy>
 LogicalResult Expander::init(OpTy attention) {
   MemRefType queryType = typeOf(attention.getQuery()),
-             keyType = typeOf(attention.getKey());
-  Value mask = attention.getMask();
-  if (attention.getBias() || attention.getSeed())
-    return op->emitError("there is no fused attention with a bias or with dropout");
-  if (queryType.getRank() != 4 || keyType.getRank() != 4)
-    return op->emitError("expected an attention of tensors of rank 4");
-  // Rows are read 16 bytes at a time.
-  for (Value buffer : op->getOperands())
-    if (auto layout = dyn_cast<StridedLayoutAttr>(typeOf(buffer).getLayout());
-        layout && llvm::any_of(layout.getStrides().drop_back(),
-                               [](int64_t stride) { return stride % 8 != 0; }))
-      return op->emitError("expected strides that are multiples of 8 elements, found ")
-             << typeOf(buffer);
+             keyType = typeOf(attention.getKey()),
+             valueType = typeOf(attention.getValue());
+  for (MemRefType type : {queryType, keyType, valueType})
+    if (type.getRank() != 4)
+      return op->emitError("expected an attention of tensors of rank 4, found ") << type;
   shape.batch = queryType.getDimSize(0) * queryType.getDimSize(1);
   shape.heads = queryType.getDimSize(1);
   shape.groups = keyType.getDimSize(1);
   shape.queries = queryType.getDimSize(2);
   shape.keys = keyType.getDimSize(2);
   shape.width = queryType.getDimSize(3);
+  shape.valueWidth = valueType.getDimSize(3);
   shape.query = stridesOf(attention.getQuery());
   shape.key = stridesOf(attention.getKey());
   shape.value = stridesOf(attention.getValue());
@@ -94,18 +99,33 @@ LogicalResult Expander::init(OpTy attention) {
   shape.isCausal = attention.getCausal();
   shape.type = queryType.getElementType();
   shape.scale = attention.getScale().convertToDouble();
-  if (mask) {
-    ArrayRef<int64_t> sizes = typeOf(mask).getShape();
-    if (sizes.size() != 4)
-      return op->emitError("expected a mask of rank 4, found ") << typeOf(mask);
-    shape.maskStrides = computeStrides(sizes);
-    for (auto [stride, size] : llvm::zip_equal(shape.maskStrides, sizes))
-      stride = size == 1 ? 0 : stride;
+  for (Value option : {attention.getMask(), attention.getBias()})
+    if (option && typeOf(option).getRank() != 4)
+      return op->emitError("expected a mask and a bias of rank 4, found ")
+             << typeOf(option);
+  if (Value mask = attention.getMask())
+    shape.maskStrides = broadcastStrides(typeOf(mask).getShape());
+  if (Value bias = attention.getBias()) {
+    shape.biasStrides = broadcastStrides(typeOf(bias).getShape());
+    llvm::append_range(shape.biasSizes, typeOf(bias).getShape());
+    shape.biasType = typeOf(bias).getElementType();
   }
+  if (attention.getSeed()) {
+    shape.dropout = attention.getDropout().convertToDouble();
+    shape.stream = attention.getStream();
+  }
+  for (Value option : {attention.getMask(), attention.getBias(), attention.getSeed(),
+                       attention.getAttempt()})
+    if (option)
+      options.push_back(option);
   if (!shape.isSupported())
     return op->emitError("there is no fused attention for ") << queryType;
   llvm::raw_string_ostream stream(name);
   stream << shape.isCausal << " " << attention.getScaleAttr();
+  // Mask and bias may be of one type.
+  stream << " " << shape.hasMask() << shape.hasBias();
+  if (shape.dropout)
+    stream << " " << attention.getDropoutAttr() << " " << shape.stream;
   for (Value operand : attention->getOperands())
     stream << " " << operand.getType();
   stream << " ->";
@@ -117,7 +137,9 @@ LogicalResult Expander::init(OpTy attention) {
 
 template <typename CallOp>
 void Expander::callCudnn(ValueRange inputs, ValueRange outputs, Value workspace) {
-  if (!shape.maskStrides.empty() || (shape.isCausal && shape.queries != shape.keys))
+  // cuDNN wants rows of 16 bytes, and its own random numbers.
+  if (!options.empty() || (shape.isCausal && shape.queries != shape.keys) ||
+      shape.width != shape.valueWidth || shape.width % 8 != 0)
     return;
   OpBuilder &builder = launcher.builder;
   SmallVector<int64_t> strides;
@@ -156,11 +178,10 @@ LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
   if (failed(expander.init(op)))
     return failure();
   SmallVector<Value> inputs = {op.getQuery(), op.getKey(), op.getValue()};
-  if (op.getMask())
-    inputs.push_back(op.getMask());
   if (useCudnn)
     expander.callCudnn<program::CudnnAttentionOp>(
         inputs, {op.getResult(), op.getLogSumExp()}, Value());
+  llvm::append_range(inputs, expander.options);
   expander.launch("attention", expander.shape.queryBlocks(), inputs,
                   {op.getResult(), op.getLogSumExp()}, emitAttention);
   op.erase();
@@ -187,20 +208,30 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
   Value dots = program::BufferOp::create(
       outside, op.getLoc(), MemRefType::get({rows}, launcher.builder.getF32Type()),
       scratch.getSpace(), scratch.getOffset());
+  SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),  op.getKey(),
+                               op.getValue(), op.getResult(), op.getLogSumExp()};
   if (useCudnn)
     expander.callCudnn<program::CudnnAttentionGradOp>(
-        op.getInputs(), {op.getDquery(), op.getDkey(), op.getDvalue()},
-        op.getWorkspace());
+        inputs, {op.getDquery(), op.getDkey(), op.getDvalue()}, op.getWorkspace());
   expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
                   emitDots);
-  SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),     op.getKey(),
-                               op.getValue(), op.getLogSumExp(), dots};
-  if (op.getMask())
-    inputs.push_back(op.getMask());
+  inputs = {op.getDy(),    op.getQuery(),     op.getKey(),
+            op.getValue(), op.getLogSumExp(), dots};
+  llvm::append_range(inputs, expander.options);
   expander.launch("attention_dquery", shape.queryBlocks(), inputs, op.getDquery(),
                   emitQueryGradient);
-  expander.launch("attention_dkey", shape.keyBlocks(), inputs,
-                  {op.getDkey(), op.getDvalue()}, emitKeyGradients);
+  if (shape.splitsKeyGradients()) {
+    expander.launch("attention_dkey", shape.keyBlocks(), inputs, op.getDkey(),
+                    emitKeyGradient);
+    expander.launch("attention_dvalue", shape.keyBlocks(), inputs, op.getDvalue(),
+                    emitValueGradient);
+  } else {
+    expander.launch("attention_dkey", shape.keyBlocks(), inputs,
+                    {op.getDkey(), op.getDvalue()}, emitKeyGradients);
+  }
+  if (op.getDbias())
+    expander.launch("attention_dbias", shape.biasBlocks(), inputs, op.getDbias(),
+                    emitBiasGradient);
   op.erase();
   return success();
 }

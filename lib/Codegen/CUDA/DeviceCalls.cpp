@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCalls.h"
+#include "DevicePhilox.h"
 #include "GPUFunctionBuilder.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -196,58 +197,6 @@ DeviceCall mpt::detail::emitCall(const rt::CheckIndicesCall &call, const CallSit
 // Random numbers
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// philoxBlock (mpt/Support/Philox.h) in device code.
-class Philox {
-public:
-  Philox(GPUFunctionBuilder &code, Value seed, Value attempt, uint32_t stream)
-      : code(code) {
-    key[0] = low(seed);
-    key[1] = arith::XOrIOp::create(code.b, code.loc, high(seed), code.get32(stream));
-    draw[0] = low(attempt);
-    draw[1] = high(attempt);
-  }
-
-  SmallVector<Value, 4> block(Value number) {
-    Value counter[4] = {low(number), high(number), draw[0], draw[1]};
-    Value k[2] = {key[0], key[1]};
-    for (int round = 0; round < 10; ++round) {
-      auto [high0, low0] = multiply(0xD2511F53u, counter[0]);
-      auto [high1, low1] = multiply(0xCD9E8D57u, counter[2]);
-      counter[0] = exclusiveOr(exclusiveOr(high1, counter[1]), k[0]);
-      counter[1] = low1;
-      counter[2] = exclusiveOr(exclusiveOr(high0, counter[3]), k[1]);
-      counter[3] = low0;
-      k[0] = arith::AddIOp::create(code.b, code.loc, k[0], code.get32(0x9E3779B9u));
-      k[1] = arith::AddIOp::create(code.b, code.loc, k[1], code.get32(0xBB67AE85u));
-    }
-    return SmallVector<Value, 4>(counter, counter + 4);
-  }
-
-private:
-  Value low(Value wide) {
-    return arith::TruncIOp::create(code.b, code.loc, code.b.getI32Type(), wide);
-  }
-  Value high(Value wide) {
-    return low(arith::ShRUIOp::create(code.b, code.loc, wide, code.get64(32)));
-  }
-  Value exclusiveOr(Value x, Value y) {
-    return arith::XOrIOp::create(code.b, code.loc, x, y);
-  }
-  std::pair<Value, Value> multiply(uint32_t factor, Value word) {
-    Value wide = arith::ExtUIOp::create(code.b, code.loc, code.b.getI64Type(), word);
-    Value product = arith::MulIOp::create(code.b, code.loc, wide, code.get64(factor));
-    Value upper = high(product);
-    return {upper, low(product)};
-  }
-
-  GPUFunctionBuilder &code;
-  Value key[2], draw[2];
-};
-
-} // namespace
-
 /// A mask where there is a rate, else 16 bits per element.
 static DeviceCall emitRandom(const CallSite &site, int64_t stream,
                              std::optional<double> rate) {
@@ -265,8 +214,9 @@ static DeviceCall emitRandom(const CallSite &site, int64_t stream,
   Type i64 = b.getI64Type(), i16 = b.getI16Type(), i8 = b.getI8Type();
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, total), [&] {
-    Philox philox(code, code.load(code.parameter(0), i64, 0),
-                  code.load(code.parameter(1), i64, 0), static_cast<uint32_t>(stream));
+    DevicePhilox philox(code, code.load(code.parameter(0), i64, 0),
+                        code.load(code.parameter(1), i64, 0),
+                        static_cast<uint32_t>(stream));
     SmallVector<Value> elements;
     for (int64_t i = 0; i < perThread / perBlock; ++i) {
       Value number = code.get(at * (perThread / perBlock) + i);

@@ -15,11 +15,17 @@
 ///   sums: columns 2t and 2t + 1 of row g, then of row g + 8
 /// (PTX ISA, "Matrix Fragments for mma.m16n8k16"). So the sums of two
 /// neighbouring 16 x 8 results are, rounded in pairs, the A of a following
-/// one. B comes from shared memory by ldmatrix.
+/// one. B comes from shared memory by ldmatrix. Head sizes that are no multiples of 16
+/// are filled with zeros there and in registers.
+///
+/// Dropout draws the words of `mpt.random_mask` again in each function: a block of
+/// threads draws a tile's, a bit an element, into shared memory.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "FlashAttentionEmitter.h"
+#include "DevicePhilox.h"
+#include "mpt/Support/Philox.h"
 
 #include <limits>
 
@@ -29,6 +35,9 @@ using namespace mpt::detail;
 
 static constexpr int64_t kRows = 16;
 static constexpr double kLog2e = 1.4426950408889634;
+/// Most columns of the operands of matmuls that registers keep besides sums, each of
+/// which counts twice: four are a register.
+static constexpr int64_t kMostKept = 768;
 
 namespace {
 
@@ -36,20 +45,27 @@ namespace {
 using Words = SmallVector<Value, 4>;
 
 /// A matrix of the tensor that a block works on: from `base`, element `first`, with
-/// `stride` elements from row to row, of which `limit` (a number) exist.
+/// `stride` elements from row to row, of which `limit` (a number) exist, each of
+/// `columns`. At multiples of `access` elements, as many are read at once.
 struct Tensor {
   Value base;
   Index first = 0;
-  int64_t stride = 0;
-  int64_t limit = 0;
+  int64_t stride = 0, limit = 0, columns = 0, access = 1;
+};
+
+/// Rows in shared memory, `pitch` elements from each other.
+struct Tile {
+  Value memory;
+  int64_t pitch = 0;
 };
 
 class FlashAttentionEmitter {
 public:
   FlashAttentionEmitter(GPUFunctionBuilder &code, const AttentionShape &shape)
       : code(code), shape(shape), b(code.b), loc(code.loc), f32(b.getF32Type()),
-        i32(b.getI32Type()), width(shape.width), pitch(shape.width + 8), lane(0), warp(0),
-        g(0), t(0), maskFirst(0) {
+        i32(b.getI32Type()), width(shape.paddedWidth()),
+        valueWidth(shape.paddedValueWidth()), lane(0), warp(0), g(0), t(0), maskFirst(0),
+        biasFirst(0) {
     Index thread = code.thread();
     lane = thread % kWarp;
     warp = thread / kWarp;
@@ -59,32 +75,69 @@ public:
 
   void forward();
   void queryGradient();
-  void keyGradients();
+  void keyGradients(bool ofKey, bool ofValue);
+  void biasGradient();
 
 private:
-  /// The queries' matrix of head `batch` in parameter `number`.
-  Tensor makeQueries(unsigned number, const RowStrides &strides, Index batch) {
+  Tensor makeTensor(unsigned number, const RowStrides &strides, Index first, int64_t rows,
+                    int64_t columns) {
+    auto bits =
+        static_cast<uint64_t>(columns | strides.batch | strides.head | strides.row | 8);
     return {code.parameter(number),
-            batch / shape.heads * strides.batch + batch % shape.heads * strides.head,
-            strides.row, shape.queries};
+            first,
+            strides.row,
+            rows,
+            columns,
+            int64_t(1) << llvm::countr_zero(bits)};
+  }
+  /// The queries' matrix of head `batch` in parameter `number`.
+  Tensor makeQueries(unsigned number, const RowStrides &strides, Index batch,
+                     int64_t columns) {
+    Index first =
+        batch / shape.heads * strides.batch + batch % shape.heads * strides.head;
+    return makeTensor(number, strides, first, shape.queries, columns);
   }
   /// The keys' or values' matrix that head `batch` reads.
-  Tensor makeKeys(unsigned number, const RowStrides &strides, Index batch) {
-    return {code.parameter(number),
-            batch / shape.heads * strides.batch +
-                batch % shape.heads / shape.sharing() * strides.head,
-            strides.row, shape.keys};
+  Tensor makeKeys(unsigned number, const RowStrides &strides, Index batch,
+                  int64_t columns) {
+    Index first = batch / shape.heads * strides.batch +
+                  batch % shape.heads / shape.sharing() * strides.head;
+    return makeTensor(number, strides, first, shape.keys, columns);
   }
-  /// Takes the mask of a batch, if there is one, which follows the function's `inputs`
-  /// other inputs, and returns the number of its first output.
-  unsigned setMask(unsigned inputs, Index batch) {
-    if (shape.maskStrides.empty())
+  Tile makeTile(int64_t rows, int64_t columns) {
+    // An odd number of 16 bytes, for ldmatrix.
+    return {code.shared(rows * (columns + 8) * 2), columns + 8};
+  }
+  /// Takes mask, bias, seed and attempt, which follow the function's `inputs` other
+  /// inputs, and returns the number of its first output. `rows` and `keys` are those of a
+  /// tile.
+  unsigned setOptions(unsigned inputs, int64_t rows, int64_t keys) {
+    if (shape.hasMask())
+      mask = code.parameter(inputs++);
+    if (shape.hasBias())
+      bias = code.parameter(inputs++);
+    if (!shape.dropout)
       return inputs;
-    mask = code.parameter(inputs);
-    maskFirst = batch / shape.heads * shape.maskStrides[0] +
-                batch % shape.heads * shape.maskStrides[1];
-    return inputs + 1;
+    Value seed = code.load(code.parameter(inputs), b.getI64Type(), 0);
+    Value attempt = code.load(code.parameter(inputs + 1), b.getI64Type(), 0);
+    philox.emplace(code, seed, attempt, static_cast<uint32_t>(shape.stream));
+    tileRows = rows;
+    tileKeys = keys;
+    kept = code.shared(rows * kKeptBytes);
+    return inputs + 2;
   }
+  /// What is added and hidden is that of head `batch`.
+  void setHead(Index batch) {
+    Index entry = batch / shape.heads, head = batch % shape.heads;
+    if (shape.hasMask())
+      maskFirst = entry * shape.maskStrides[0] + head * shape.maskStrides[1];
+    if (shape.hasBias())
+      biasFirst = entry * shape.biasStrides[0] + head * shape.biasStrides[1];
+  }
+  /// Without what takes more registers.
+  bool isPlain() const { return !shape.hasBias() && !shape.dropout; }
+  /// What dropout multiplies kept probabilities by.
+  double keptFactor() const { return shape.dropout ? 1 / (1 - *shape.dropout) : 1; }
   Value number(double value) { return code.constant(f32, value); }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
@@ -96,11 +149,23 @@ private:
   Value choose(Value condition, Value x, Value y) {
     return condition ? arith::SelectOp::create(b, loc, condition, x, y).getResult() : x;
   }
-  /// e^(x - most), for `shift` = -most log2(e): 0 where that is below 2^-126.
-  Value power(Value x, Value shift) {
-    return exp2(math::FmaOp::create(b, loc, x, number(kLog2e), shift));
+  /// e^(x - most), for `reference` of `most`: 0 where that is below 2^-126.
+  Value power(Value x, Value reference) {
+    Value log2e = number(kLog2e);
+    // A bias may be the lowest number, which times log2(e) is infinite.
+    return exp2(bias ? mul(sub(x, reference), log2e)
+                     : math::FmaOp::create(b, loc, x, log2e, reference));
   }
-  Value getShift(Value most) { return mul(most, number(-kLog2e)); }
+  Value getReference(Value most) { return bias ? most : mul(most, number(-kLog2e)); }
+  /// Of a row's log-sum-exp, which is -inf where it sees nothing.
+  Value getSumsReference(Value sums) {
+    if (!bias)
+      return getReference(sums);
+    Value isFinite =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, sums, lowest());
+    return choose(isFinite, sums, number(0));
+  }
+  Value lowest() { return number(std::numeric_limits<float>::lowest()); }
   Value exp2(Value x) {
     return LLVM::CallIntrinsicOp::create(
                b, loc, f32, b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), x)
@@ -119,14 +184,11 @@ private:
   Value pack(Value low, Value high);
   std::pair<Value, Value> unpack(Value word);
   Value scaled(Value word);
-  Value loadWord(Value base, Index at) {
-    return LLVM::BitcastOp::create(b, loc, i32, code.load(base, shape.type, at, 2));
-  }
-  void storePair(Value low, Value high, Value base, Index at) {
-    auto memory = VectorType::get({2}, b.getI16Type());
-    code.store(LLVM::BitcastOp::create(b, loc, memory, pack(low, high)), base, shape.type,
-               at, 2);
-  }
+  /// Elements `column` and the next one of a row. `known`: a multiple of 8 that is not
+  /// above `column`, whose seven followers `column` is one of.
+  Value loadWord(const Tensor &tensor, Index row, Index column, int64_t known);
+  void storePair(Value low, Value high, const Tensor &tensor, Index row, Index column,
+                 int64_t known);
 
   /// A of rows `row` + g and `row` + g + 8 (of the tensor, the last one if
   /// there are fewer) and columns [k, k + 16).
@@ -139,12 +201,12 @@ private:
   /// Two Bs side by side, four words, from a tile in shared memory: of columns
   /// [n, n + 16) of the matmul's result and rows [k, k + 16). `isTransposed`: the tile
   /// has the result's rows as its rows.
-  Words loadB(Value tile, int64_t k, int64_t n, bool isTransposed);
+  Words loadB(const Tile &tile, int64_t k, int64_t n, bool isTransposed);
   Words multiply(const Words &a, Value b0, Value b1, const Words &sums);
   /// sums[n] += a B for all `tiles` of columns, B from `tile` at rows [k, k +
   /// 16).
-  void multiplyRow(SmallVectorImpl<Words> &sums, const Words &a, Value tile, int64_t k,
-                   bool isTransposed) {
+  void multiplyRow(SmallVectorImpl<Words> &sums, const Words &a, const Tile &tile,
+                   int64_t k, bool isTransposed) {
     for (int64_t n = 0; n < static_cast<int64_t>(sums.size()); n += 2) {
       Words words = loadB(tile, k * 16, n * 8, isTransposed);
       sums[n] = multiply(a, words[0], words[1], sums[n]);
@@ -155,9 +217,46 @@ private:
     return SmallVector<Words>(tiles, Words(4, number(0)));
   }
   /// Rows [first, first + count) of a tensor into shared memory, with zeros
-  /// after its last row.
-  void loadTile(const Tensor &tensor, Index first, int64_t count, Value tile,
+  /// after its last row and column.
+  void loadTile(const Tensor &tensor, Index first, int64_t count, const Tile &tile,
                 bool isScaled);
+  /// Elements [column, column + 8) of row `row`, zeros where it has none.
+  Value loadFrame(const Tensor &tensor, Index row, Index column, int64_t columns);
+
+  /// The bits of dropout for a tile from query `query` of head `batch` and key `key` on
+  /// into shared memory.
+  void drawKept(Index batch, Index query, Index key);
+  /// The bit in shared memory that is the tile's first in a row, for query `query`.
+  Index firstKept(Index batch, Index query) {
+    return (batch * shape.queries + query) % 4 * (shape.keys % 4) % 4;
+  }
+  /// Bits 8 n and 8 n + 1, across the words, of a row of the tile, which is that of
+  /// `query`, are those of keys 8 n + 2 t and the next one.
+  SmallVector<Value> loadKept(Index row, Index batch, Index query);
+  Value isKept(ArrayRef<Value> words, int64_t n, int64_t column) {
+    return testBit(words[n / 4], code.get32(n % 4 * 8 + column));
+  }
+  /// Whether keys warp kRows + g and the eighth after it are kept.
+  std::array<Value, 2> loadKeptKeys(Index row, Index batch, Index query);
+  Value testBit(Value word, Value bit) {
+    Value shifted = arith::ShRUIOp::create(b, loc, word, bit);
+    return arith::TruncIOp::create(b, loc, b.getI1Type(), shifted);
+  }
+  Value extend(Index x) {
+    Value value = code.get(x);
+    return value.getType() == b.getI64Type()
+               ? value
+               : arith::ExtUIOp::create(b, loc, b.getI64Type(), value).getResult();
+  }
+
+  /// What is added to the scores of a query for key `key` and the next one.
+  std::array<Value, 2> loadBiases(Index query, Index key);
+  Value loadBias(Index query, Index key) {
+    return code.loadNumber(bias, shape.biasType,
+                           biasFirst +
+                               smaller(query, shape.queries - 1) * shape.biasStrides[2] +
+                               smaller(key, shape.keys - 1) * shape.biasStrides[3]);
+  }
   /// Whether key `key` is seen by query `query`; null if every one is. Without
   /// `onDiagonal` the query comes after the key.
   Value isVisible(Index query, Index key, bool checksQuery, bool onDiagonal);
@@ -166,13 +265,44 @@ private:
     return (first + (shape.keys - shape.queries + 1)) / step * step;
   }
 
+  /// Adds what is added to a query's scores of two neighbouring keys, which are `half` of
+  /// `scores`.
+  void addBiases(Words &scores, int64_t half, Index query, Index key) {
+    if (!bias)
+      return;
+    for (auto [i, added] : llvm::enumerate(loadBiases(query, key)))
+      scores[2 * half + i] = add(scores[2 * half + i], added);
+  }
+
+  /// Takes dy, query, key and value of head `batch`, of a gradient.
+  void loadGradientInputs(Index batch);
+  /// Of 16 queries: the log-sum-exp as `power` takes it, and the sum of dy times the
+  /// result, of rows g and g + 8; operands of matmuls where registers keep them.
+  struct QueryRows {
+    SmallVector<Value> reference, dot;
+    SmallVector<Words> query, dy;
+  };
+  QueryRows loadRows(Index batch, Index row, bool keepsQuery, bool keepsDy);
+  Words loadScaled(Index row, int64_t k) {
+    Words words = loadA(query, row, k * 16);
+    for (Value &word : words)
+      word = scaled(word);
+    return words;
+  }
+  /// The gradients of the scores of the queries from `row` on, which are rows of the
+  /// block's from `first` on, for `step` keys from `start` on, which it loads.
+  SmallVector<Words> getScoreGradients(const QueryRows &rows, Index batch, Index first,
+                                       Index row, Index start, int64_t step,
+                                       const Tile &keyTile, const Tile &valueTile,
+                                       bool onDiagonal);
+
   /// What `add` makes of `carried` for one tile of keys after the other up to `end`, for
   /// queries from `first` on.
   using AddTile = llvm::function_ref<SmallVector<Value>(Index, ValueRange, bool)>;
   SmallVector<Value> overKeys(Index first, Index end, int64_t step,
                               SmallVector<Value> carried, AddTile add);
 
-  /// The shifts and dots of a query and the next one, of the last ones past the end.
+  /// The references and dots of a query and the next one, of the last ones past the end.
   std::pair<std::array<Value, 2>, std::array<Value, 2>> loadPairs(Index batch,
                                                                   Index query);
 
@@ -198,11 +328,19 @@ private:
   OpBuilder &b;
   Location loc;
   Type f32, i32;
-  int64_t width, pitch;
+  /// Padded.
+  int64_t width, valueWidth;
   Index lane, warp, g, t;
-  Value mask;
-  /// The element of the mask for the batch's first query and key.
-  Index maskFirst;
+  Tensor query, key, value, dy;
+  Value mask, bias;
+  /// The elements for the head's first query and key.
+  Index maskFirst, biasFirst;
+  std::optional<DevicePhilox> philox;
+  /// A tile's bits of dropout, kKeptBytes a row, for `tileRows` queries and `tileKeys`
+  /// keys.
+  static constexpr int64_t kKeptBytes = 12;
+  Value kept;
+  int64_t tileRows = 0, tileKeys = 0;
 };
 
 } // namespace
@@ -229,27 +367,74 @@ Value FlashAttentionEmitter::scaled(Value word) {
   return pack(mul(low, scale), mul(high, scale));
 }
 
+Value FlashAttentionEmitter::loadWord(const Tensor &tensor, Index row, Index column,
+                                      int64_t known) {
+  if (known >= tensor.columns)
+    return code.get32(0);
+  const bool isWhole = known + 8 <= tensor.columns;
+  Index first = tensor.first + row * tensor.stride;
+  if (tensor.access > 1) {
+    Index at = isWhole ? column : smaller(column, tensor.columns - 2);
+    Value word = LLVM::BitcastOp::create(
+        b, loc, i32, code.load(tensor.base, shape.type, first + at, 2));
+    return isWhole ? word
+                   : choose(code.isLess(column, tensor.columns), word, code.get32(0));
+  }
+  SmallVector<Value> elements;
+  for (int64_t i : {0, 1}) {
+    Index at = isWhole ? column + i : smaller(column + i, tensor.columns - 1);
+    Value element = code.load(tensor.base, shape.type, first + at);
+    if (!isWhole)
+      element = choose(code.isLess(column + i, tensor.columns), element,
+                       code.constant(element.getType(), 0));
+    elements.push_back(element);
+  }
+  auto pair = VectorType::get({2}, elements[0].getType());
+  return LLVM::BitcastOp::create(b, loc, i32,
+                                 vector::FromElementsOp::create(b, loc, pair, elements));
+}
+
+void FlashAttentionEmitter::storePair(Value low, Value high, const Tensor &tensor,
+                                      Index row, Index column, int64_t known) {
+  if (known >= tensor.columns)
+    return;
+  auto memory = VectorType::get({2}, b.getI16Type());
+  Value bits = LLVM::BitcastOp::create(b, loc, memory, pack(low, high));
+  Index at = tensor.first + row * tensor.stride + column;
+  auto ifExists = [&](Index last, GPUFunctionBuilder::Body store) {
+    if (known + 8 <= tensor.columns)
+      return store();
+    code.ifThen(code.isLess(last, tensor.columns), store);
+  };
+  if (tensor.access > 1)
+    return ifExists(column, [&] { code.store(bits, tensor.base, shape.type, at, 2); });
+  for (int64_t i : {0, 1})
+    ifExists(column + i, [&] {
+      code.store(vector::ExtractOp::create(b, loc, bits, i), tensor.base, shape.type,
+                 at + i);
+    });
+}
+
 Words FlashAttentionEmitter::loadA(const Tensor &tensor, Index row, int64_t k) {
   Index last(tensor.limit - 1);
   Index upper = smaller(row + g, last), lower = smaller(row + g + 8, last);
-  Index column = t * 2 + k;
   Words words;
   for (int64_t half : {0, 8})
     for (Index at : {upper, lower})
-      words.push_back(
-          loadWord(tensor.base, tensor.first + at * tensor.stride + column + half));
+      words.push_back(loadWord(tensor, at, t * 2 + (k + half), k + half));
   return words;
 }
 
-Words FlashAttentionEmitter::loadB(Value tile, int64_t k, int64_t n, bool isTransposed) {
+Words FlashAttentionEmitter::loadB(const Tile &tile, int64_t k, int64_t n,
+                                   bool isTransposed) {
   // Thread 8 m + r names row r of matrix m: k's halves first, then n's.
   Index matrix = lane / 8, row = lane % 8;
   Index kHalf = matrix % 2 * 8, nHalf = matrix / 2 * 8;
-  Index at = isTransposed ? (kHalf + k + row) * pitch + nHalf + n
-                          : (nHalf + n + row) * pitch + kHalf + k;
+  Index at = isTransposed ? (kHalf + k + row) * tile.pitch + nHalf + n
+                          : (nHalf + n + row) * tile.pitch + kHalf + k;
   Value offset = code.get(at);
-  Value address = LLVM::GEPOp::create(b, loc, tile.getType(), b.getI16Type(), tile,
-                                      ArrayRef<LLVM::GEPArg>{offset});
+  Value address = LLVM::GEPOp::create(b, loc, tile.memory.getType(), b.getI16Type(),
+                                      tile.memory, ArrayRef<LLVM::GEPArg>{offset});
   SmallVector<Type> types(4, i32);
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
   Value loaded = NVVM::LdMatrixOp::create(
@@ -287,20 +472,42 @@ Words FlashAttentionEmitter::multiply(const Words &a, Value b0, Value b1,
   return words;
 }
 
+Value FlashAttentionEmitter::loadFrame(const Tensor &tensor, Index row, Index column,
+                                       int64_t columns) {
+  Value exists = code.isLess(row, tensor.limit);
+  Index first = tensor.first + smaller(row, tensor.limit - 1) * tensor.stride;
+  SmallVector<Value> elements;
+  const int64_t access = tensor.access;
+  for (int64_t i = 0; i < 8; i += access) {
+    Index at = column + i;
+    Value isInside = exists;
+    if (columns != tensor.columns) {
+      isInside = both(exists, code.isLess(at, tensor.columns));
+      at = smaller(at, tensor.columns - access);
+    }
+    Value bits = code.load(tensor.base, shape.type, first + at, access == 1 ? 0 : access);
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bits.getType()));
+    bits = choose(isInside, bits, zero);
+    if (access == 8)
+      return bits;
+    if (access == 1)
+      elements.push_back(bits);
+    else
+      for (int64_t j = 0; j < access; ++j)
+        elements.push_back(vector::ExtractOp::create(b, loc, bits, j));
+  }
+  return vector::FromElementsOp::create(b, loc, VectorType::get({8}, b.getI16Type()),
+                                        elements);
+}
+
 void FlashAttentionEmitter::loadTile(const Tensor &tensor, Index first, int64_t count,
-                                     Value tile, bool isScaled) {
-  int64_t frames = width / 8;
+                                     const Tile &tile, bool isScaled) {
+  const int64_t columns = tile.pitch - 8, frames = columns / 8;
   for (int64_t i = 0; i < count * frames; i += kAttentionThreads) {
     Index frame = code.thread() + i;
     auto copy = [&] {
       Index row = frame / frames, column = frame % frames * 8;
-      Index from = first + row;
-      Value exists = code.isLess(from, tensor.limit);
-      from = smaller(from, tensor.limit - 1);
-      Value bits = code.load(tensor.base, shape.type,
-                             tensor.first + from * tensor.stride + column, 8);
-      Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bits.getType()));
-      bits = choose(exists, bits, zero);
+      Value bits = loadFrame(tensor, first + row, column, columns);
       if (isScaled) {
         auto narrow = VectorType::get({8}, shape.type);
         Value elements = arith::BitcastOp::create(b, loc, narrow, bits);
@@ -309,13 +516,98 @@ void FlashAttentionEmitter::loadTile(const Tensor &tensor, Index first, int64_t 
         elements = arith::TruncFOp::create(b, loc, narrow, wide);
         bits = arith::BitcastOp::create(b, loc, bits.getType(), elements);
       }
-      code.store(bits, tile, shape.type, row * pitch + column, 8);
+      code.store(bits, tile.memory, shape.type, row * tile.pitch + column, 8);
     };
     if (i + kAttentionThreads <= count * frames)
       copy();
     else
       code.ifThen(code.isLess(frame, count * frames), copy);
   }
+}
+
+void FlashAttentionEmitter::drawKept(Index batch, Index query, Index key) {
+  if (!philox)
+    return;
+  // Rows of elements begin inside of a block of four words if they are no multiples of
+  // it.
+  const int64_t bytes = tileKeys / 8 + (shape.keys % 4 != 0);
+  auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); };
+  for (int64_t i = 0; i < tileRows * bytes; i += kAttentionThreads) {
+    Index at = code.thread() + i;
+    auto draw = [&] {
+      Index row = at / bytes, byte = at % bytes;
+      Value element = arith::MulIOp::create(
+          b, loc, extend(batch * shape.queries + query + row), code.get64(shape.keys));
+      Value block =
+          arith::ShRUIOp::create(b, loc, add(element, extend(key)), code.get64(2));
+      block = add(block, extend(byte * 2));
+      Value bits = code.get32(0);
+      Value threshold = code.get32(mpt::dropoutThreshold(*shape.dropout));
+      for (int64_t half : {0, 1}) {
+        Value number = half ? add(block, code.get64(1)).getResult() : block;
+        for (auto [word, drawn] : llvm::enumerate(philox->block(number))) {
+          Value stays =
+              arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, threshold);
+          Value bit =
+              choose(stays, code.get32(int64_t(1) << (4 * half + word)), code.get32(0));
+          bits = arith::OrIOp::create(b, loc, bits, bit);
+        }
+      }
+      Type i8 = b.getI8Type();
+      code.store(arith::TruncIOp::create(b, loc, i8, bits), kept, i8,
+                 row * kKeptBytes + byte);
+    };
+    if (i + kAttentionThreads <= tileRows * bytes)
+      draw();
+    else
+      code.ifThen(code.isLess(at, tileRows * bytes), draw);
+  }
+}
+
+SmallVector<Value> FlashAttentionEmitter::loadKept(Index row, Index batch, Index query) {
+  SmallVector<Value> words;
+  Index shift = firstKept(batch, query) + t * 2;
+  for (int64_t i = 0; i < tileKeys / 32; ++i) {
+    auto load = [&](int64_t next) {
+      return code.load(kept, i32, row * (kKeptBytes / 4) + (i + next));
+    };
+    Type i64 = b.getI64Type();
+    Value word = arith::ExtUIOp::create(b, loc, i64, load(0));
+    if (shape.keys % 4 != 0) {
+      Value next = arith::ExtUIOp::create(b, loc, i64, load(1));
+      next = arith::ShLIOp::create(b, loc, next, code.get64(32));
+      word = arith::OrIOp::create(b, loc, word, next);
+    }
+    word = arith::ShRUIOp::create(b, loc, word, extend(shift));
+    words.push_back(arith::TruncIOp::create(b, loc, i32, word));
+  }
+  return words;
+}
+
+std::array<Value, 2> FlashAttentionEmitter::loadKeptKeys(Index row, Index batch,
+                                                         Index query) {
+  Index bit = firstKept(batch, query) + warp * kRows + g;
+  Value shift = arith::TruncIOp::create(b, loc, i32, extend(bit % 8));
+  std::array<Value, 2> result;
+  for (int64_t half : {0, 1}) {
+    Value byte = code.load(kept, b.getI8Type(), row * kKeptBytes + bit / 8 + half);
+    result[half] = testBit(arith::ExtUIOp::create(b, loc, i32, byte), shift);
+  }
+  return result;
+}
+
+std::array<Value, 2> FlashAttentionEmitter::loadBiases(Index query, Index key) {
+  ArrayRef<int64_t> strides = shape.biasStrides;
+  const bool isPair =
+      shape.keys % 2 == 0 && strides[3] == 1 &&
+      llvm::all_of(strides.drop_back(), [](int64_t stride) { return stride % 2 == 0; });
+  if (!isPair)
+    return {loadBias(query, key), loadBias(query, key + 1)};
+  Index at = biasFirst + smaller(query, shape.queries - 1) * strides[2] +
+             smaller(key, shape.keys - 2);
+  Value pair = code.loadNumber(bias, shape.biasType, at, 2);
+  return {vector::ExtractOp::create(b, loc, pair, int64_t(0)),
+          vector::ExtractOp::create(b, loc, pair, int64_t(1))};
 }
 
 Value FlashAttentionEmitter::isVisible(Index query, Index key, bool checksQuery,
@@ -357,7 +649,7 @@ SmallVector<Value> FlashAttentionEmitter::overKeys(Index first, Index end, int64
 
 std::pair<std::array<Value, 2>, std::array<Value, 2>>
 FlashAttentionEmitter::loadPairs(Index batch, Index query) {
-  std::array<Value, 2> shift, dot;
+  std::array<Value, 2> sums, dot;
   // Neighbours are one access where rows have an even number of them.
   const bool isPair = shape.queries % 2 == 0;
   auto load = [&](unsigned number, std::array<Value, 2> &values) {
@@ -373,11 +665,11 @@ FlashAttentionEmitter::loadPairs(Index batch, Index query) {
           code.load(code.parameter(number), f32,
                     batch * shape.queries + smaller(query + i, shape.queries - 1));
   };
-  load(4, shift);
+  load(4, sums);
   load(5, dot);
-  for (Value &value : shift)
-    value = getShift(value);
-  return {shift, dot};
+  for (Value &value : sums)
+    value = getSumsReference(value);
+  return {sums, dot};
 }
 
 void FlashAttentionEmitter::storeRows(ArrayRef<Words> sums, Value low, Value high,
@@ -392,98 +684,112 @@ void FlashAttentionEmitter::storeRows(ArrayRef<Words> sums, Value low, Value hig
           x = mul(x, factor);
           y = mul(y, factor);
         }
-        storePair(x, y, tensor.base,
-                  tensor.first + at * tensor.stride + t * 2 +
-                      static_cast<int64_t>(n) * 8);
+        const int64_t column = static_cast<int64_t>(n) * 8;
+        storePair(x, y, tensor, at, t * 2 + column, column);
       }
     });
   }
 }
 
 void FlashAttentionEmitter::forward() {
-  if (width <= 64)
-    code.wantBlocksAtOnce(4);
+  const int64_t widest = std::max(width, valueWidth);
+  if (widest <= 64)
+    code.wantBlocksAtOnce(isPlain() ? 4 : 3);
   constexpr int64_t tile = AttentionShape::kTile;
+  // Fewer keys at once where sums and operands leave fewer registers.
+  const int64_t step = widest > 128 ? 32 : tile;
+  const bool keepsQuery = width + 2 * valueWidth <= kMostKept;
   int64_t tiles = (shape.queries + tile - 1) / tile;
   Index block = code.blockX(), batch = block / tiles;
   // Under a causal mask the last rows take longest: they start first.
   Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
-  Tensor query = makeQueries(0, shape.query, batch);
-  Tensor key = makeKeys(1, shape.key, batch);
-  Tensor value = makeKeys(2, shape.value, batch);
-  unsigned output = setMask(3, batch);
-  Tensor result = makeQueries(output, shape.result, batch);
-  Value keyTile = code.shared(tile * pitch * 2),
-        valueTile = code.shared(tile * pitch * 2);
+  query = makeQueries(0, shape.query, batch, shape.width);
+  key = makeKeys(1, shape.key, batch, shape.width);
+  value = makeKeys(2, shape.value, batch, shape.valueWidth);
+  unsigned output = setOptions(3, tile, step);
+  setHead(batch);
+  Tensor result = makeQueries(output, shape.result, batch, shape.valueWidth);
+  Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
   SmallVector<Words> q;
-  for (int64_t k = 0; k < width; k += 16) {
-    q.push_back(loadA(query, row, k));
-    for (Value &word : q.back())
-      word = scaled(word);
-  }
+  for (int64_t k = 0; keepsQuery && k < width / 16; ++k)
+    q.push_back(loadScaled(row, k));
   Value none = number(-std::numeric_limits<double>::infinity());
-  // The largest score so far and the sum of powers, of rows g and g + 8. A mask may
-  // hide a whole tile, and the difference of two infinities is not a number.
-  Value lowest = mask ? number(std::numeric_limits<float>::lowest()) : none;
-  SmallVector<Value> carried = {lowest, lowest, number(0), number(0)};
-  carried.append(flatten(zeros(width / 8)));
+  // The largest score so far and the sum of powers, of rows g and g + 8. A mask or a bias
+  // may hide a whole tile, and the difference of two infinities is not a number.
+  const bool mayHideRow = mask || bias;
+  Value start = mayHideRow ? lowest() : none;
+  SmallVector<Value> carried = {start, start, number(0), number(0)};
+  carried.append(flatten(zeros(valueWidth / 8)));
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
-  auto add64Keys = [&](Index start, ValueRange values, bool onDiagonal) {
+  auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
     code.barrier();
-    loadTile(key, start, tile, keyTile, false);
-    loadTile(value, start, tile, valueTile, false);
+    loadTile(key, start, step, keyTile, false);
+    loadTile(value, start, step, valueTile, false);
+    drawKept(batch, first, start);
     code.barrier();
-    SmallVector<Words> scores = zeros(tile / 8);
+    SmallVector<Words> scores = zeros(step / 8);
     for (int64_t k = 0; k < width / 16; ++k)
-      multiplyRow(scores, q[k], keyTile, k, /*isTransposed=*/false);
+      multiplyRow(scores, keepsQuery ? q[k] : loadScaled(row, k), keyTile, k,
+                  /*isTransposed=*/false);
     SmallVector<Value> most = {values[0], values[1]};
-    for (int64_t n = 0; n < tile / 8; ++n)
-      for (int64_t i = 0; i < 4; ++i) {
-        Value visible = isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
-                                  /*checksQuery=*/false, onDiagonal);
-        scores[n][i] = choose(visible, scores[n][i], none);
-        most[i / 2] = max(most[i / 2], scores[n][i]);
+    for (int64_t n = 0; n < step / 8; ++n)
+      for (int64_t half : {0, 1}) {
+        Index myQuery = row + g + half * 8, firstKey = start + t * 2 + n * 8;
+        addBiases(scores[n], half, myQuery, firstKey);
+        for (int64_t column : {0, 1}) {
+          Value &score = scores[n][2 * half + column];
+          Value visible =
+              isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
+          score = choose(visible, score, none);
+          most[half] = max(most[half], score);
+        }
       }
-    SmallVector<Value> sums = {values[2], values[3]}, shrink(2), shift(2);
+    SmallVector<Value> sums = {values[2], values[3]}, shrink(2), reference(2);
+    SmallVector<Value> keptWords[2];
     for (int64_t half : {0, 1}) {
       most[half] = overQuad(most[half], /*isMax=*/true);
-      shift[half] = getShift(most[half]);
+      reference[half] = getReference(most[half]);
       // Times log2(e) it would be infinite.
-      if (mask)
-        shift[half] = choose(
-            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, most[half], lowest),
-            number(0), shift[half]);
-      shrink[half] = power(values[half], shift[half]);
+      if (mask && !bias)
+        reference[half] = choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                                       most[half], lowest()),
+                                 number(0), reference[half]);
+      shrink[half] = power(values[half], reference[half]);
       sums[half] = mul(sums[half], shrink[half]);
+      if (philox)
+        keptWords[half] =
+            loadKept(warp * kRows + g + 8 * half, batch, row + g + 8 * half);
     }
-    for (Words &words : scores)
+    for (auto [n, words] : llvm::enumerate(scores))
       for (int64_t i = 0; i < 4; ++i) {
-        words[i] = power(words[i], shift[i / 2]);
+        words[i] = power(words[i], reference[i / 2]);
         sums[i / 2] = add(sums[i / 2], words[i]);
+        if (philox)
+          words[i] = choose(isKept(keptWords[i / 2], n, i % 2), words[i], number(0));
       }
     SmallVector<Words> outputs = unflatten(values.drop_front(4));
     for (Words &words : outputs)
       for (int64_t i = 0; i < 4; ++i)
         words[i] = mul(words[i], shrink[i / 2]);
-    for (int64_t k = 0; k < tile / 16; ++k)
+    for (int64_t k = 0; k < step / 16; ++k)
       multiplyRow(outputs, makeA(scores, k), valueTile, k,
                   /*isTransposed=*/true);
     SmallVector<Value> next = {most[0], most[1], sums[0], sums[1]};
     next.append(flatten(outputs));
     return next;
   };
-  carried = overKeys(first, end, tile, carried, add64Keys);
+  carried = overKeys(first, end, step, carried, addKeys);
   SmallVector<Value> factors;
   for (int64_t half : {0, 1}) {
     Value sum = overQuad(carried[2 + half], /*isMax=*/false);
     Value divisor = sum;
-    if (mask)
+    if (mayHideRow)
       divisor =
           choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0)),
                  number(1), sum);
-    factors.push_back(arith::DivFOp::create(b, loc, number(1), divisor));
+    factors.push_back(arith::DivFOp::create(b, loc, number(keptFactor()), divisor));
     Index at = row + g + 8 * half;
     Value stores = both(code.isLess(at, shape.queries), code.isEqual(t, 0));
     Value lse = add(carried[half], math::LogOp::create(b, loc, sum));
@@ -495,59 +801,94 @@ void FlashAttentionEmitter::forward() {
             row);
 }
 
+void FlashAttentionEmitter::loadGradientInputs(Index batch) {
+  setHead(batch);
+  dy = makeQueries(0, shape.dy, batch, shape.valueWidth);
+  query = makeQueries(1, shape.query, batch, shape.width);
+  key = makeKeys(2, shape.key, batch, shape.width);
+  value = makeKeys(3, shape.value, batch, shape.valueWidth);
+}
+
+FlashAttentionEmitter::QueryRows
+FlashAttentionEmitter::loadRows(Index batch, Index row, bool keepsQuery, bool keepsDy) {
+  QueryRows rows;
+  for (int64_t half : {0, 1}) {
+    Index at = batch * shape.queries + smaller(row + g + 8 * half, shape.queries - 1);
+    rows.reference.push_back(getSumsReference(code.load(code.parameter(4), f32, at)));
+    rows.dot.push_back(code.load(code.parameter(5), f32, at));
+  }
+  for (int64_t k = 0; keepsQuery && k < width / 16; ++k)
+    rows.query.push_back(loadScaled(row, k));
+  for (int64_t k = 0; keepsDy && k < valueWidth / 16; ++k)
+    rows.dy.push_back(loadA(dy, row, k * 16));
+  return rows;
+}
+
+SmallVector<Words> FlashAttentionEmitter::getScoreGradients(
+    const QueryRows &rows, Index batch, Index first, Index row, Index start, int64_t step,
+    const Tile &keyTile, const Tile &valueTile, bool onDiagonal) {
+  code.barrier();
+  loadTile(key, start, step, keyTile, false);
+  loadTile(value, start, step, valueTile, false);
+  drawKept(batch, first, start);
+  code.barrier();
+  SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
+  for (int64_t k = 0; k < std::max(width, valueWidth) / 16; ++k) {
+    if (k < width / 16)
+      multiplyRow(scores, rows.query.empty() ? loadScaled(row, k) : rows.query[k],
+                  keyTile, k, /*isTransposed=*/false);
+    if (k < valueWidth / 16)
+      multiplyRow(slopes, rows.dy.empty() ? loadA(dy, row, k * 16) : rows.dy[k],
+                  valueTile, k, /*isTransposed=*/false);
+  }
+  for (int64_t half : {0, 1}) {
+    Index myQuery = row + g + half * 8;
+    SmallVector<Value> words;
+    if (philox)
+      words = loadKept(warp * kRows + g + 8 * half, batch, myQuery);
+    for (int64_t n = 0; n < step / 8; ++n) {
+      Index firstKey = start + t * 2 + n * 8;
+      addBiases(scores[n], half, myQuery, firstKey);
+      for (int64_t column : {0, 1}) {
+        const int64_t i = 2 * half + column;
+        Value p = power(scores[n][i], rows.reference[half]);
+        Value visible =
+            isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
+        p = choose(visible, p, number(0));
+        Value slope = slopes[n][i];
+        if (philox)
+          slope = choose(isKept(words, n, column), mul(slope, number(keptFactor())),
+                         number(0));
+        scores[n][i] = mul(p, sub(slope, rows.dot[half]));
+      }
+    }
+  }
+  return scores;
+}
+
 void FlashAttentionEmitter::queryGradient() {
   constexpr int64_t tile = AttentionShape::kTile;
   // Fewer keys at once where sums and operands leave fewer registers.
-  int64_t step = width > 64 ? 32 : tile;
+  int64_t step = std::max(width, valueWidth) > 64 ? 32 : tile;
   int64_t tiles = (shape.queries + tile - 1) / tile;
   Index block = code.blockX(), batch = block / tiles;
   Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
-  Tensor dy = makeQueries(0, shape.dy, batch);
-  Tensor query = makeQueries(1, shape.query, batch);
-  Tensor key = makeKeys(2, shape.key, batch);
-  Tensor value = makeKeys(3, shape.value, batch);
-  unsigned output = setMask(6, batch);
-  Tensor result = makeQueries(output, shape.dquery, batch);
-  Value keyTile = code.shared(step * pitch * 2),
-        valueTile = code.shared(step * pitch * 2);
-  SmallVector<Words> q, d;
-  for (int64_t k = 0; k < width; k += 16) {
-    q.push_back(loadA(query, row, k));
-    for (Value &word : q.back())
-      word = scaled(word);
-    d.push_back(loadA(dy, row, k));
-  }
-  SmallVector<Value> shift, dot;
-  for (int64_t half : {0, 1}) {
-    Index at = batch * shape.queries + smaller(row + g + 8 * half, shape.queries - 1);
-    shift.push_back(getShift(code.load(code.parameter(4), f32, at)));
-    dot.push_back(code.load(code.parameter(5), f32, at));
-  }
+  unsigned output = setOptions(6, tile, step);
+  loadGradientInputs(batch);
+  Tensor result = makeQueries(output, shape.dquery, batch, shape.width);
+  Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
+  const int64_t kept = 3 * width + valueWidth;
+  QueryRows rows = loadRows(batch, row, kept <= kMostKept, kept < kMostKept);
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
   SmallVector<Value> carried = flatten(zeros(width / 8));
   auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
-    code.barrier();
-    loadTile(key, start, step, keyTile, false);
-    loadTile(value, start, step, valueTile, false);
-    code.barrier();
-    SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
-    for (int64_t k = 0; k < width / 16; ++k) {
-      multiplyRow(scores, q[k], keyTile, k, /*isTransposed=*/false);
-      multiplyRow(slopes, d[k], valueTile, k, /*isTransposed=*/false);
-    }
-    for (int64_t n = 0; n < step / 8; ++n)
-      for (int64_t i = 0; i < 4; ++i) {
-        Value p = power(scores[n][i], shift[i / 2]);
-        Value visible = isVisible(row + g + i / 2 * 8, start + t * 2 + (n * 8 + i % 2),
-                                  /*checksQuery=*/false, onDiagonal);
-        p = choose(visible, p, number(0));
-        scores[n][i] = mul(p, sub(slopes[n][i], dot[i / 2]));
-      }
+    SmallVector<Words> gradients = getScoreGradients(rows, batch, first, row, start, step,
+                                                     keyTile, valueTile, onDiagonal);
     SmallVector<Words> sums = unflatten(values);
     for (int64_t k = 0; k < step / 16; ++k)
-      multiplyRow(sums, makeA(scores, k), keyTile, k,
+      multiplyRow(sums, makeA(gradients, k), keyTile, k,
                   /*isTransposed=*/true);
     return flatten(sums);
   };
@@ -556,26 +897,79 @@ void FlashAttentionEmitter::queryGradient() {
   storeRows(unflatten(carried), scale, scale, result, row);
 }
 
-void FlashAttentionEmitter::keyGradients() {
-  if (width <= 64)
+void FlashAttentionEmitter::biasGradient() {
+  constexpr int64_t tile = AttentionShape::kTile;
+  const int64_t step = shape.biasKeys();
+  Index queryTiles((shape.queries + tile - 1) / tile),
+      keyTiles((shape.keys + step - 1) / step);
+  ArrayRef<int64_t> sizes = shape.biasSizes;
+  Index block = code.blockX(), start = block % keyTiles * step,
+        first = block / keyTiles % queryTiles * tile,
+        matrix = block / (keyTiles * queryTiles), row = first + warp * kRows;
+  unsigned output = setOptions(6, tile, step);
+  Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
+  // What has one bias: the entries of the batch, or heads, or both.
+  auto count = [&](int64_t all, int64_t of) { return Index(of == 1 ? all : 1); };
+  Index entries = count(shape.batch / shape.heads, sizes[0]),
+        heads = count(shape.heads, sizes[1]);
+  if (shape.isCausal) {
+    Value isHidden = code.isLess(first + (tile - 1 + shape.keys - shape.queries), start);
+    entries = code.select(isHidden, 0, entries);
+  }
+  auto addHead = [&](Index batch, ValueRange values) {
+    loadGradientInputs(batch);
+    SmallVector<Words> gradients = getScoreGradients(
+        loadRows(batch, row, /*keepsQuery=*/false, /*keepsDy=*/false), batch, first, row,
+        start, step, keyTile, valueTile, /*onDiagonal=*/shape.isCausal);
+    SmallVector<Value> next;
+    for (auto [sum, gradient] : llvm::zip_equal(values, flatten(gradients)))
+      next.push_back(add(sum, gradient));
+    return next;
+  };
+  SmallVector<Value> carried = code.loop(
+      0, entries, 1, flatten(zeros(step / 8)), [&](Index entry, ValueRange values) {
+        if (sizes[0] != 1)
+          entry = matrix / sizes[1];
+        return code.loop(0, heads, 1, values, [&](Index head, ValueRange inner) {
+          if (sizes[1] != 1)
+            head = matrix % sizes[1];
+          return addHead(entry * shape.heads + head, inner);
+        });
+      });
+  for (auto [n, words] : llvm::enumerate(unflatten(carried)))
+    for (int64_t i = 0; i < 4; ++i) {
+      Index query = row + g + i / 2 * 8, key = start + t * 2 + (n * 8 + i % 2);
+      Value exists =
+          both(code.isLess(query, shape.queries), code.isLess(key, shape.keys));
+      code.ifThen(exists, [&, sum = words[i]] {
+        code.storeNumber(sum, code.parameter(output), shape.biasType,
+                         (matrix * shape.queries + query) * shape.keys + key);
+      });
+    }
+}
+
+void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
+  const int64_t widest = std::max(width, valueWidth);
+  if (widest <= 64 && isPlain())
     code.wantBlocksAtOnce(3);
   constexpr int64_t tile = AttentionShape::kTile;
-  bool keeps = width <= 64;
-  int64_t step = keeps ? tile : width > 80 ? 16 : 32;
+  const int64_t summed = ofKey * width + ofValue * valueWidth;
+  const bool keeps =
+      summed <= 128 || (summed <= AttentionShape::kMostWidth && !(ofKey && ofValue) &&
+                        width + ofKey * valueWidth + 2 * summed <= kMostKept);
+  int64_t step = widest <= 64 ? tile : widest > 80 ? 16 : 32;
   int64_t tiles = (shape.keys + tile - 1) / tile;
   // The first of the heads that share the block's keys.
   Index block = code.blockX(), keyBatch = block / tiles * shape.sharing();
   Index first = block % tiles * tile, row = first + warp * kRows;
-  Tensor key = makeKeys(2, shape.key, keyBatch);
-  Tensor value = makeKeys(3, shape.value, keyBatch);
-  const unsigned output = shape.maskStrides.empty() ? 6 : 7;
-  Value queryTile = code.shared(step * pitch * 2), dyTile = code.shared(step * pitch * 2);
+  unsigned output = setOptions(6, step, tile);
+  loadGradientInputs(keyBatch);
+  Tile queryTile = makeTile(step, width), dyTile = makeTile(step, valueWidth);
   SmallVector<Words> keptKeys, keptValues;
-  if (keeps)
-    for (int64_t k = 0; k < width; k += 16) {
-      keptKeys.push_back(loadA(key, row, k));
-      keptValues.push_back(loadA(value, row, k));
-    }
+  for (int64_t k = 0; keeps && k < width / 16; ++k)
+    keptKeys.push_back(loadA(key, row, k * 16));
+  for (int64_t k = 0; keeps && ofKey && k < valueWidth / 16; ++k)
+    keptValues.push_back(loadA(value, row, k * 16));
   Index begin(0), afterDiagonal(0);
   // Queries before `begin` see no key of the block, those from `afterDiagonal` on all.
   if (shape.isCausal) {
@@ -585,48 +979,66 @@ void FlashAttentionEmitter::keyGradients() {
         smaller((larger(first - offset + (tile - 1), 0) + (step - 1)) / step * step,
                 shape.queries);
   }
-  SmallVector<Value> carried = flatten(zeros(width / 8));
-  carried.append(flatten(zeros(width / 8)));
+  const size_t keyCount = ofKey ? width / 2 : 0;
+  SmallVector<Value> carried;
+  if (ofKey)
+    carried.append(flatten(zeros(width / 8)));
+  if (ofValue)
+    carried.append(flatten(zeros(valueWidth / 8)));
   // Of the head that is added.
   Index batch(0);
-  Tensor dy, query;
   auto addQueries = [&](Index start, ValueRange values, bool onDiagonal) {
     code.barrier();
     loadTile(query, start, step, queryTile, true);
     loadTile(dy, start, step, dyTile, false);
+    drawKept(batch, start, first);
     code.barrier();
     // Transposed: rows are keys, columns queries.
     SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
-    for (int64_t k = 0; k < width / 16; ++k) {
-      multiplyRow(scores, keeps ? keptKeys[k] : loadA(key, row, k * 16), queryTile, k,
-                  /*isTransposed=*/false);
-      multiplyRow(slopes, keeps ? keptValues[k] : loadA(value, row, k * 16), dyTile, k,
-                  /*isTransposed=*/false);
+    for (int64_t k = 0; k < widest / 16; ++k) {
+      if (k < width / 16)
+        multiplyRow(scores, keeps ? keptKeys[k] : loadA(key, row, k * 16), queryTile, k,
+                    /*isTransposed=*/false);
+      if (ofKey && k < valueWidth / 16)
+        multiplyRow(slopes, keeps ? keptValues[k] : loadA(value, row, k * 16), dyTile, k,
+                    /*isTransposed=*/false);
     }
     for (int64_t n = 0; n < step / 8; ++n) {
-      auto [shift, dot] = loadPairs(batch, start + t * 2 + n * 8);
+      auto [reference, dot] = loadPairs(batch, start + t * 2 + n * 8);
       for (int64_t column : {0, 1}) {
         Index at = start + t * 2 + (n * 8 + column);
-        Value myShift = shift[column], myDot = dot[column];
+        Value myReference = reference[column], myDot = dot[column];
+        std::array<Value, 2> isKept;
+        if (philox)
+          isKept = loadKeptKeys(t * 2 + (n * 8 + column), batch, at);
         for (int64_t half : {0, 1}) {
           int64_t i = 2 * half + column;
-          Value p = power(scores[n][i], myShift);
-          Value visible =
-              isVisible(at, row + g + 8 * half, /*checksQuery=*/true, onDiagonal);
+          Index myKey = row + g + 8 * half;
+          Value score = scores[n][i];
+          if (bias)
+            score = add(score, loadBias(at, myKey));
+          Value p = power(score, myReference);
+          Value visible = isVisible(at, myKey, /*checksQuery=*/true, onDiagonal);
           p = choose(visible, p, number(0));
-          scores[n][i] = p;
-          slopes[n][i] = mul(p, sub(slopes[n][i], myDot));
+          scores[n][i] = philox ? choose(isKept[half], p, number(0)) : p;
+          if (!ofKey)
+            continue;
+          Value slope = slopes[n][i];
+          if (philox)
+            slope = choose(isKept[half], mul(slope, number(keptFactor())), number(0));
+          slopes[n][i] = mul(p, sub(slope, myDot));
         }
       }
     }
-    size_t count = width / 2;
-    SmallVector<Words> dkey = unflatten(values.take_front(count)),
-                       dvalue = unflatten(values.drop_front(count));
+    SmallVector<Words> dkey = unflatten(values.take_front(keyCount)),
+                       dvalue = unflatten(values.drop_front(keyCount));
     for (int64_t k = 0; k < step / 16; ++k) {
-      multiplyRow(dvalue, makeA(scores, k), dyTile, k,
-                  /*isTransposed=*/true);
-      multiplyRow(dkey, makeA(slopes, k), queryTile, k,
-                  /*isTransposed=*/true);
+      if (ofValue)
+        multiplyRow(dvalue, makeA(scores, k), dyTile, k,
+                    /*isTransposed=*/true);
+      if (ofKey)
+        multiplyRow(dkey, makeA(slopes, k), queryTile, k,
+                    /*isTransposed=*/true);
     }
     SmallVector<Value> next = flatten(dkey);
     next.append(flatten(dvalue));
@@ -634,9 +1046,7 @@ void FlashAttentionEmitter::keyGradients() {
   };
   auto addHead = [&](Index head, ValueRange values) {
     batch = keyBatch + head;
-    dy = makeQueries(0, shape.dy, batch);
-    query = makeQueries(1, shape.query, batch);
-    setMask(6, batch);
+    loadGradientInputs(batch);
     SmallVector<Value> sums(values);
     auto overQueries = [&](Index from, Index to, bool onDiagonal) {
       sums = code.loop(from, to, step, sums, [&](Index start, ValueRange values) {
@@ -650,12 +1060,14 @@ void FlashAttentionEmitter::keyGradients() {
   };
   carried = shape.sharing() == 1 ? addHead(Index(0), carried)
                                  : code.loop(0, shape.sharing(), 1, carried, addHead);
-  size_t count = width / 2;
   ValueRange sums(carried);
-  storeRows(unflatten(sums.take_front(count)), Value(), Value(),
-            makeKeys(output, shape.dkey, keyBatch), row);
-  storeRows(unflatten(sums.drop_front(count)), Value(), Value(),
-            makeKeys(output + 1, shape.dvalue, keyBatch), row);
+  if (ofKey)
+    storeRows(unflatten(sums.take_front(keyCount)), Value(), Value(),
+              makeKeys(output++, shape.dkey, keyBatch, shape.width), row);
+  Value factor = philox ? number(keptFactor()) : Value();
+  if (ofValue)
+    storeRows(unflatten(sums.drop_front(keyCount)), factor, factor,
+              makeKeys(output, shape.dvalue, keyBatch, shape.valueWidth), row);
 }
 
 void mpt::detail::emitAttention(GPUFunctionBuilder &code, const AttentionShape &shape) {
@@ -669,7 +1081,21 @@ void mpt::detail::emitQueryGradient(GPUFunctionBuilder &code,
 
 void mpt::detail::emitKeyGradients(GPUFunctionBuilder &code,
                                    const AttentionShape &shape) {
-  FlashAttentionEmitter(code, shape).keyGradients();
+  FlashAttentionEmitter(code, shape).keyGradients(/*ofKey=*/true, /*ofValue=*/true);
+}
+
+void mpt::detail::emitKeyGradient(GPUFunctionBuilder &code, const AttentionShape &shape) {
+  FlashAttentionEmitter(code, shape).keyGradients(/*ofKey=*/true, /*ofValue=*/false);
+}
+
+void mpt::detail::emitValueGradient(GPUFunctionBuilder &code,
+                                    const AttentionShape &shape) {
+  FlashAttentionEmitter(code, shape).keyGradients(/*ofKey=*/false, /*ofValue=*/true);
+}
+
+void mpt::detail::emitBiasGradient(GPUFunctionBuilder &code,
+                                   const AttentionShape &shape) {
+  FlashAttentionEmitter(code, shape).biasGradient();
 }
 
 //===----------------------------------------------------------------------===//
@@ -691,15 +1117,15 @@ void mpt::detail::emitDots(GPUFunctionBuilder &code, const AttentionShape &shape
     };
     Index dy = first(shape.dy), result = first(shape.result);
     Value sum = code.constant(f32, 0);
-    for (int64_t i = 0; i < shape.width; i += kWarp) {
-      Index column = smaller(lane + i, shape.width - 1);
+    for (int64_t i = 0; i < shape.valueWidth; i += kWarp) {
+      Index column = smaller(lane + i, shape.valueWidth - 1);
       Value x = code.loadNumber(code.parameter(0), shape.type, dy + column);
       Value y = code.loadNumber(code.parameter(1), shape.type, result + column);
       Value product = arith::MulFOp::create(code.b, code.loc, x, y);
-      if (i + kWarp > shape.width)
-        product =
-            arith::SelectOp::create(code.b, code.loc, code.isLess(lane + i, shape.width),
-                                    product, code.constant(f32, 0));
+      if (i + kWarp > shape.valueWidth)
+        product = arith::SelectOp::create(code.b, code.loc,
+                                          code.isLess(lane + i, shape.valueWidth),
+                                          product, code.constant(f32, 0));
       sum = arith::AddFOp::create(code.b, code.loc, sum, product);
     }
     for (int64_t distance = kWarp / 2; distance > 0; distance /= 2)

@@ -19,6 +19,8 @@
 
 #include "GPUFunctionBuilder.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace mpt::detail {
 
 /// Elements from one batch entry, head and row of a tensor to the next. The elements of a
@@ -27,12 +29,14 @@ struct RowStrides {
   int64_t batch = 0, head = 0, row = 0;
 };
 
-/// query [batch, queries, width], key and value [batch / sharing, keys, width], all of
-/// `type`, f16 or bf16; batch counts heads, too. With a mask, an i1 of
-/// [batch / heads, heads, queries, keys], it is the last input of all functions
-/// but emitDots.
+/// query [batch, queries, width], key [batch / sharing, keys, width] and value
+/// [batch / sharing, keys, valueWidth], all of `type`, f16 or bf16; batch counts heads,
+/// too. Of what follows the inputs that all have, in this order, each function but
+/// emitDots reads what there is: a mask (i1) and a bias (f32, f16 or bf16), each
+/// [batch / heads, heads, queries, keys] with size 1 where it is the same for all, and
+/// for dropout the seed and the number of steps tried (i64).
 struct AttentionShape {
-  int64_t batch = 0, queries = 0, keys = 0, width = 0;
+  int64_t batch = 0, queries = 0, keys = 0, width = 0, valueWidth = 0;
   /// Where rows lie; of dy, dquery, dkey and dvalue for the gradient alone.
   RowStrides query, key, value, result, dy, dquery, dkey, dvalue;
   bool isCausal = false;
@@ -42,23 +46,51 @@ struct AttentionShape {
   /// Heads of keys and values; each is read by as many heads of queries.
   int64_t groups = 1;
   int64_t sharing() const { return heads / groups; }
-  /// The mask's, 0 where it has size 1; without elements if there is no mask.
-  llvm::SmallVector<int64_t, 4> maskStrides;
+  /// The mask's and the bias's, 0 where they have size 1; without elements if there is
+  /// none.
+  llvm::SmallVector<int64_t, 4> maskStrides, biasStrides;
+  mlir::Type biasType;
+  /// The bias's sizes, which are those of its gradient.
+  llvm::SmallVector<int64_t, 4> biasSizes;
+  bool hasMask() const { return !maskStrides.empty(); }
+  bool hasBias() const { return !biasStrides.empty(); }
+  /// As those of `mpt.random_mask` with the shape [batch / heads, heads, queries, keys].
+  std::optional<double> dropout;
+  int64_t stream = 0;
 
   /// Whether there are functions for it.
   bool isSupported() const {
-    return width >= 32 && width <= 128 && width % 16 == 0 && queries > 0 && keys > 0 &&
-           batch > 0 && (type.isF16() || type.isBF16());
+    return width > 0 && width <= kMostWidth && valueWidth > 0 &&
+           valueWidth <= kMostWidth && queries > 0 && keys > 0 && batch > 0 &&
+           (type.isF16() || type.isBF16());
   }
+  static constexpr int64_t kMostWidth = 256;
   /// Queries, or keys, that a block of kAttentionThreads works on.
   static constexpr int64_t kTile = 64;
-  int64_t queryBlocks() const { return batch * ((queries + kTile - 1) / kTile); }
-  int64_t keyBlocks() const { return batch / sharing() * ((keys + kTile - 1) / kTile); }
+  /// A head size with zeros that fill the last matmul. Of those between 192 and 256 ptxas
+  /// would spill a hundred registers.
+  static int64_t pad(int64_t size) {
+    return size > 192 ? kMostWidth : llvm::alignTo(size, 16);
+  }
+  int64_t paddedWidth() const { return pad(width); }
+  int64_t paddedValueWidth() const { return pad(valueWidth); }
+  /// Whether registers hold the sums of one of the gradients of key and value only.
+  bool splitsKeyGradients() const { return paddedWidth() + paddedValueWidth() > 256; }
+  /// Keys that emitBiasGradient works on at once.
+  int64_t biasKeys() const {
+    return paddedWidth() + paddedValueWidth() > 256 ? kTile / 2 : kTile;
+  }
+  int64_t queryBlocks() const { return batch * llvm::divideCeil(queries, kTile); }
+  int64_t keyBlocks() const { return batch / sharing() * llvm::divideCeil(keys, kTile); }
+  int64_t biasBlocks() const {
+    return biasSizes[0] * biasSizes[1] * llvm::divideCeil(queries, kTile) *
+           llvm::divideCeil(keys, biasKeys());
+  }
   /// Of emitDots: a warp a row.
-  int64_t dotBlocks() const { return (batch * queries + 3) / 4; }
+  int64_t dotBlocks() const { return llvm::divideCeil(batch * queries, 4); }
   bool isWide() const {
-    int64_t elements = std::max(queries, keys) * width;
-    if (!maskStrides.empty())
+    int64_t elements = std::max(queries, keys) * std::max(width, valueWidth);
+    if (hasMask() || hasBias())
       elements = std::max(elements, queries * keys);
     return batch * elements >= (int64_t(1) << 31) - (1 << 20);
   }
@@ -66,14 +98,19 @@ struct AttentionShape {
 
 inline constexpr int64_t kAttentionThreads = 128;
 
-/// query, key, value, mask -> result, log-sum-exp (f32).
+/// query, key, value, options -> result, log-sum-exp (f32).
 void emitAttention(GPUFunctionBuilder &code, const AttentionShape &shape);
 /// dy, result -> the sums over a row of their products (f32).
 void emitDots(GPUFunctionBuilder &code, const AttentionShape &shape);
-/// dy, query, key, value, log-sum-exp, dots, mask -> dquery.
+/// dy, query, key, value, log-sum-exp, dots, options -> dquery.
 void emitQueryGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
-/// dy, query, key, value, log-sum-exp, dots, mask -> dkey, dvalue.
+/// dy, query, key, value, log-sum-exp, dots, options -> dkey, dvalue, or one of them.
 void emitKeyGradients(GPUFunctionBuilder &code, const AttentionShape &shape);
+void emitKeyGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
+void emitValueGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
+/// dy, query, key, value, log-sum-exp, dots, options -> dbias, of a bias that has all
+/// queries and keys.
+void emitBiasGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
 
 } // namespace mpt::detail
 

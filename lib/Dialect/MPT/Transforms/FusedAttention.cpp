@@ -32,20 +32,19 @@ static std::string say(const Parts &...parts) {
   return text;
 }
 
+/// Most elements of a row of query, key or value.
+static constexpr int64_t kMostWidth = 256;
+
 std::string mpt::explainUnfusedOnGPU(Operation *op) {
   auto grad = dyn_cast<AttentionGradOp>(op);
   auto attention = dyn_cast<AttentionOp>(op);
   if (!grad && !attention)
     return "not an attention";
   Value query = grad ? grad.getQuery() : attention.getQuery();
-  Value key = grad ? grad.getKey() : attention.getKey();
   Value value = grad ? grad.getValue() : attention.getValue();
   Value lse = grad ? grad.getLogSumExp() : attention.getLogSumExp();
-  Value mask = grad ? grad.getMask() : attention.getMask();
-  if (grad ? grad.getBias() : attention.getBias())
-    return "it has a bias";
-  if (grad ? grad.getDropout() : attention.getDropout())
-    return "it has dropout";
+  Value bias = grad ? grad.getBias() : attention.getBias();
+  Value dbias = grad ? grad.getDbias() : Value();
   auto type = dyn_cast<RankedTensorType>(query.getType());
   if (!type || !(type.getElementType().isF16() || type.getElementType().isBF16()))
     return say("the query is ", query.getType(),
@@ -55,18 +54,32 @@ std::string mpt::explainUnfusedOnGPU(Operation *op) {
       auto other = dyn_cast<RankedTensorType>(tensor.getType());
       if (!other || !other.hasStaticShape() || other.getNumElements() == 0)
         return say(tensor.getType(), " has no static shape, or no elements");
-      if (tensor == mask)
+      Type element = other.getElementType();
+      // The mask, the seed and the number of steps tried.
+      if (isa<IntegerType>(element))
         continue;
+      if (tensor == bias || tensor == dbias) {
+        if (element.isF32() || element.isF16() || element.isBF16())
+          continue;
+        return say("the bias is ", other, "; it takes f32, f16 and bf16");
+      }
       Type wanted =
           tensor == lse ? Float32Type::get(op->getContext()) : type.getElementType();
-      if (other.getElementType() != wanted)
+      if (element != wanted)
         return say(other, " with a query of ", type.getElementType());
     }
-  if (value.getType() != key.getType())
-    return say("the key is ", key.getType(), ", the value ", value.getType());
-  int64_t width = type.getShape().back();
-  if (width < 32 || width > 128 || width % 16 != 0)
-    return say("the head size is ", width, "; it takes multiples of 16 from 32 to 128");
+  for (Value tensor : {query, value})
+    if (int64_t width = cast<RankedTensorType>(tensor.getType()).getShape().back();
+        width > kMostWidth)
+      return say("the head size is ", width, "; it takes sizes up to ", kMostWidth);
+  if (dbias && !dbias.use_empty()) {
+    ArrayRef<int64_t> sizes = cast<RankedTensorType>(dbias.getType()).getShape();
+    auto dy = cast<RankedTensorType>(grad.getDy().getType());
+    auto key = cast<RankedTensorType>(grad.getKey().getType());
+    if (sizes[2] != dy.getDimSize(2) || sizes[3] != key.getDimSize(2))
+      return say("the bias ", dbias.getType(),
+                 " has a gradient; it takes one for each query and key then");
+  }
   return "";
 }
 

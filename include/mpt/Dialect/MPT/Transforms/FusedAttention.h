@@ -17,9 +17,9 @@
 namespace mpt {
 
 /// Why there are no device functions for an attention or its gradient; "" if there are.
-/// They take operands that are all f16 or all bf16 (the log-sum-exp f32, the mask i1), of
-/// static shape, one shape for key and value, and head sizes that are multiples of 16
-/// from 32 to 128.
+/// They take operands that are all f16 or all bf16 (the log-sum-exp f32, a bias f32, f16
+/// or bf16), of static shape, with head sizes up to 256. A bias whose gradient is read
+/// has all queries and keys.
 std::string explainUnfusedOnGPU(mlir::Operation *op);
 
 /// Why the CPU's runtime does not carry out an attention or its gradient as a whole; ""
