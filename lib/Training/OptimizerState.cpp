@@ -98,14 +98,14 @@ struct OptimizerStatePass : mpt::impl::OptimizerStatePassBase<OptimizerStatePass
           failed(convert(function, foundState)))
         return signalPassFailure();
     if (!foundState)
-      warnOfNothingToDo(getOperation(), getArgument(),
-                        "no optimizer that keeps moments; run --mpt-train-step first");
+      warnOfNoMoments();
     else
       kinds.warnOfUnmatched(getOperation(), getArgument(), "parameter with moments");
   }
 
 private:
   LogicalResult parseOptions();
+  void warnOfNoMoments();
   LogicalResult convert(func::FuncOp function, bool &foundState);
   /// The kind of parameters that are cut together; fails if they need several.
   FailureOr<StateKind> getKind(const ShardLayout &layout, Location loc);
@@ -144,6 +144,22 @@ LogicalResult OptimizerStatePass::parseOptions() {
                             "kind=block8, or remove "
                          << name;
   return success();
+}
+
+void OptimizerStatePass::warnOfNoMoments() {
+  SGDOp first;
+  getOperation().walk([&](SGDOp op) {
+    first = op;
+    return WalkResult::interrupt();
+  });
+  if (!first)
+    return warnOfNothingToDo(
+        getOperation(), getArgument(),
+        "no optimizer that keeps moments; run --mpt-train-step first");
+  if (kinds.isUsed(StateKind::BF16) || kinds.isUsed(StateKind::Block8))
+    first.emitWarning("mpt-optimizer-state: found nothing to do: SGD without momentum "
+                      "keeps no state; use momentum, adam or adamw, or keep the state "
+                      "f32");
 }
 
 FailureOr<StateKind> OptimizerStatePass::getKind(const ShardLayout &layout,

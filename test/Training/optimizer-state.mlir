@@ -35,6 +35,8 @@
 // RUN: mpt-opt trained.mlir --mpt-optimizer-state="groups=nobody=bf16,w=f32" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOBODY --implicit-check-not=warning:
 // RUN: mpt-opt trained.mlir --mpt-optimizer-state="groups=w=f32,w2=bf16,^b=f32" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SHADOWED --implicit-check-not=warning:
 // RUN: mpt-opt step.mlir --mpt-autodiff --mpt-optimizer-state="kind=block8" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: mpt-opt step.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd" --mpt-optimizer-state="groups=w=block8" -o /dev/null 2>&1 | FileCheck %s --check-prefix=SGD --implicit-check-not=warning:
+// RUN: mpt-opt step.mlir --mpt-autodiff --mpt-train-step="optimizer=sgd" --mpt-optimizer-state -o /dev/null 2>&1 | count 0
 // KIND: mpt-optimizer-state: unknown kind '{{int8|f31}}'; expected f32, bf16 or block8
 // REGEX: mpt-optimizer-state: expected REGEX=KIND in groups, found '(=f32': {{.*}}paren
 // ROUNDING: mpt-optimizer-state: unknown rounding 'up'; expected auto, nearest or stochastic
@@ -49,6 +51,7 @@
 // NOBODY: warning: mpt-optimizer-state: groups: 'nobody' matches the name of no parameter with moments
 // SHADOWED: warning: mpt-optimizer-state: groups: 'w2' matches no parameter with moments that an expression before it does not match; put it first
 // NOTHING: warning: mpt-optimizer-state: {{.*}}no optimizer that keeps moments; run --mpt-train-step first
+// SGD: step.mlir:{{.*}}: warning: mpt-optimizer-state: found nothing to do: SGD without momentum keeps no state; use momentum, adam or adamw, or keep the state f32
 
 //--- twice.sh
 set -e
