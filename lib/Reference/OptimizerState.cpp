@@ -18,6 +18,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace mlir;
 using namespace mpt;
@@ -56,14 +57,13 @@ const std::array<float, 256> &getTable(bool nonnegative) {
   return tables[nonnegative];
 }
 
-/// The code of `x`, in [0, 255].
-int64_t encode(float x, float offset, bool nonnegative) {
+/// The code of `x`, in [0, 255]: to the nearest without `offset`.
+int64_t encode(float x, std::optional<float> offset, bool nonnegative) {
   const int lowest = nonnegative ? 2 : 1, top = lowest << 7;
   const float most = top / 2;
-  float limited = x < 1 ? x : 1.0f;
+  const float given = nonnegative ? std::fabs(x) : x;
+  const float limited = given < 1 ? given : 1.0f;
   const float magnitude = std::fabs(limited);
-  if (nonnegative)
-    limited = magnitude;
   float moved = magnitude, parts = most;
   const bool isLater = magnitude >= 1e-6f;
   if (moved < 1e-4f) {
@@ -78,32 +78,47 @@ int64_t encode(float x, float offset, bool nonnegative) {
     moved *= 10;
     parts /= 2;
   }
+  const float inverse = 1 / 0.9;
   const float at =
-      std::fma(moved, static_cast<float>(1 / 0.9), static_cast<float>(-1.0 / 9));
-  const float within = std::fma(parts, at, parts - 0.5f);
-  // From the number before the decade, or from zero, never below its place.
-  const double rise =
-      isLater ? 1 / 0.6 : (1 - std::ldexp(1.0, -22)) / (0.5 + lowest / 9.0);
-  const float before = std::fma(within - parts, static_cast<float>(rise), parts);
-  const float start =
-      std::fma(parts, static_cast<float>(4.0 / 3), static_cast<float>(-2.0 / 3));
-  const float after = std::fma(within, static_cast<float>(1.0 / 3), start);
-  float place = std::fmin(std::fmin(within, before), after);
-  if (!nonnegative)
-    place = std::fmin(place, top - 1);
-  const float last =
-      std::fma(limited - 1, static_cast<float>(2 * most / 0.9), static_cast<float>(top));
-  place = std::fmax(place, last) + offset;
+      std::fma(moved, inverse, static_cast<float>(1 - std::ldexp(1.0, -23) - inverse));
+  const float within = parts * at;
+  const double steepest = 2 * most / 0.9;
+  float place;
+  if (!offset) {
+    const double start = isLater ? 0.2 : 0.25 - lowest / 18.0;
+    place = parts +
+            std::fmin(within, std::fma(within, 2.5f, static_cast<float>(-2.5 * start)));
+    if (!nonnegative)
+      place = std::fmin(place, top - 0.5f);
+    place = std::fmax(place, std::fma(limited, static_cast<float>(steepest),
+                                      static_cast<float>(top + 0.5 - steepest)));
+  } else {
+    const float own = within - 0.5f;
+    // From the number before the decade, or from zero, never below its place.
+    const double rise =
+        isLater ? 1 / 0.6 : (1 - std::ldexp(1.0, -20)) / (0.5 + lowest / 9.0);
+    const float before = own * static_cast<float>(rise);
+    const float next = std::fma(std::fma(parts, 2.0f, own), static_cast<float>(1.0 / 3),
+                                static_cast<float>(-2.0 / 3));
+    place = std::fmin(std::fmin(own, before), next) + parts;
+    if (!nonnegative)
+      place = std::fmin(place, top - 1);
+    place = std::fmax(place, std::fma(limited, static_cast<float>(steepest),
+                                      static_cast<float>(top - steepest)));
+    place += *offset;
+  }
   const auto index = std::min(static_cast<int64_t>(place), static_cast<int64_t>(top));
-  return nonnegative ? index - 1 : x < 0 ? 127 - index : 127 + index;
+  return nonnegative ? index - 1 : limited < 0 ? 127 - index : 127 + index;
 }
 
 LogicalResult evaluateDynamicCode(DynamicCodeOp op, Frame &frame) {
   const std::vector<double> &x = frame.floats(op.getX());
-  const std::vector<double> &offset = frame.floats(op.getOffset());
   std::vector<int64_t> codes(x.size());
   for (auto [i, code] : llvm::enumerate(codes))
-    code = encode(x[i], offset[offset.size() == 1 ? 0 : i], op.getNonnegative());
+    code = encode(x[i],
+                  op.getOffset() ? std::optional<float>(frame.floats(op.getOffset())[i])
+                                 : std::nullopt,
+                  op.getNonnegative());
   frame.set(op.getCode(), std::move(codes));
   return success();
 }
@@ -135,10 +150,9 @@ LogicalResult evaluateQuantizeBlockwise(QuantizeBlockwiseOp op, Frame &frame) {
     const auto largest = static_cast<float>(absmax[i / size]);
     const float factor =
         largest >= std::numeric_limits<float>::min() ? 1 / largest : 0.0f;
-    const float offset =
-        op.getBits()
-            ? static_cast<float>((frame.ints(op.getBits())[i] & 0xFFFF) / 65536.0)
-            : 0.5f;
+    std::optional<float> offset;
+    if (op.getBits())
+      offset = static_cast<float>((frame.ints(op.getBits())[i] & 0xFFFF) / 65536.0);
     code = encode(static_cast<float>(x[i]) * factor, offset, op.getNonnegative());
   }
   frame.set(op.getCodes(), std::move(codes));

@@ -563,8 +563,35 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
   });
 }
 
+void KernelEmitter::emitTables(ModuleOp module) {
+  tables = findByteTables(body);
+  static constexpr StringLiteral prefix = "mpt_byte_table_";
+  // Kernels share those that are equal.
+  unsigned count = 0;
+  for (auto global : module.getOps<LLVM::GlobalOp>())
+    if (global.getSymName().starts_with(prefix)) {
+      tableGlobals[global.getValueOrNull()] = global;
+      ++count;
+    }
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  // In the order of the body.
+  for (Operation &op : body.without_terminator()) {
+    auto table = tables.find(op.getNumResults() == 1 ? op.getResult(0) : Value());
+    if (table == tables.end())
+      continue;
+    DenseElementsAttr numbers = table->second.numbers;
+    LLVM::GlobalOp &global = tableGlobals[numbers];
+    if (!global)
+      global = LLVM::GlobalOp::create(
+          b, loc, LLVM::LLVMArrayType::get(b.getF32Type(), numbers.getNumElements()),
+          /*isConstant=*/true, LLVM::Linkage::Internal, (prefix + Twine(count++)).str(),
+          numbers, /*alignment=*/64);
+  }
+}
+
 void KernelEmitter::emit(OpBuilder &moduleBuilder) {
   MLIRContext *context = moduleBuilder.getContext();
+  emitTables(kernel->getParentOfType<ModuleOp>());
   auto pointer = LLVM::LLVMPointerType::get(context);
   Type i64 = moduleBuilder.getI64Type();
   auto emitFunction = [&](const Twine &name,
@@ -860,6 +887,35 @@ Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
   return b.create(state)->getResult(0);
 }
 
+Value KernelEmitter::lookUp(const ByteTable &table, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  Type i8 = b.getI8Type(), f32 = b.getF32Type();
+  LLVM::GlobalOp global = tableGlobals.lookup(table.numbers);
+  Value numbers = LLVM::AddressOfOp::create(b, loc, global);
+  const unsigned operand = table.byte.getArgNumber();
+  // The bytes are loaded one by one where they are: taking a vector apart costs more.
+  const bool isLoaded =
+      !frame.mask && !isRowUniform(table.byte) && buffers[operand].columnStride() == 1;
+  Value bytes = isLoaded ? pointerTo(operand, frame) : evaluate(table.byte, frame);
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < frame.lanes; ++lane) {
+    Value byte;
+    if (isLoaded) {
+      Value pointer =
+          LLVM::GEPOp::create(b, loc, bytes.getType(), i8, bytes,
+                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(lane)});
+      byte = LLVM::LoadOp::create(b, loc, i8, pointer, /*alignment=*/1);
+    } else {
+      byte = vector::ExtractOp::create(b, loc, bytes, lane);
+    }
+    Value index = arith::ExtUIOp::create(b, loc, b.getI64Type(), byte);
+    Value pointer = LLVM::GEPOp::create(b, loc, numbers.getType(), f32, numbers,
+                                        ArrayRef<LLVM::GEPArg>{index});
+    lanes.push_back(LLVM::LoadOp::create(b, loc, f32, pointer, /*alignment=*/4));
+  }
+  return vector::FromElementsOp::create(b, loc, vectorOf(f32, frame.lanes), lanes);
+}
+
 Value KernelEmitter::evaluate(Value value, Frame &frame) {
   if (Value known = frame.values.lookup(value))
     return known;
@@ -892,6 +948,11 @@ Value KernelEmitter::evaluate(Value value, Frame &frame) {
     if (Value row = isScalarHere ? Value() : keptRows.lookup(next)) {
       Value pointer = elementOf(*frame.builder, row, next.getType(), frame.column);
       frame.values[next] = loadFrom(pointer, next.getType(), frame);
+      stack.pop_back();
+      continue;
+    }
+    if (auto table = tables.find(next); table != tables.end() && !isScalarHere) {
+      frame.values[next] = lookUp(table->second, frame);
       stack.pop_back();
       continue;
     }

@@ -9,8 +9,11 @@
 #ifndef MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
 #define MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
 
+#include "ByteTables.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mpt::detail {
 
@@ -76,6 +79,10 @@ protected:
   Value pointerTo(unsigned buffer, Frame &frame);
   Value convertFloat(mlir::OpBuilder &b, Value value, mlir::Type from, mlir::Type to);
   Value cloneOp(mlir::Operation *op, Frame &frame);
+  /// Finds what is read from tables, and makes these.
+  void emitTables(mlir::ModuleOp module);
+  /// A load from `table` for each of the frame's lanes.
+  Value lookUp(const ByteTable &table, Frame &frame);
   /// An element's bits as they lie in memory, to and from the element.
   Value fromStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
   Value toStorage(mlir::OpBuilder &builder, Value value, mlir::Type element);
@@ -153,6 +160,10 @@ protected:
   unsigned mostLevels = 0;
   /// Values that one walk over a row computes and later ones read, with its level.
   llvm::DenseMap<Value, unsigned> keptValues;
+
+  /// What vectors read from tables, which are constants of the module.
+  llvm::DenseMap<Value, ByteTable> tables;
+  llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> tableGlobals;
 
   // Of the function being emitted.
   llvm::SmallVector<Value> pointers;

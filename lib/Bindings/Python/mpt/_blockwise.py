@@ -26,7 +26,7 @@ def _table(nonnegative: bool) -> torch.Tensor:
 def quantize_blockwise(x: torch.Tensor, block_size: int, nonnegative: bool
                        ) -> "tuple[torch.Tensor, torch.Tensor]":
     """Codes (int8, x's shape) and the largest magnitude of each block, as
-    mpt.quantize_blockwise with rounding to the nearest has them; numbers within 2^-15 of the
+    mpt.quantize_blockwise with rounding to the nearest has them; numbers within 2^-14 of the
     middle between two may get either."""
     flat = x.detach().reshape(-1).float()
     blocks = torch.nn.functional.pad(flat, (0, -len(flat) % block_size)).reshape(-1, block_size)

@@ -363,10 +363,8 @@ Value ScalarBuilder::dynamicCode(Value x, Value offset, bool nonnegative) {
   const double most = getParts(numDecades - 1, nonnegative);
   auto lesser = [&](Value a, Value b) { return select(less(a, b), a, b); };
   auto fma = [&](Value a, Value b, Value c) { return create<math::FmaOp>(a, b, c); };
-  Value limited = lesser(x, number(1.0));
-  Value magnitude = abs(limited);
-  if (nonnegative)
-    limited = magnitude;
+  Value limited = lesser(nonnegative ? abs(x) : x, number(1.0));
+  Value magnitude = nonnegative ? limited : abs(limited);
   // What is of a lower decade is moved to the last, whose parts are 0.9 / parts wide.
   Value moved = magnitude, parts = number(most);
   Value isLater = compare(magnitude, number(1e-6), ComparePredicate::GE);
@@ -377,31 +375,46 @@ Value ScalarBuilder::dynamicCode(Value x, Value offset, bool nonnegative) {
   move(less(moved, number(1e-4)), 1e4, 1.0 / 16);
   move(less(moved, number(1e-2)), 1e2, 1.0 / 4);
   move(bitAnd(isLater, less(moved, number(1e-1))), 1e1, 1.0 / 2);
-  Value at = fma(moved, number(1.0 / 0.9), number(-1.0 / 9.0));
-  // The place is the lowest of three lines: through the decade's numbers, from the number
-  // before (or zero) to its first, and from its last to the next.
-  Value within = fma(parts, at, sub(parts, number(0.5)));
-  Value rise = select(isLater, number(1.0 / 0.6),
-                      number((1 - std::ldexp(1.0, -22)) / (0.5 + lowest / 9.0)));
-  Value before = fma(sub(within, parts), rise, parts);
-  Value after =
-      fma(within, number(1.0 / 3.0), fma(parts, number(4.0 / 3.0), number(-2.0 / 3.0)));
-  Value place = lesser(lesser(within, before), after);
-  // There is no -1. To 1 the line is steeper.
-  if (!nonnegative)
-    place = lesser(place, number(top - 1));
-  Value last = fma(sub(limited, number(1.0)), number(2 * most / 0.9), number(top));
-  place = add(select(greater(place, last), place, last), offset);
-  // The sum of the last place and an offset just below 1 may be rounded up.
-  if (nonnegative)
-    place = lesser(place, number(top));
-  Type i32 = builder.getI32Type();
-  Value index = arith::FPToSIOp::create(builder, loc, i32, place);
-  if (nonnegative) {
-    index = sub(index, integer(i32, 1));
+  // From 0 to parts, which 1 stays just below.
+  const float inverse = 1 / 0.9;
+  Value within =
+      mul(parts, fma(moved, number(inverse), number(1 - std::ldexp(1.0, -23) - inverse)));
+  // The slope of the last number's way to 1.
+  const double steepest = 2 * most / 0.9;
+  Value place;
+  if (!offset) {
+    // Where the decade's first number is nearer than the number before, or zero.
+    auto first = [&](double at) { return number(-2.5 * at); };
+    Value start = select(isLater, first(0.2), first(0.25 - lowest / 18.0));
+    place = add(lesser(within, fma(within, number(2.5), start)), parts);
+    // There is no -1.
+    if (!nonnegative)
+      place = lesser(place, number(top - 0.5));
+    Value last = fma(limited, number(steepest), number(top + 0.5 - steepest));
+    place = select(greater(place, last), place, last);
   } else {
-    Value negated = sub(integer(i32, 127), index);
-    index = select(less(x, number(0.0)), negated, add(index, integer(i32, 127)));
+    // The place is the lowest of three lines: through the decade's numbers, from the
+    // number before (or zero) to its first, and from its last to the next.
+    within = sub(within, number(0.5));
+    Value rise = select(isLater, number(1.0 / 0.6),
+                        number((1 - std::ldexp(1.0, -20)) / (0.5 + lowest / 9.0)));
+    Value after =
+        fma(fma(parts, number(2.0), within), number(1.0 / 3.0), number(-2.0 / 3.0));
+    place = add(lesser(lesser(within, mul(within, rise)), after), parts);
+    if (!nonnegative)
+      place = lesser(place, number(top - 1));
+    Value last = fma(limited, number(steepest), number(top - steepest));
+    place = add(select(greater(place, last), place, last), offset);
+    // The sum of the last place and an offset just below 1 may be rounded up.
+    if (nonnegative)
+      place = lesser(place, number(top));
   }
+  Type i32 = builder.getI32Type();
+  if (!nonnegative)
+    place =
+        bitcast(bitOr(bitsOf(place), bitAnd(bitsOf(limited), integer(i32, 0x80000000))),
+                builder.getF32Type());
+  Value index = arith::FPToSIOp::create(builder, loc, i32, place);
+  index = add(index, integer(i32, nonnegative ? -1 : 127));
   return arith::TruncIOp::create(builder, loc, builder.getI8Type(), index);
 }

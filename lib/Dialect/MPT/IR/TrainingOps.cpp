@@ -151,7 +151,7 @@ LogicalResult StochasticRoundOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult DynamicCodeOp::verify() {
-  if (getTensor(getOffset()).getRank() == 0)
+  if (!getOffset())
     return success();
   return checkSameShape(*this, getOffset(), "offset", getTensor(getX()).getShape(), "x");
 }

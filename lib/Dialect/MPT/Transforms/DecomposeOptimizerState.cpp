@@ -188,7 +188,7 @@ LogicalResult decomposeQuantizeBlockwise(QuantizeBlockwiseOp op,
   Value isLarge =
       b.compare(absmax, b.scalar(std::ldexp(1.0, -126)), ComparePredicate::GE);
   Value factor = b.where(isLarge, b.div(b.scalar(1.0), absmax), b.scalar(0.0));
-  Value offset = b.scalar(0.5);
+  Value offset;
   if (Value bits = op.getBits()) {
     // From -32768 to 32767, as i16.
     Value draw = b.widen(blocks.split(bits));

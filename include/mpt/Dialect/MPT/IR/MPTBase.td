@@ -356,8 +356,9 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
   code inferTypes = "";
 
   /// The computation of one element, for `MPT_Fusible` ops: statements that return
-  /// the result's element. Each operand's element has the operand's name, `b` is a
-  /// ScalarBuilder (mpt/Dialect/MPT/IR/ScalarBuilder.h).
+  /// the result's element. Each operand's element has the operand's name (null for one
+  /// that is optional, the last, and left out), `b` is a ScalarBuilder
+  /// (mpt/Dialect/MPT/IR/ScalarBuilder.h).
   code scalar = "";
   /// Floats are widened to the type of the arithmetic before `scalar` runs and its
   /// result is rounded to the result's type. If this is 0, `scalar` gets elements
@@ -401,7 +402,8 @@ class MPT_TensorOp<string mnemonic, string f16Class, string bf16Class,
       # !foldl("", !range(!size(arguments)), text, i, text # !if(
           MPT_IsOperand<arguments, i>.yes,
           "[[maybe_unused]] ::mlir::Value " # !getdagname(arguments, i)
-              # " = elements[" # i # "];\n", ""))
+              # " = " # i # " < elements.size() ? elements[" # i
+              # "] : ::mlir::Value();\n", ""))
       # "auto compute = [&]() -> ::mlir::Value {" # scalar # "};"
       # !if(scalarWidens, "return b.round(compute());}", "return compute();}"));
   string gradientStatements = !if(!empty(gradients), gradient,

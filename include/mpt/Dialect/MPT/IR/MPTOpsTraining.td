@@ -595,30 +595,35 @@ def MPT_DynamicCodeOp : MPT_StateOp<"dynamic_code", [MPT_Fusible]> {
     and nothing negated. The codes are 0 to 255 in ascending order of the numbers, so 0 is
     code 127, or 0 with `nonnegative`; the i8 holds these bits.
 
-    The place v of a magnitude is that of its number among the code book's, linear in
-    between: an integer at each of them. It is computed in f32, up to 2^-15. The code is
-    that of the number at floor(v + offset), with x's sign: the nearest for an offset of
-    0.5, and one of the two neighbors, whose mean is x up to 2^-15 of their distance, for a
-    random offset in [0, 1). Magnitudes above 1 and NaN count as 1; below -0.993 the code
-    is the lowest.
+    Without `offset` the code is that of the number that is nearest, up to 2^-14 of the
+    distance between two.
 
-    Within a decade of N parts, v = N + w - 0.5 with w = |x| N / (0.9 10^(i-6)) - N / 9. To
-    the first number of a decade (w < 0.5) v rises from that before it, at w = -0.1, or for
-    the first decade from zero, and after the last (w > N - 0.5) to that of the next, or to
-    1. Up to the last number these lines bend down only, so v is the lowest of three.
-    Numbers of lower decades are multiplied by a power of ten first.
-    The oracle's code (lib/Reference/OptimizerState.cpp) says how each step is rounded.
+    With `offset` it is one of the two neighbors. The place v of a magnitude is that of its
+    number among the code book's, linear in between: an integer at each of them. It is
+    computed in f32, up to 2^-14. The code is that of the number at floor(v + offset), with
+    x's sign, whose mean is x up to 2^-14 of their distance for a random offset in [0, 1).
+
+    Magnitudes above 1 and NaN count as 1; below -0.993 the code is the lowest.
+
+    Numbers of lower decades are multiplied by a power of ten first. Within a decade of N
+    parts w = |x| N / (0.9 10^(i-6)) - N / 9 goes from 0 to N, and the number is the one at
+    N + floor(w). Below w = 0.2 the last of the decade before is nearer (in the first decade
+    zero, below w = 0.25 - N / 18), and from w = N - 0.25 of the last decade 1 is. v is
+    N + w - 0.5. To the first number of a decade (w < 0.5) v rises from that before it, at
+    w = -0.1, or for the first decade from zero, and after the last (w > N - 0.5) to that of
+    the next, or to 1. Up to the last number these lines bend down only, so v is the lowest
+    of three. The oracle's code (lib/Reference/OptimizerState.cpp) says how each step is
+    rounded.
 
     Example:
 
     ```mlir
-    %half = mpt.constant dense<0.5> : tensor<f32>
-    %c = mpt.dynamic_code %x, %half : (tensor<4x256xf32>, tensor<f32>) -> tensor<4x256xi8>
+    %c = mpt.dynamic_code %x : (tensor<4x256xf32>) -> tensor<4x256xi8>
     ```
   }];
   let arguments = (ins
     Arg<RankedTensorOf<[F32]>, "any shape">:$x,
-    Arg<RankedTensorOf<[F32]>, "x's shape or a scalar; in [0, 1)">:$offset,
+    Arg<Optional<RankedTensorOf<[F32]>>, "x's shape; in [0, 1)">:$offset,
     Arg<UnitAttr, "x is not negative, and the code book has no negative "
                   "numbers">:$nonnegative);
   let results = (outs
@@ -672,7 +677,7 @@ def MPT_QuantizeBlockwiseOp : MPT_StateOp<"quantize_blockwise"> {
     makes its absmax one.
 
     Without `bits` numbers are rounded to the nearest, with `bits` to one of two at random:
-    the offset of `mpt.dynamic_code` is bits / 65536, with bits from 0 to 65535. Made by
+    the offset of `mpt.dynamic_code` is then bits / 65536, with bits from 0 to 65535. Made by
     `--mpt-optimizer-state`.
 
     Example:

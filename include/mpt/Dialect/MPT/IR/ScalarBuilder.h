@@ -150,7 +150,8 @@ public:
   // State stored in 8 bits
   //===--------------------------------------------------------------------===//
 
-  /// The i8 of mpt.dynamic_code, and the f32 of mpt.dynamic_value.
+  /// The i8 of mpt.dynamic_code, to the nearest if `offset` is null, and the f32 of
+  /// mpt.dynamic_value.
   mlir::Value dynamicCode(mlir::Value x, mlir::Value offset, bool nonnegative);
   mlir::Value dynamicValue(mlir::Value code, bool nonnegative);
 
