@@ -1,6 +1,7 @@
 // MXFP8 from sm_100 on: both ways round in one pass over the matrix; scales that are not powers of two stay kernels'.
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_100 | FileCheck %s
 // RUN: mpt-opt %s --mpt-plan-step="target='cuda sm_100' function=mxfp8" --mpt-kernels-to-gpu="chip=sm_100 format=isa" | FileCheck %s --check-prefix=PTX
+// RUN: mpt-opt %s --mpt-plan-step="target='cuda sm_100' function=mxfp8" --mpt-kernels-to-gpu="chip=sm_100 format=isa" | FileCheck %s --check-prefix=CVT
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_100 --remark-policy=all --remarks-filter='mpt.cuda' --mlir-print-op-on-diagnostic=false -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: mpt.cuda.scaled-matmul-refused {{.*}}scales that are not powers of two, and sm_100 has no others
 
@@ -13,6 +14,12 @@
 // PTX-COUNT-16: ld.global.v{{[24]}}.b
 // PTX-NOT: ld.global
 // PTX: ret;
+// The chip converts pairs, 32 for each way round, and saturates.
+// CVT: .visible .entry mpt_gemm_quantize_0(
+// CVT-NOT: min.NaN.f32
+// CVT-COUNT-64: cvt.rn.satfinite.e4m3x2.f32
+// CVT-NOT: {{min.NaN.f32|e4m3x2}}
+// CVT: ret;
 func.func @mxfp8(%x: tensor<144x160xf32> {mpt.name = "x", mpt.role = "input"}) -> (tensor<144x144xf32> {mpt.name = "y"}, tensor<160x160xf32> {mpt.name = "z"}) {
   %q, %s = mpt.quantize %x {block = array<i64: 1, 32>, rule = #mpt.scale_rule<power_of_two>} : (tensor<144x160xf32>) -> (tensor<144x160xf8E4M3FN>, tensor<144x5xf8E8M0FNU>)
   %t, %u = mpt.quantize %x {block = array<i64: 32, 1>, rule = #mpt.scale_rule<power_of_two>} : (tensor<144x160xf32>) -> (tensor<144x160xf8E4M3FN>, tensor<5x160xf8E8M0FNU>)

@@ -22,6 +22,7 @@
 #include "mpt/ProgramABI/GemmScales.h"
 
 #include "../Common/EightBitFloats.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -69,6 +70,10 @@ private:
                                           lanes);
   }
   Value spread(Value number) { return vector::BroadcastOp::create(b, loc, wide, number); }
+  /// `amax` bits of this thread, or 0 if its numbers are not in the matrix.
+  Value insideOnly(Value most) {
+    return arith::SelectOp::create(b, loc, isInside, most, code.constant(i32, 0));
+  }
 
   Index findScale(Index o, Index block, int64_t outer, int64_t k);
   void load();
@@ -76,7 +81,8 @@ private:
   Value reduceColumns();
   Value reduceSquare();
   Value getScale(Value amaxBits, Type format);
-  Value quantize(Value x, Value scales, Type format);
+  Value divide(Value x, Value scales);
+  Value convert(ArrayRef<Value> numbers, Type format);
   void storeScales(const Orientation &side, ArrayRef<Value> scales, bool isColumn);
   void storeRows(const Orientation &side, ArrayRef<Value> scales);
   void storeColumns(const Orientation &side, Value scales);
@@ -114,9 +120,8 @@ Index QuantizeEmitter::findScale(Index o, Index block, int64_t outer, int64_t k)
   return tile * (4 * kTile) + o % 32 * 16 + o % kTile / 32 * 4 + block % 4;
 }
 
-/// Reads 8 rows of 8 columns; zeros where the matrix ends.
+/// Reads 8 rows of 8 columns; some others where the matrix ends.
 void QuantizeEmitter::load() {
-  Value zero = code.constant(wide, 0);
   Value mask = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(bits, b.getI32IntegerAttr(0x7fffffff)));
   Index first = code.select(isInside, row, 0), from = code.select(isInside, column, 0);
@@ -130,7 +135,6 @@ void QuantizeEmitter::load() {
                                     findScale(first + i, block, rows, columns));
       x = arith::MulFOp::create(b, loc, x, spread(scale));
     }
-    x = arith::SelectOp::create(b, loc, isInside, x, zero);
     numbers.push_back(x);
     magnitudes.push_back(arith::AndIOp::create(b, loc, bitcast(bits, x), mask));
   }
@@ -142,6 +146,7 @@ Value QuantizeEmitter::reduceRow(int64_t i) {
   Value most = extract(magnitudes[i], 0);
   for (int64_t lane = 1; lane < kPatch; ++lane)
     most = larger(most, extract(magnitudes[i], lane));
+  most = insideOnly(most);
   for (int64_t distance = 1; distance * kPatch < call.block[1]; distance *= 2)
     most = largerOfOther(most, distance);
   return most;
@@ -155,7 +160,7 @@ Value QuantizeEmitter::reduceColumns() {
   // The warp's other group of rows.
   SmallVector<Value> lanes;
   for (int64_t lane = 0; lane < kPatch; ++lane)
-    lanes.push_back(largerOfOther(extract(most, lane), kRowThreads));
+    lanes.push_back(largerOfOther(insideOnly(extract(most, lane)), kRowThreads));
   most = build(i32, lanes);
   const int64_t warps = call.block[1] / (kTile / kWarps);
   Value shared = code.shared(kWarps * kTile * 4);
@@ -179,6 +184,7 @@ Value QuantizeEmitter::reduceSquare() {
   Value most = extract(all, 0);
   for (int64_t lane = 1; lane < kPatch; ++lane)
     most = larger(most, extract(all, lane));
+  most = insideOnly(most);
   for (int64_t distance = 1; distance < kWarp; distance *= 2)
     most = largerOfOther(most, distance);
   Value shared = code.shared(kWarps * 4);
@@ -204,18 +210,48 @@ Value QuantizeEmitter::getScale(Value amaxBits, Type format) {
   return ScalarBuilder(b, op).blockScale(bitcast(f32, amaxBits), op.getRule(), format);
 }
 
-/// `scales` are f32, one for each lane. What is a power of two has an exact inverse.
-Value QuantizeEmitter::quantize(Value x, Value scales, Type format) {
-  if (call.rule == rt::ScaleRule::Largest) {
-    x = arith::DivFOp::create(b, loc, x, scales);
+/// `x` divided by `scales`, f32, one for each lane.
+Value QuantizeEmitter::divide(Value x, Value scales) {
+  if (call.rule == rt::ScaleRule::Largest)
+    return arith::DivFOp::create(b, loc, x, scales);
+  // What is a power of two has an exact inverse. A NaN stays one.
+  Value inverses;
+  if (call.rule == rt::ScaleRule::PowerOfTwo) {
+    // From 2^-126 to 2^119, or NaN: the exponent is negated.
+    auto integer = [&](int32_t value) -> Value {
+      return arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(bits, b.getI32IntegerAttr(value)));
+    };
+    Value scaleBits = bitcast(bits, scales);
+    Value isNumber = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, scaleBits,
+                                           integer(0x7f800000));
+    Value negated = arith::SubIOp::create(b, loc, integer(0x7f000000), scaleBits);
+    inverses =
+        bitcast(wide, arith::SelectOp::create(b, loc, isNumber, negated, scaleBits));
   } else {
-    // A NaN stays one.
-    Value one = code.constant(wide, 1);
-    x = arith::MulFOp::create(b, loc, x, arith::DivFOp::create(b, loc, one, scales));
+    inverses = arith::DivFOp::create(b, loc, code.constant(wide, 1), scales);
+  }
+  return arith::MulFOp::create(b, loc, x, inverses);
+}
+
+/// Eight 8-bit floats; what is too large becomes the largest.
+Value QuantizeEmitter::convert(ArrayRef<Value> numbers, Type format) {
+  auto bytes = VectorType::get({kPatch}, b.getI8Type());
+  if (isa<Float8E4M3FNType>(format)) {
+    // All chips whose library has scales of blocks convert pairs.
+    SmallVector<Value> pairs;
+    for (int64_t i = 0; i < kPatch; i += 2)
+      pairs.push_back(NVVM::ConvertF32x2ToF8x2Op::create(
+          b, loc, b.getI16Type(), numbers[i + 1], numbers[i], NVVM::FPRoundingMode::RN,
+          NVVM::SaturationMode::SATFINITE, /*relu=*/false, format));
+    Value packed = vector::FromElementsOp::create(
+        b, loc, VectorType::get({kPatch / 2}, b.getI16Type()), pairs);
+    return vector::BitCastOp::create(b, loc, bytes, packed);
   }
   const double largest =
       llvm::APFloat::getLargest(cast<FloatType>(format).getFloatSemantics())
           .convertToDouble();
+  Value x = build(f32, numbers);
   x = arith::MinimumFOp::create(b, loc, x, code.constant(wide, largest));
   x = arith::MaximumFOp::create(b, loc, x, code.constant(wide, -largest));
   return truncateToEightBitFloat(b, loc, x, format);
@@ -267,19 +303,24 @@ void QuantizeEmitter::storeScales(const Orientation &side, ArrayRef<Value> scale
 
 void QuantizeEmitter::storeRows(const Orientation &side, ArrayRef<Value> scales) {
   code.ifThen(isInside, [&] {
-    for (int64_t i = 0; i < kPatch; ++i)
-      code.store(quantize(numbers[i], spread(scales[i]), side.format), side.q,
-                 side.format, (row + i) * columns + column, kPatch);
+    for (int64_t i = 0; i < kPatch; ++i) {
+      Value x = divide(numbers[i], spread(scales[i]));
+      SmallVector<Value> lanes;
+      for (int64_t lane = 0; lane < kPatch; ++lane)
+        lanes.push_back(extract(x, lane));
+      code.store(convert(lanes, side.format), side.q, side.format,
+                 (row + i) * columns + column, kPatch);
+    }
   });
 }
 
 void QuantizeEmitter::storeColumns(const Orientation &side, Value scales) {
   SmallVector<Value> patch;
   for (Value x : numbers)
-    patch.push_back(quantize(x, scales, side.format));
+    patch.push_back(divide(x, scales));
   // 16 words of 8 rows for each column; which is which is mixed, so that the threads of
   // a group, whose columns are 8 apart, meet in no bank of the memory.
-  Type word = b.getI64Type(), i8 = b.getI8Type();
+  Type word = b.getI64Type();
   Value shared = code.shared(kTile * kTile);
   auto mix = [&](Index chunk, Index eighth) -> Index {
     return {code, arith::XOrIOp::create(b, loc, code.get(chunk), code.get(eighth))};
@@ -289,8 +330,8 @@ void QuantizeEmitter::storeColumns(const Orientation &side, Value scales) {
     SmallVector<Value> lanes;
     for (Value x : patch)
       lanes.push_back(extract(x, lane));
-    Value packed =
-        vector::BitCastOp::create(b, loc, VectorType::get({1}, word), build(i8, lanes));
+    Value packed = vector::BitCastOp::create(b, loc, VectorType::get({1}, word),
+                                             convert(lanes, side.format));
     code.store(extract(packed, 0), shared, word,
                (place * kPatch + lane) * (kTile / kPatch) + chunk);
   }
@@ -305,7 +346,8 @@ void QuantizeEmitter::storeColumns(const Orientation &side, Value scales) {
         arith::AndIOp::create(b, loc, code.isLess(to, columns), code.isLess(from, rows));
     code.ifThen(isThere, [&] {
       Value one = vector::BroadcastOp::create(b, loc, VectorType::get({1}, word), x);
-      Value lanes = vector::BitCastOp::create(b, loc, VectorType::get({kPatch}, i8), one);
+      Value lanes = vector::BitCastOp::create(
+          b, loc, VectorType::get({kPatch}, b.getI8Type()), one);
       code.store(lanes, side.q, side.format, to * rows + from, kPatch);
     });
   }

@@ -123,6 +123,33 @@ llvm::Value *Emulator::multiply(llvm::IRBuilder<> &b, llvm::CallInst &old) {
   return loadAll(b, place, old.getType());
 }
 
+/// cvt.rn.satfinite.e4m3x2.f32 of one number, in an i16.
+static llvm::Value *convertToE4M3(llvm::IRBuilder<> &b, llvm::Value *x) {
+  auto select = [&](llvm::CmpInst::Predicate predicate, llvm::Value *left, uint32_t right,
+                    llvm::Value *yes, llvm::Value *no) {
+    return b.CreateSelect(b.CreateICmp(predicate, left, b.getInt32(right)), yes, no);
+  };
+  llvm::Value *bits = b.CreateBitCast(x, b.getInt32Ty());
+  llvm::Value *sign = b.CreateAnd(b.CreateLShr(bits, 24), 0x80);
+  llvm::Value *magnitude = b.CreateAnd(bits, 0x7fffffff);
+  // 448 is the largest.
+  llvm::Value *kept = select(llvm::CmpInst::ICMP_UGT, magnitude, 0x43e00000,
+                             b.getInt32(0x43e00000), magnitude);
+  llvm::Value *odd = b.CreateAnd(b.CreateLShr(kept, 20), 1);
+  llvm::Value *rounded = b.CreateAdd(b.CreateAdd(kept, odd), b.getInt32(0x7ffff));
+  llvm::Value *normal = b.CreateSub(b.CreateLShr(rounded, 20), b.getInt32(120 << 3));
+  // Below 2^-6 numbers are 2^-9 apart, as those of f32 after 2^14.
+  llvm::Value *shifted = b.CreateFAdd(b.CreateBitCast(kept, x->getType()),
+                                      llvm::ConstantFP::get(x->getType(), 0x1p14));
+  llvm::Value *subnormal =
+      b.CreateSub(b.CreateBitCast(shifted, b.getInt32Ty()), b.getInt32(0x46800000));
+  llvm::Value *code =
+      select(llvm::CmpInst::ICMP_ULT, kept, 0x3c800000, subnormal, normal);
+  code = select(llvm::CmpInst::ICMP_UGT, magnitude, 0x7f800000, b.getInt32(0x7f),
+                b.CreateOr(code, sign));
+  return b.CreateTrunc(code, b.getInt16Ty());
+}
+
 llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
   llvm::Type *none = llvm::Type::getVoidTy(context);
   for (llvm::User *user : llvm::make_early_inc_range(function.users())) {
@@ -169,6 +196,10 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
                              llvm::ConstantFP::get(value->getType(), 0.0), value);
       break;
     }
+    case llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn:
+      value = b.CreateOr(b.CreateShl(convertToE4M3(b, old->getArgOperand(0)), 8),
+                         convertToE4M3(b, old->getArgOperand(1)));
+      break;
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
       value = loadMatrices(b, *old);
