@@ -20,7 +20,8 @@
 //       CHECK:   mpt.cast {{.*}} -> tensor<32x128xf8E4M3FN>
 //   CHECK-NOT:   mpt.quantize
 //   CHECK-NOT:   mpt.dequantize
-//       CHECK:   mpt.cast {{.*}} -> tensor<16x256xbf16>
+//       CHECK:   mpt.cast {{.*}} -> tensor<32x128xbf16>
+//       CHECK:   mpt.reshape {{.*}} -> tensor<16x256xbf16>
 func.func @rows(%x: tensor<16x256xf32>) -> tensor<16x256xbf16> {
   %q, %s = mpt.quantize %x {block = array<i64: 1, 128>} : (tensor<16x256xf32>) -> (tensor<16x256xf8E4M3FN>, tensor<16x2xf32>)
   %y = mpt.dequantize %q, %s {block = array<i64: 1, 128>} : (tensor<16x256xf8E4M3FN>, tensor<16x2xf32>) -> tensor<16x256xbf16>
@@ -107,4 +108,50 @@ func.func @short_sums(%a: tensor<4x64xf8E4M3FN>, %s: tensor<4x1xf32>, %b: tensor
   %y = mpt.scaled_matmul %a, %s, %b, %t {lhs_block = array<i64: 1, 64>, rhs_block = array<i64: 1, 64>, promotion = 64 : i64, transpose_rhs, accumulator_bits = 14 : i64}
       : (tensor<4x64xf8E4M3FN>, tensor<4x1xf32>, tensor<8x64xf8E4M3FN>, tensor<8x1xf32>) -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
+}
+
+// What is quantized along columns is widened after it is cut, and its magnitudes are taken of some rows at once.
+// CHECK-LABEL: func.func @columns
+//       CHECK:   %[[X:.*]] = mpt.reshape %arg0 : (tensor<256x64xbf16>) -> tensor<2x128x64x1xbf16>
+//       CHECK:   %[[G:.*]] = mpt.reshape %[[X]] : (tensor<2x128x64x1xbf16>) -> tensor<2x16x8x64xbf16>
+//       CHECK:   %[[P0:.*]] = mpt.slice %[[G]] {offsets = array<i64: 0, 0, 0, 0>{{.*}} -> tensor<2x1x8x64xbf16>
+//       CHECK:   %[[W0:.*]] = mpt.cast %[[P0]]
+//       CHECK:   %[[A0:.*]] = mpt.abs %[[W0]]
+// CHECK-COUNT-22: mpt.maximum
+//       CHECK:   mpt.block_scale {{.*}} : (tensor<2x1x64x1xf32>) -> tensor<2x1x64x1xf32>
+func.func @columns(%x: tensor<256x64xbf16>) -> (tensor<256x64xf8E4M3FN>, tensor<2x64xf32>) {
+  %q, %s = mpt.quantize %x {block = array<i64: 128, 1>} : (tensor<256x64xbf16>) -> (tensor<256x64xf8E4M3FN>, tensor<2x64xf32>)
+  return %q, %s : tensor<256x64xf8E4M3FN>, tensor<2x64xf32>
+}
+
+// Of a large result that is rounded at once, 1,024 rows are summed and rounded before the next.
+// CHECK-LABEL: func.func @parts
+//       CHECK:   mpt.slice %arg0 {offsets = array<i64: 0, 0>, {{.*}} -> tensor<1024x256xf8E4M3FN>
+//       CHECK:   mpt.slice %arg1 {offsets = array<i64: 0, 0>, {{.*}} -> tensor<1024x2xf32>
+// CHECK-COUNT-2: mpt.matmul {{.*}} -> tensor<1024x1024xf32>
+//       CHECK:   mpt.cast {{.*}} : (tensor<1024x1024xf32>) -> tensor<1024x1024xbf16>
+// CHECK-COUNT-2: mpt.matmul {{.*}} -> tensor<1024x1024xf32>
+// CHECK-COUNT-2: mpt.matmul {{.*}} -> tensor<1000x1024xf32>
+//       CHECK:   mpt.concat {{.*}} -> tensor<3048x1024xbf16>
+//       CHECK:   mpt.reshape {{.*}} : (tensor<3048x1024xbf16>) -> tensor<3x1016x1024xbf16>
+func.func @parts(%a: tensor<3048x256xf8E4M3FN>, %s: tensor<3048x2xf32>, %b: tensor<256x1024xf8E4M3FN>, %t: tensor<2x8xf32>) -> tensor<3x1016x1024xbf16> {
+  %y = mpt.scaled_matmul %a, %s, %b, %t {lhs_block = array<i64: 1, 128>, rhs_block = array<i64: 128, 128>}
+      : (tensor<3048x256xf8E4M3FN>, tensor<3048x2xf32>, tensor<256x1024xf8E4M3FN>, tensor<2x8xf32>) -> tensor<3048x1024xf32>
+  %r = mpt.reshape %y : (tensor<3048x1024xf32>) -> tensor<3x1016x1024xf32>
+  %z = mpt.cast %r : (tensor<3x1016x1024xf32>) -> tensor<3x1016x1024xbf16>
+  return %z : tensor<3x1016x1024xbf16>
+}
+
+// One that stays f32 is summed as a whole, as is one of a single segment.
+// CHECK-LABEL: func.func @whole
+//   CHECK-NOT:   tensor<1024x1024xf32>
+//       CHECK:   return
+func.func @whole(%a: tensor<2048x256xf8E4M3FN>, %s: tensor<2048x2xf32>, %b: tensor<256x1024xf8E4M3FN>, %t: tensor<2x8xf32>,
+                 %c: tensor<2048x128xf8E4M3FN>, %u: tensor<2048x1xf32>, %d: tensor<128x1024xf8E4M3FN>, %v: tensor<1x8xf32>) -> (tensor<2048x1024xf32>, tensor<2048x1024xbf16>) {
+  %y = mpt.scaled_matmul %a, %s, %b, %t {lhs_block = array<i64: 1, 128>, rhs_block = array<i64: 128, 128>}
+      : (tensor<2048x256xf8E4M3FN>, tensor<2048x2xf32>, tensor<256x1024xf8E4M3FN>, tensor<2x8xf32>) -> tensor<2048x1024xf32>
+  %w = mpt.scaled_matmul %c, %u, %d, %v {lhs_block = array<i64: 1, 128>, rhs_block = array<i64: 128, 128>}
+      : (tensor<2048x128xf8E4M3FN>, tensor<2048x1xf32>, tensor<128x1024xf8E4M3FN>, tensor<1x8xf32>) -> tensor<2048x1024xf32>
+  %z = mpt.cast %w : (tensor<2048x1024xf32>) -> tensor<2048x1024xbf16>
+  return %y, %z : tensor<2048x1024xf32>, tensor<2048x1024xbf16>
 }

@@ -60,17 +60,44 @@ public:
       return b.reshape(x, {batch * blockRows * blockColumns, columns});
     return b.reshape(x, {batch * blockRows, rows, blockColumns, columns});
   }
-  /// The largest number of each block of what `split` has made, as `splitScales` gives
-  /// it: of columns first, then of rows, which kernels make.
-  Value reduceMax(Value x) {
-    if (rows != 1) {
-      x = b.reshape(x, {batch * blockRows, rows, blockColumns * columns});
-      x = b.reduce(ReduceKind::Max, x, {1}, /*keepDims=*/false);
-      x = b.reshape(x, {batch * blockRows * blockColumns, columns});
+  /// The same, in f32 where it cannot be cut as it is: eight bits are not padded, and
+  /// f4E2M1FN is not moved. What is widened later, kernels read as it is.
+  Value splitStored(Value x) {
+    const bool isWhole = shape[shape.size() - 2] == blockRows * rows &&
+                         shape.back() == blockColumns * columns;
+    const bool isFour =
+        isa<Float4E2M1FNType>(DecomposeBuilder::typeOf(x).getElementType());
+    return split(isWhole && !isFour ? x : b.widen(x));
+  }
+  /// The largest magnitude of each block of what `splitStored` has made, in f32, as
+  /// `splitScales` gives it: of columns first, then of rows.
+  Value reduceMagnitude(Value x) {
+    if (rows == 1)
+      x = magnitude(x);
+    // Pointwise kernels of some rows each, which need no magnitudes in memory.
+    for (int64_t left = rows, count; left != 1; left /= count) {
+      count = 16;
+      while (left % count != 0)
+        --count;
+      if (count == 1)
+        count = left;
+      const SmallVector<int64_t> sizes = {batch * blockRows, 1, left / count,
+                                          blockColumns * columns};
+      x = b.reshape(x, {sizes[0], count, sizes[2], sizes[3]});
+      Value most;
+      for (int64_t i = 0; i < count; ++i) {
+        Value part =
+            magnitude(SliceOp::create(b.builder, b.loc, x, ArrayRef<int64_t>{0, i, 0, 0},
+                                      sizes, ArrayRef<int64_t>{1, 1, 1, 1}));
+        most = most ? MaximumOp::create(b.builder, b.loc, part.getType(), most, part)
+                          .getResult()
+                    : part;
+      }
+      x = most;
     }
-    if (columns != 1)
-      x = b.reduce(ReduceKind::Max, x, {1}, /*keepDims=*/true);
-    return splitScales(x);
+    if (rows != 1)
+      x = b.reshape(x, {batch * blockRows * blockColumns, columns});
+    return splitScales(columns == 1 ? x : b.reduceRow(ReduceKind::Max, x));
   }
 
   /// `x`, which `split` has made, as [.., R, C].
@@ -83,6 +110,11 @@ public:
                           ArrayRef<int64_t>{1, 1, 1});
     }
     return b.reshape(x, shape);
+  }
+
+  Value magnitude(Value x) {
+    x = b.widen(x);
+    return AbsOp::create(b.builder, b.loc, x.getType(), x);
   }
 
   /// One number for each block, [.., P, Q], that broadcasts to what `split` makes.
@@ -108,10 +140,10 @@ LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
   BlockView view(b, DecomposeBuilder::typeOf(op.getX()), op.getBlock());
   auto scalesType = DecomposeBuilder::typeOf(op.getScales());
   Type format = getElementTypeOrSelf(op.getQ().getType());
-  Value x = view.split(b.widen(op.getX()));
+  Value cut = view.splitStored(op.getX());
+  Value amax = view.reduceMagnitude(cut);
+  Value x = b.widen(cut);
   auto type = DecomposeBuilder::typeOf(x);
-  Value amax = AbsOp::create(rewriter, op.getLoc(), type, x);
-  amax = view.reduceMax(amax);
   auto scale = [&](Value of, Type element) -> Value {
     return BlockScaleOp::create(rewriter, op.getLoc(),
                                 DecomposeBuilder::typeOf(of).clone(element), of,
@@ -139,16 +171,18 @@ LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// The f32 numbers that `q` stands for.
-Value dequantize(DecomposeBuilder &b, Value q, Value scales, ArrayRef<int64_t> block) {
+/// The numbers that `q` stands for, rounded to `element`.
+Value dequantize(DecomposeBuilder &b, Value q, Value scales, ArrayRef<int64_t> block,
+                 Type element) {
   BlockView view(b, DecomposeBuilder::typeOf(q), block);
-  return view.join(b.mul(view.split(b.widen(q)), view.splitScales(b.widen(scales))));
+  Value x = b.mul(b.widen(view.splitStored(q)), view.splitScales(b.widen(scales)));
+  return view.join(b.round(x, DecomposeBuilder::typeOf(x).clone(element)));
 }
 
 LogicalResult decomposeDequantize(DequantizeOp op, PatternRewriter &rewriter) {
   DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
-  Value y = dequantize(b, op.getQ(), op.getScales(), op.getBlock());
-  rewriter.replaceOp(op, b.round(y, op.getY().getType()));
+  rewriter.replaceOp(op, dequantize(b, op.getQ(), op.getScales(), op.getBlock(),
+                                    getElementTypeOrSelf(op.getY().getType())));
   return success();
 }
 
@@ -182,7 +216,7 @@ struct Operand {
         matrix = b.widen(matrix);
       return;
     }
-    matrix = dequantize(b, q, scales, block);
+    matrix = dequantize(b, q, scales, block, b.element);
     this->scales = Value();
   }
 
@@ -252,7 +286,63 @@ Value sumShortly(DecomposeBuilder &b, const Operand &lhs, const Operand &rhs,
   return b.reshape(sum, {rows, columns});
 }
 
+/// Bytes of an f32 result from which rows are multiplied for themselves.
+constexpr int64_t mostResultBytes = int64_t(4) << 20;
+
+/// A sum of several segments and the next segment's products are f32, and as large as the
+/// result. Of one that is rounded at once, some rows are summed and rounded before the
+/// next ones. Rows do not depend on each other.
+LogicalResult splitScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter) {
+  auto getOnlyUser = [](Value value) {
+    return value.hasOneUse() ? *value.user_begin() : nullptr;
+  };
+  auto reshape = dyn_cast_or_null<ReshapeOp>(getOnlyUser(op.getResult()));
+  auto round = dyn_cast_or_null<CastOp>(
+      getOnlyUser(reshape ? reshape.getResult() : op.getResult()));
+  auto type = DecomposeBuilder::typeOf(op.getResult());
+  if (!round || !type.getElementType().isF32() ||
+      op.getSumSize() <= op.getSegmentSize() ||
+      !DecomposeBuilder::typeOf(op.getLhsScales()).getElementType().isF32())
+    return failure();
+  Type low = DecomposeBuilder::typeOf(round.getY()).getElementType();
+  const unsigned dim = op.getTransposeLhs() ? 1 : 0;
+  const int64_t block = op.getLhsBlock()[dim], rows = type.getDimSize(0);
+  const int64_t rowBytes = type.getDimSize(1) * 4;
+  if (low.getIntOrFloatBitWidth() >= 32 || rowBytes * rows <= mostResultBytes)
+    return failure();
+  const int64_t part =
+      llvm::alignTo(std::max<int64_t>(mostResultBytes / rowBytes, 1), block);
+  if (part >= rows)
+    return failure();
+  DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
+  SmallVector<Value> parts;
+  for (int64_t begin = 0; begin < rows; begin += part) {
+    const int64_t size = std::min(part, rows - begin);
+    Value lhs = slice(b, op.getLhs(), dim, begin, size);
+    Value scales =
+        slice(b, op.getLhsScales(), dim, begin / block, llvm::divideCeil(size, block));
+    Value sum = ScaledMatmulOp::create(
+        rewriter, op.getLoc(), type.clone({size, type.getDimSize(1)}), lhs, scales,
+        op.getRhs(), op.getRhsScales(), op.getLhsBlock(), op.getRhsBlock(),
+        op.getTransposeLhs(), op.getTransposeRhs(), op.getPromotion(),
+        op.getAccumulatorBits());
+    parts.push_back(CastOp::create(rewriter, round.getLoc(),
+                                   DecomposeBuilder::typeOf(sum).clone(low), sum,
+                                   /*autocast=*/false));
+  }
+  Value whole = ConcatOp::create(rewriter, op.getLoc(), type.clone(low), parts,
+                                 rewriter.getI64IntegerAttr(0));
+  rewriter.replaceOp(round,
+                     b.reshape(whole, DecomposeBuilder::typeOf(round.getY()).getShape()));
+  if (reshape)
+    rewriter.eraseOp(reshape);
+  rewriter.eraseOp(op);
+  return success();
+}
+
 LogicalResult decomposeScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter) {
+  if (succeeded(splitScaledMatmul(op, rewriter)))
+    return success();
   DecomposeBuilder b(rewriter, op.getLoc(), rewriter.getF32Type());
   auto type = DecomposeBuilder::typeOf(op.getResult());
   auto wide = type.clone(b.element);
