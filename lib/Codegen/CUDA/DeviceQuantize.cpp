@@ -76,6 +76,7 @@ private:
   }
 
   Index findScale(Index o, Index block, int64_t outer, int64_t k);
+  Value loadNumbers(Index at);
   void load();
   Value reduceRow(int64_t i);
   Value reduceColumns();
@@ -120,14 +121,32 @@ Index QuantizeEmitter::findScale(Index o, Index block, int64_t outer, int64_t k)
   return tile * (4 * kTile) + o % 32 * 16 + o % kTile / 32 * 4 + block % 4;
 }
 
+/// Eight numbers of the matrix, in f32. All chips whose library has scales of blocks
+/// convert pairs of f8E4M3FN to f16, which holds them.
+Value QuantizeEmitter::loadNumbers(Index at) {
+  Type format = site.elements[0];
+  if (!isa<Float8E4M3FNType>(format))
+    return code.loadNumber(code.parameter(0), format, at, kPatch);
+  Value bytes = code.load(code.parameter(0), format, at, kPatch);
+  SmallVector<Value> lanes;
+  for (int64_t i = 0; i < kPatch; i += 2) {
+    Value pair = vector::ExtractStridedSliceOp::create(
+        b, loc, bytes, ArrayRef<int64_t>{i}, ArrayRef<int64_t>{2}, ArrayRef<int64_t>{1});
+    Value halves = NVVM::ConvertF8x2ToF16x2Op::create(
+        b, loc, VectorType::get({2}, b.getF16Type()), pair, /*relu=*/false, format);
+    for (int64_t lane = 0; lane < 2; ++lane)
+      lanes.push_back(arith::ExtFOp::create(b, loc, f32, extract(halves, lane)));
+  }
+  return build(f32, lanes);
+}
+
 /// Reads 8 rows of 8 columns; some others where the matrix ends.
 void QuantizeEmitter::load() {
   Value mask = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(bits, b.getI32IntegerAttr(0x7fffffff)));
   Index first = code.select(isInside, row, 0), from = code.select(isInside, column, 0);
   for (int64_t i = 0; i < kPatch; ++i) {
-    Value x = code.loadNumber(code.parameter(0), site.elements[0],
-                              (first + i) * columns + from, kPatch);
+    Value x = loadNumbers((first + i) * columns + from);
     if (call.hasScales) {
       // Those of the 8-bit rows.
       Index block = from / rt::getScaleLength(call.scaling);

@@ -150,6 +150,24 @@ static llvm::Value *convertToE4M3(llvm::IRBuilder<> &b, llvm::Value *x) {
   return b.CreateTrunc(code, b.getInt16Ty());
 }
 
+/// cvt.rn.f16x2.e4m3x2 of one number, in the low bits of an i32: the bits of an f16.
+static llvm::Value *convertFromE4M3(llvm::IRBuilder<> &b, llvm::Value *byte) {
+  llvm::Value *magnitude = b.CreateAnd(byte, 0x7f);
+  // Below 2^-6 a number of 2^-9, by f32.
+  llvm::Value *wide = b.CreateFMul(b.CreateUIToFP(magnitude, b.getFloatTy()),
+                                   llvm::ConstantFP::get(b.getFloatTy(), 0x1p-9));
+  llvm::Value *subnormal = b.CreateSub(
+      b.CreateLShr(b.CreateBitCast(wide, b.getInt32Ty()), 13), b.getInt32(112 << 10));
+  subnormal =
+      b.CreateSelect(b.CreateICmpEQ(magnitude, b.getInt32(0)), b.getInt32(0), subnormal);
+  llvm::Value *normal = b.CreateShl(b.CreateAdd(magnitude, b.getInt32(8 << 3)), 7);
+  llvm::Value *bits =
+      b.CreateSelect(b.CreateICmpULT(magnitude, b.getInt32(8)), subnormal, normal);
+  bits = b.CreateSelect(b.CreateICmpEQ(magnitude, b.getInt32(0x7f)), b.getInt32(0x7fff),
+                        bits);
+  return b.CreateOr(bits, b.CreateShl(b.CreateAnd(byte, 0x80), 8));
+}
+
 llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
   llvm::Type *none = llvm::Type::getVoidTy(context);
   for (llvm::User *user : llvm::make_early_inc_range(function.users())) {
@@ -200,6 +218,14 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
       value = b.CreateOr(b.CreateShl(convertToE4M3(b, old->getArgOperand(0)), 8),
                          convertToE4M3(b, old->getArgOperand(1)));
       break;
+    case llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn: {
+      llvm::Value *pair = b.CreateZExt(old->getArgOperand(0), i32);
+      llvm::Value *high = convertFromE4M3(b, b.CreateLShr(pair, 8));
+      value =
+          b.CreateOr(convertFromE4M3(b, b.CreateAnd(pair, 0xff)), b.CreateShl(high, 16));
+      value = b.CreateBitCast(value, old->getType());
+      break;
+    }
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
       value = loadMatrices(b, *old);
