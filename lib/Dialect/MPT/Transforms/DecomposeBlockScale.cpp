@@ -308,7 +308,7 @@ LogicalResult splitScaledMatmul(ScaledMatmulOp op, PatternRewriter &rewriter) {
   const unsigned dim = op.getTransposeLhs() ? 1 : 0;
   const int64_t block = op.getLhsBlock()[dim], rows = type.getDimSize(0);
   const int64_t rowBytes = type.getDimSize(1) * 4;
-  if (low.getIntOrFloatBitWidth() >= 32 || rowBytes * rows <= mostResultBytes)
+  if ((!low.isF16() && !low.isBF16()) || rowBytes * rows <= mostResultBytes)
     return failure();
   const int64_t part =
       llvm::alignTo(std::max<int64_t>(mostResultBytes / rowBytes, 1), block);
