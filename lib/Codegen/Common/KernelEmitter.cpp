@@ -565,6 +565,8 @@ void KernelEmitter::emitCombine(OpBuilder &b) {
 
 void KernelEmitter::emitTables(ModuleOp module) {
   tables = findByteTables(body);
+  if (tables.empty())
+    return;
   static constexpr StringLiteral prefix = "mpt_byte_table_";
   // Kernels share those that are equal.
   unsigned count = 0;
