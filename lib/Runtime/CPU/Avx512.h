@@ -49,6 +49,18 @@ MPT_AVX512 inline __m512i getUpperHalves(__m512i low, __m512i high) {
   return _mm512_permutex2var_epi16(low, places, high);
 }
 
+/// Sixteen numbers of a row of bf16, or of f32 that is rounded, as the upper halves of
+/// lanes; zeros where `lanes` has none.
+template <bool isWide>
+MPT_AVX512 inline __m512i loadUpper(const void *data, int64_t index, __mmask16 lanes) {
+  if (isWide)
+    return roundToBF16(
+        _mm512_maskz_loadu_ps(lanes, static_cast<const float *>(data) + index));
+  return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
+                               lanes, static_cast<const uint16_t *>(data) + index)),
+                           16);
+}
+
 /// The lanes of sixteen vectors as a matrix of 16 x 16, transposed in place.
 MPT_AVX512 inline void transpose16(__m512i (&rows)[16]) {
   const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1,

@@ -103,18 +103,6 @@ int64_t mpt::rt::getPairedColumns(const dnnl_memory_desc_t &desc) {
 #if defined(__x86_64__)
 namespace {
 
-/// Sixteen numbers of a row of bf16, or of f32 that is rounded, as the upper halves of
-/// lanes; zeros where `lanes` has none.
-template <bool isWide>
-MPT_AVX512 inline __m512i loadUpper(const void *data, int64_t index, __mmask16 lanes) {
-  if (isWide)
-    return roundToBF16(
-        _mm512_maskz_loadu_ps(lanes, static_cast<const float *>(data) + index));
-  return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
-                               lanes, static_cast<const uint16_t *>(data) + index)),
-                           16);
-}
-
 /// Two rows at a time, from one block of columns to the next.
 template <bool isWide>
 MPT_AVX512 void packRows(const StoredRows &rhs, int64_t block, uint16_t *target) {
@@ -184,97 +172,6 @@ MPT_AVX512 void packColumns(const StoredRows &rhs, int64_t block, uint16_t *targ
   }
 }
 
-MPT_AVX512 inline __m512 roundTo(Rounding rounding, __m512 value) {
-  switch (rounding) {
-  case Rounding::None:
-    return value;
-  case Rounding::F16:
-    return _mm512_cvtph_ps(_mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
-  case Rounding::BF16:
-    return _mm512_castsi512_ps(
-        _mm512_and_si512(roundToBF16(value), _mm512_set1_epi32(-65536)));
-  }
-}
-
-/// Tiles of 16 x 16 floats.
-template <DataType type>
-MPT_AVX512 void transposeToFloats(const StoredRows &matrix, float *target) {
-  for (int64_t row = 0; row < matrix.rows; row += 16)
-    for (int64_t column = 0; column < matrix.length; column += 16) {
-      const __mmask16 columns = getLanes(matrix.length - column);
-      const int64_t rows = matrix.rows - row;
-      __m512i tile[16];
-      auto load = [&](auto hasAll) MPT_AVX512 {
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 16; ++i) {
-          const int64_t from = matrix.first + (row + i) * matrix.lead + column;
-          const __mmask16 lanes = hasAll || i < rows ? columns : 0;
-          if (type == DataType::F32)
-            tile[i] = _mm512_castps_si512(
-                roundTo(matrix.rounding,
-                        _mm512_maskz_loadu_ps(
-                            lanes, static_cast<const float *>(matrix.data) + from)));
-          else if (type == DataType::BF16)
-            tile[i] = loadUpper<false>(matrix.data, from, lanes);
-          else
-            tile[i] = _mm512_castps_si512(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(
-                lanes, static_cast<const uint16_t *>(matrix.data) + from)));
-        }
-      };
-      if (rows >= 16)
-        load(std::true_type());
-      else
-        load(std::false_type());
-      transpose16(tile);
-      const int64_t count = std::min<int64_t>(16, matrix.length - column);
-      float *to = target + column * matrix.rows + row;
-      for (int64_t i = 0; i < count; ++i, to += matrix.rows) {
-        if (rows >= 16)
-          _mm512_storeu_si512(to, tile[i]);
-        else
-          _mm512_mask_storeu_epi32(to, getLanes(rows), tile[i]);
-      }
-    }
-}
-
-/// Tiles of 32 rows of bf16 and 16 columns.
-MPT_AVX512 void transposeHalves(const StoredRows &matrix, uint16_t *target) {
-  const auto *data = static_cast<const uint16_t *>(matrix.data) + matrix.first;
-  for (int64_t row = 0; row < matrix.rows; row += 32)
-    for (int64_t column = 0; column < matrix.length; column += 16) {
-      const __mmask16 columns = getLanes(matrix.length - column);
-      const uint16_t *from = data + row * matrix.lead + column;
-      const int64_t rows = matrix.rows - row;
-      __m512i tile[16];
-      auto load = [&](auto hasAll) MPT_AVX512 {
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 16; ++i) {
-          const __m512i even = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
-              hasAll || 2 * i < rows ? columns : 0, from + 2 * i * matrix.lead));
-          const __m512i odd = _mm512_cvtepu16_epi32(
-              _mm256_maskz_loadu_epi16(hasAll || 2 * i + 1 < rows ? columns : 0,
-                                       from + (2 * i + 1) * matrix.lead));
-          tile[i] = _mm512_or_si512(even, _mm512_slli_epi32(odd, 16));
-        }
-      };
-      if (rows >= 32)
-        load(std::true_type());
-      else
-        load(std::false_type());
-      transpose16(tile);
-      const int64_t count = std::min<int64_t>(16, matrix.length - column);
-      const auto lanes =
-          static_cast<__mmask32>((uint64_t(1) << std::min<int64_t>(rows, 32)) - 1);
-      uint16_t *to = target + column * matrix.rows + row;
-      for (int64_t i = 0; i < count; ++i, to += matrix.rows) {
-        if (rows >= 32)
-          _mm512_storeu_si512(to, tile[i]);
-        else
-          _mm512_mask_storeu_epi16(to, lanes, tile[i]);
-      }
-    }
-}
-
 } // namespace
 #endif
 
@@ -284,29 +181,6 @@ bool mpt::rt::canPackPairs(DataType type, bool isTransposed) {
     return getVectorSet() == VectorSet::AVX512 && !isF8(type);
 #endif
   return !isTransposed;
-}
-
-bool mpt::rt::canTransposeRows(DataType type) {
-#if defined(__x86_64__)
-  return getVectorSet() == VectorSet::AVX512 &&
-         (type == DataType::F32 || type == DataType::BF16 || type == DataType::F16);
-#else
-  return false;
-#endif
-}
-
-void mpt::rt::transposeRows(const StoredRows &matrix, DataType type, void *target) {
-#if defined(__x86_64__)
-  if (type == DataType::BF16)
-    return transposeHalves(matrix, static_cast<uint16_t *>(target));
-  auto *floats = static_cast<float *>(target);
-  if (matrix.type == DataType::F32)
-    transposeToFloats<DataType::F32>(matrix, floats);
-  else if (matrix.type == DataType::BF16)
-    transposeToFloats<DataType::BF16>(matrix, floats);
-  else
-    transposeToFloats<DataType::F16>(matrix, floats);
-#endif
 }
 
 void mpt::rt::packPairs(const StoredRows &rhs, bool isTransposed, int64_t block,

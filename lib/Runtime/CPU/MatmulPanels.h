@@ -15,21 +15,11 @@
 #ifndef MPT_LIB_RUNTIME_CPU_MATMULPANELS_H
 #define MPT_LIB_RUNTIME_CPU_MATMULPANELS_H
 
-#include "mpt/ProgramABI/ProgramFormat.h"
+#include "Transpose.h"
 
 #include <dnnl.h>
 
 namespace mpt::rt {
-
-/// `rows` rows of `length` elements each, `lead` elements from one to the next, from
-/// element `first` on. With `rounding` they are floats that are rounded when they are
-/// read.
-struct StoredRows {
-  DataType type;
-  const void *data;
-  int64_t first, lead, rows, length;
-  Rounding rounding = Rounding::None;
-};
 
 /// Whether `desc`, a filter of n outputs, k inputs and 1 x 1 points, has the layout of
 /// oneDNN's convolutions of 1x1 with AVX2 (OIhw8i8o): of a right side of k x n, blocks
@@ -55,14 +45,6 @@ bool canPackPairs(DataType type, bool isTransposed);
 /// layout, in blocks of `block` columns. The rows are those of the right side, or, if
 /// `isTransposed`, its columns. Rows and columns beyond the last are zeros.
 void packPairs(const StoredRows &rhs, bool isTransposed, int64_t block, uint16_t *target);
-
-/// Whether transposeRows takes a matrix of `type` on this CPU: f32, f16 and bf16 with
-/// AVX-512.
-bool canTransposeRows(DataType type);
-
-/// Writes the transposed matrix, rounded if it says so: `length` rows of `rows` numbers
-/// of `type`, which is f32 or, of a matrix of bf16, bf16.
-void transposeRows(const StoredRows &matrix, DataType type, void *target);
 
 /// Writes the transposed matrix: `length` rows of `rows` floats. `buffer` as above.
 void transpose(const StoredRows &matrix, float *target, float *buffer);

@@ -9,6 +9,7 @@
 #include "Call.h"
 #include "Convert.h"
 #include "Parallel.h"
+#include "Transpose.h"
 #include "VectorMath.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Support/Philox.h"
@@ -18,6 +19,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 using namespace mpt::rt;
 
@@ -128,39 +130,121 @@ void withBits(int64_t size, Body &&body) {
   }
 }
 
+/// The dimensions of a copy without those of size 1; neighbors that lie as one in both
+/// places are one.
+struct CopyDims {
+  explicit CopyDims(const CopyCall &copy) {
+    for (size_t d = 0; d < copy.sizes.size(); ++d) {
+      const int64_t size = copy.sizes[d], src = copy.srcStrides[d],
+                    dst = copy.dstStrides[d];
+      if (size == 1)
+        continue;
+      if (rank > 0 && from[rank - 1] == src * size && to[rank - 1] == dst * size)
+        sizes[--rank] *= size;
+      else
+        sizes[rank] = size;
+      from[rank] = src;
+      to[rank++] = dst;
+    }
+  }
+  void remove(int64_t dim) {
+    --rank;
+    for (int64_t d = dim; d < rank; ++d) {
+      sizes[d] = sizes[d + 1];
+      from[d] = from[d + 1];
+      to[d] = to[d + 1];
+    }
+  }
+  /// The number of places, and where the one of `index` is read and written.
+  int64_t count() const {
+    int64_t product = 1;
+    for (int64_t d = 0; d < rank; ++d)
+      product *= sizes[d];
+    return product;
+  }
+  std::pair<int64_t, int64_t> getPlaces(int64_t index) const {
+    int64_t source = 0, target = 0;
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      source += index % sizes[d] * from[d];
+      target += index % sizes[d] * to[d];
+      index /= sizes[d];
+    }
+    return {source, target};
+  }
+
+  static constexpr int64_t mostRank = 64;
+  int64_t rank = 0, sizes[mostRank], from[mostRank], to[mostRank];
+};
+
+/// A copy of elements of 2 or 4 bytes that is written along its last dimension and read
+/// along dimension `dim`: many transposed matrices.
+void copyTransposed(CopyDims dims, int64_t dim, int64_t size, const char *source,
+                    char *target, ThreadTeam &team) {
+  constexpr int64_t mostRows = 64, mostColumns = 256, perTask = 16384;
+  const int64_t last = dims.rank - 1, rows = dims.sizes[last], columns = dims.sizes[dim],
+                lead = dims.from[last], targetLead = dims.to[dim];
+  dims.remove(last);
+  dims.remove(dim);
+  const int64_t rowBlocks = (rows + mostRows - 1) / mostRows,
+                columnBlocks = (columns + mostColumns - 1) / mostColumns,
+                blocks = dims.count() * rowBlocks * columnBlocks,
+                blocksPerTask =
+                    std::max<int64_t>(1, perTask / (std::min(rows, mostRows) *
+                                                    std::min(columns, mostColumns)));
+  parallelFor((blocks + blocksPerTask - 1) / blocksPerTask, team, [&](int64_t task, int) {
+    const int64_t end = std::min(blocks, (task + 1) * blocksPerTask);
+    for (int64_t block = task * blocksPerTask; block < end; ++block) {
+      const int64_t column = block % columnBlocks * mostColumns,
+                    row = block / columnBlocks % rowBlocks * mostRows;
+      auto [from, to] = dims.getPlaces(block / columnBlocks / rowBlocks);
+      from += row * lead + column;
+      to += column * targetLead + row;
+      transposeBits({size, source + from * size, lead, std::min(mostRows, rows - row),
+                     std::min(mostColumns, columns - column)},
+                    target + to * size, targetLead);
+    }
+  });
+}
+
 void runCall(const CopyCall &copy, const Instruction &call, void **buffers,
              ThreadTeam &team) {
-  const std::vector<int64_t> &sizes = copy.sizes, &srcStrides = copy.srcStrides,
-                             &dstStrides = copy.dstStrides;
-  int64_t rank = static_cast<int64_t>(sizes.size()), size = getSize(call.refs[0].type);
+  if (std::find(copy.sizes.begin(), copy.sizes.end(), 0) != copy.sizes.end())
+    return;
+  CopyDims dims(copy);
+  const int64_t size = getSize(call.refs[0].type), last = dims.rank - 1;
   auto *source = static_cast<const char *>(buffers[0]) + copy.srcOffset * size;
   auto *target = static_cast<char *>(buffers[1]) + copy.dstOffset * size;
-  int64_t total = 1;
-  for (int64_t d = 0; d < rank; ++d)
-    total *= sizes[d];
-  if (total == 0)
+  if (dims.rank == 0) {
+    std::memcpy(target, source, size);
     return;
-  int64_t inner = rank ? sizes[rank - 1] : 1, rows = total / inner;
-  int64_t srcStep = rank ? srcStrides[rank - 1] : 1,
-          dstStep = rank ? dstStrides[rank - 1] : 1;
-  int64_t perTask = std::max<int64_t>(1, 16384 / inner);
-  parallelFor((rows + perTask - 1) / perTask, team, [&](int64_t task, int) {
-    for (int64_t r = task * perTask; r < std::min(rows, (task + 1) * perTask); ++r) {
-      int64_t rest = r, from = 0, to = 0;
-      for (int64_t d = rank - 2; d >= 0; --d) {
-        from += rest % sizes[d] * srcStrides[d];
-        to += rest % sizes[d] * dstStrides[d];
-        rest /= sizes[d];
-      }
-      const char *s = source + from * size;
-      char *t = target + to * size;
+  }
+  const int64_t inner = dims.sizes[last], srcStep = dims.from[last],
+                dstStep = dims.to[last];
+  if (dstStep == 1 && srcStep != 1 && (size == 2 || size == 4))
+    for (int64_t d = 0; d < last; ++d)
+      if (dims.from[d] == 1)
+        return copyTransposed(dims, d, size, source, target, team);
+  dims.remove(last);
+  // Tasks are whole rows, or pieces of long ones.
+  constexpr int64_t mostElements = 16384;
+  const int64_t pieces = (inner + mostElements - 1) / mostElements,
+                parts = dims.count() * pieces,
+                perTask = std::max<int64_t>(1, mostElements / inner);
+  parallelFor((parts + perTask - 1) / perTask, team, [&](int64_t task, int) {
+    for (int64_t part = task * perTask; part < std::min(parts, (task + 1) * perTask);
+         ++part) {
+      const int64_t first = part % pieces * mostElements,
+                    count = std::min(mostElements, inner - first);
+      const auto [from, to] = dims.getPlaces(part / pieces);
+      const char *s = source + (from + first * srcStep) * size;
+      char *t = target + (to + first * dstStep) * size;
       if (srcStep == 1 && dstStep == 1)
-        std::memcpy(t, s, inner * size);
+        std::memcpy(t, s, count * size);
       else
         withBits(size, [&](auto bits) {
           auto *from = reinterpret_cast<const decltype(bits) *>(s);
           auto *to = reinterpret_cast<decltype(bits) *>(t);
-          for (int64_t i = 0; i < inner; ++i)
+          for (int64_t i = 0; i < count; ++i)
             to[i * dstStep] = from[i * srcStep];
         });
     }

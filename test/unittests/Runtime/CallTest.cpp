@@ -380,6 +380,59 @@ TEST(CopyTest, Transposes) {
   }
 }
 
+TEST(CopyTest, TransposesInTilesAndPieces) {
+  // [2, 83, 301], with 16 times 16 in a tile, 64 times 256 in a block, and edges.
+  const int64_t n = 2, rows = 83, columns = 301;
+  for (DataType type : {F32, F16, DataType::BF16, DataType::F8E4M3FN, F64}) {
+    Tensor x = randomTensor(type, {n, rows, columns}, 1), y(type, {n, columns, rows});
+    ASSERT_EQ(runCall(CopyCall{{n, columns, rows},
+                               0,
+                               {rows * columns, 1, columns},
+                               0,
+                               {rows * columns, rows, 1}},
+                      {&x}, y),
+              "");
+    // Every second column of every third row, from the last row on.
+    Tensor z(type, {n, 150, 28});
+    ASSERT_EQ(runCall(CopyCall{{n, 150, 28},
+                               82 * columns + 1,
+                               {rows * columns, 2, -3 * columns},
+                               0,
+                               {150 * 28, 28, 1}},
+                      {&x}, z),
+              "");
+    // A column of the target is left as it is.
+    Tensor w(type, {n, columns, rows + 1});
+    ASSERT_EQ(runCall(CopyCall{{n, columns, rows},
+                               0,
+                               {rows * columns, 1, columns},
+                               1,
+                               {(rows + 1) * columns, rows + 1, 1}},
+                      {&x}, w),
+              "");
+    for (int64_t b = 0; b < n; ++b)
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c) {
+          const double expected = x[(b * rows + r) * columns + c];
+          ASSERT_EQ(y[(b * columns + c) * rows + r], expected);
+          ASSERT_EQ(w[(b * columns + c) * (rows + 1) + r + 1], expected);
+          if ((82 - r) % 3 == 0 && c % 2 == 1)
+            ASSERT_EQ(z[(b * 150 + c / 2) * 28 + (82 - r) / 3], expected);
+        }
+    // runCall fills results with these bytes.
+    for (int64_t i = 0; i < n * columns; ++i)
+      for (int64_t byte = 0; byte < mpt::rt::getSize(type); ++byte)
+        ASSERT_EQ(static_cast<const char *>(
+                      w.data())[i * (rows + 1) * mpt::rt::getSize(type) + byte],
+                  0x7f);
+  }
+  // Longer rows than a task takes.
+  Tensor x = randomTensor(F32, {3, 40000}, 1), y(F32, {3, 40000});
+  ASSERT_EQ(runCall(CopyCall{{3, 40000}, 0, {40000, 1}, 0, {40000, 1}}, {&x}, y), "");
+  for (int64_t i = 0; i < 120000; ++i)
+    ASSERT_EQ(y[i], x[i]);
+}
+
 TEST(CopyTest, BackwardsBroadcastAndScalar) {
   Tensor x = randomTensor(F32, {6}, 1), y(F32, {2, 6}), one(F32, {});
   // From the end, twice.

@@ -1,0 +1,182 @@
+//===- Transpose.cpp - Matrices the other way round -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transpose.h"
+#include "Avx512.h"
+#include "VectorSet.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+using namespace mpt::rt;
+
+#if defined(__x86_64__)
+namespace {
+
+MPT_AVX512 inline __m512 roundTo(Rounding rounding, __m512 value) {
+  switch (rounding) {
+  case Rounding::None:
+    return value;
+  case Rounding::F16:
+    return _mm512_cvtph_ps(_mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+  case Rounding::BF16:
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(roundToBF16(value), _mm512_set1_epi32(-65536)));
+  }
+}
+
+/// Tiles of 16 x 16 floats.
+template <DataType type>
+MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &matrix,
+                                                            float *target, int64_t lead) {
+  for (int64_t row = 0; row < matrix.rows; row += 16)
+    for (int64_t column = 0; column < matrix.length; column += 16) {
+      const __mmask16 columns = getLanes(matrix.length - column);
+      const int64_t rows = matrix.rows - row;
+      __m512i tile[16];
+      auto load = [&](auto hasAll) MPT_AVX512 {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i) {
+          const int64_t from = matrix.first + (row + i) * matrix.lead + column;
+          const __mmask16 lanes = hasAll || i < rows ? columns : 0;
+          if (type == DataType::F32)
+            tile[i] = _mm512_castps_si512(
+                roundTo(matrix.rounding,
+                        _mm512_maskz_loadu_ps(
+                            lanes, static_cast<const float *>(matrix.data) + from)));
+          else if (type == DataType::BF16)
+            tile[i] = loadUpper<false>(matrix.data, from, lanes);
+          else
+            tile[i] = _mm512_castps_si512(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(
+                lanes, static_cast<const uint16_t *>(matrix.data) + from)));
+        }
+      };
+      if (rows >= 16)
+        load(std::true_type());
+      else
+        load(std::false_type());
+      transpose16(tile);
+      const int64_t count = std::min<int64_t>(16, matrix.length - column);
+      float *to = target + column * lead + row;
+      for (int64_t i = 0; i < count; ++i, to += lead) {
+        if (rows >= 16)
+          _mm512_storeu_si512(to, tile[i]);
+        else
+          _mm512_mask_storeu_epi32(to, getLanes(rows), tile[i]);
+      }
+    }
+}
+
+/// Tiles of 32 rows of bf16 and 16 columns.
+MPT_AVX512 __attribute__((noinline)) void
+transposeHalves(const StoredRows &matrix, uint16_t *target, int64_t lead) {
+  const auto *data = static_cast<const uint16_t *>(matrix.data) + matrix.first;
+  for (int64_t row = 0; row < matrix.rows; row += 32)
+    for (int64_t column = 0; column < matrix.length; column += 16) {
+      const __mmask16 columns = getLanes(matrix.length - column);
+      const uint16_t *from = data + row * matrix.lead + column;
+      const int64_t rows = matrix.rows - row;
+      __m512i tile[16];
+      auto load = [&](auto hasAll) MPT_AVX512 {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i) {
+          const __m512i even = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
+              hasAll || 2 * i < rows ? columns : 0, from + 2 * i * matrix.lead));
+          const __m512i odd = _mm512_cvtepu16_epi32(
+              _mm256_maskz_loadu_epi16(hasAll || 2 * i + 1 < rows ? columns : 0,
+                                       from + (2 * i + 1) * matrix.lead));
+          tile[i] = _mm512_or_si512(even, _mm512_slli_epi32(odd, 16));
+        }
+      };
+      if (rows >= 32)
+        load(std::true_type());
+      else
+        load(std::false_type());
+      transpose16(tile);
+      const int64_t count = std::min<int64_t>(16, matrix.length - column);
+      const auto lanes =
+          static_cast<__mmask32>((uint64_t(1) << std::min<int64_t>(rows, 32)) - 1);
+      uint16_t *to = target + column * lead + row;
+      for (int64_t i = 0; i < count; ++i, to += lead) {
+        if (rows >= 32)
+          _mm512_storeu_si512(to, tile[i]);
+        else
+          _mm512_mask_storeu_epi16(to, lanes, tile[i]);
+      }
+    }
+}
+
+} // namespace
+#endif
+
+bool mpt::rt::canTransposeRows(DataType type) {
+#if defined(__x86_64__)
+  return getVectorSet() == VectorSet::AVX512 &&
+         (type == DataType::F32 || type == DataType::BF16 || type == DataType::F16);
+#else
+  return false;
+#endif
+}
+
+void mpt::rt::transposeRows(const StoredRows &matrix, DataType type, void *target) {
+#if defined(__x86_64__)
+  if (type == DataType::BF16)
+    return transposeHalves(matrix, static_cast<uint16_t *>(target), matrix.rows);
+  auto *floats = static_cast<float *>(target);
+  if (matrix.type == DataType::F32)
+    transposeToFloats<DataType::F32>(matrix, floats, matrix.rows);
+  else if (matrix.type == DataType::BF16)
+    transposeToFloats<DataType::BF16>(matrix, floats, matrix.rows);
+  else
+    transposeToFloats<DataType::F16>(matrix, floats, matrix.rows);
+#endif
+}
+
+/// By way of tiles whose rows are read as a whole.
+template <typename Bits>
+static void transposeTiles(const StoredBits &matrix, void *target, int64_t targetLead) {
+  constexpr int64_t side = 16;
+  auto *to = static_cast<Bits *>(target);
+  for (int64_t row = 0; row < matrix.rows; row += side)
+    for (int64_t column = 0; column < matrix.columns; column += side) {
+      const int64_t rows = std::min(side, matrix.rows - row),
+                    columns = std::min(side, matrix.columns - column);
+      Bits tile[side][side];
+      for (int64_t i = 0; i < rows; ++i)
+        std::memcpy(tile[i],
+                    static_cast<const Bits *>(matrix.data) + (row + i) * matrix.lead +
+                        column,
+                    columns * sizeof(Bits));
+      for (int64_t j = 0; j < columns; ++j)
+#pragma clang loop vectorize(disable) unroll(disable)
+        for (int64_t i = 0; i < rows; ++i)
+          to[(column + j) * targetLead + row + i] = tile[i][j];
+    }
+}
+
+void mpt::rt::transposeBits(const StoredBits &matrix, void *target, int64_t targetLead) {
+#if defined(__x86_64__)
+  if (getVectorSet() == VectorSet::AVX512) {
+    StoredRows rows{matrix.size == 4 ? DataType::F32 : DataType::BF16,
+                    matrix.data,
+                    0,
+                    matrix.lead,
+                    matrix.rows,
+                    matrix.columns};
+    if (matrix.size == 4)
+      return transposeToFloats<DataType::F32>(rows, static_cast<float *>(target),
+                                              targetLead);
+    return transposeHalves(rows, static_cast<uint16_t *>(target), targetLead);
+  }
+#endif
+  if (matrix.size == 4)
+    transposeTiles<uint32_t>(matrix, target, targetLead);
+  else
+    transposeTiles<uint16_t>(matrix, target, targetLead);
+}
