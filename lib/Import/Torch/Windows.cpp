@@ -97,36 +97,52 @@ static Value getFilter(Lowering &l, Value filter, bool oneD) {
   return l.reshape(filter, {s[0], s[1], 1, s[2]});
 }
 
-static void transposedConvolution(Lowering &l, bool oneD, Value bias, Window w,
+/// The gradient of a convolution for its input, whose result is x and whose filter,
+/// [I, O / groups, KH, KW], is this one as it is.
+static void transposedConvolution(Lowering &l, bool oneD, Value bias, const Window &w,
                                   const Shape &outputPadding) {
   Value x = getImage(l, oneD), filter = l.get(1);
   if (!l.refusal.empty())
     return;
   filter = getFilter(l, filter, oneD);
-  // [I, O / groups, KH, KW], flipped, as [O, I / groups, KH, KW].
-  ArrayRef<int64_t> fs = getShape(filter);
-  int64_t inputs = fs[0], outputs = fs[1], kh = fs[2], kw = fs[3], g = w.groups;
-  if (!l.require(g >= 1 && inputs % g == 0, "groups that do not divide the channels"))
+  ArrayRef<int64_t> xs = getShape(x), fs = getShape(filter);
+  if (!l.require(w.groups >= 1 && fs[0] % w.groups == 0,
+                 "groups that do not divide the channels") ||
+      !l.require(!ShapedType::isDynamic(xs[1]) && !ShapedType::isDynamic(xs[2]) &&
+                     xs[3] == fs[0],
+                 "an image of open size, or a filter that does not fit"))
     return;
-  filter = l.reverse(l.reverse(filter, 2), 3);
-  filter =
-      l.transpose(l.reshape(filter, {g, inputs / g, outputs, kh, kw}), {0, 2, 1, 3, 4});
-  filter = l.reshape(filter, {g * outputs, inputs / g, kh, kw});
-  Shape interior{0, 0, 0, 0}, none{0, 0, 0, 0};
+  Shape shape{xs[0], 0, 0, fs[1] * w.groups};
+  Window forward = w;
   for (int i = 0; i < 2; ++i) {
-    int64_t reach = w.dilation[i] * ((i ? kw : kh) - 1);
-    int64_t padding = w.low[i];
-    interior[1 + i] = w.stride[i] - 1;
-    w.low[i] = reach - padding;
-    w.high[i] = reach - padding + outputPadding[i];
-    if (!l.require(w.low[i] >= 0 && w.high[i] >= 0 && w.stride[i] >= 1,
-                   "a transposed convolution padded by more than its filter reaches"))
+    const int64_t reach = w.dilation[i] * (fs[2 + i] - 1);
+    // Rows after the last are what the padding there leaves out less.
+    forward.high[i] = w.low[i] - outputPadding[i];
+    shape[1 + i] = (xs[1 + i] - 1) * w.stride[i] + reach + 1 - w.low[i] - forward.high[i];
+    if (!l.require(w.stride[i] >= 1 && w.dilation[i] >= 1 && w.low[i] >= 0 &&
+                       outputPadding[i] >= 0,
+                   "a stride, dilation or padding out of range") ||
+        !l.require(w.low[i] <= reach,
+                   "a transposed convolution padded by more than its filter reaches") ||
+        !l.require(shape[1 + i] >= 1, "a result of no rows or columns"))
       return;
   }
-  w.stride = {1, 1};
-  if (interior != none)
-    x = l.pad(x, none, none, 0, interior);
-  setImage(l, convolve(l, x, filter, bias, w), oneD);
+  Shape read(shape);
+  for (int i = 0; i < 2; ++i)
+    if (forward.high[i] < 0) {
+      // Fewer than a stride of them are rows that no window reaches; others are zeros.
+      const int64_t zeros = std::max<int64_t>(0, 1 - forward.high[i] - w.stride[i]);
+      read[1 + i] -= zeros;
+      forward.high[i] = 0;
+    }
+  Value y = Conv2DInputGradOp::create(
+      l.builder, l.loc, getType(x).clone(read), x, filter, forward.stride,
+      forward.getPadding(), forward.dilation, forward.groups, TypeAttr(), /*oihw=*/true);
+  if (read != shape)
+    y = l.pad(y, {0, 0, 0, 0}, {0, shape[1] - read[1], shape[2] - read[2], 0}, 0);
+  if (bias)
+    y = l.add(y, bias);
+  setImage(l, y, oneD);
 }
 
 /// conv1d, conv2d, with numbers or "same" and "valid" as padding.

@@ -144,3 +144,31 @@ func.func @ctc(%x: !torch.vtensor<[6,2,3],f32>, %y: !torch.vtensor<[2,2],si64>,
   %l:2 = "torch.aten._ctc_loss.Tensor"(%x, %y, %n, %n, %0, %no) : (!torch.vtensor<[6,2,3],f32>, !torch.vtensor<[2,2],si64>, !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[0],f32>)
   return %l#0 : !torch.vtensor<[2],f32>
 }
+
+// -----
+
+// A transposed convolution is the gradient of a convolution for its input, with torch's
+// filter as it is. Of two more columns than windows reach one is padded with zeros, since
+// a stride of 2 leaves one out.
+// CHECK-LABEL: func.func @transposed(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x4x4x6xf32>, %[[W:[^:]*]]: tensor<6x3x2x2xf32>, %[[B:[^:]*]]: tensor<3xf32>
+// CHECK-NEXT: %[[Y:.*]] = mpt.conv2d_input_grad %[[X]], %[[W]] {dilations = array<i64: 1, 3>, oihw, strides = array<i64: 2, 2>} : (tensor<2x4x4x6xf32>, tensor<6x3x2x2xf32>) -> tensor<2x8x11x3xf32>
+// CHECK-NEXT: %[[P:.*]] = mpt.pad %[[Y]] {high = array<i64: 0, 0, 1, 0>, low = array<i64: 0, 0, 0, 0>{{.*}}} : {{.*}} -> tensor<2x8x12x3xf32>
+// CHECK-NEXT: %[[S:.*]] = mpt.add %[[P]], %[[B]]
+// CHECK-NEXT: return %[[S]]
+func.func @transposed(%x: !torch.vtensor<[2,4,4,6],f32>, %w: !torch.vtensor<[6,3,2,2],f32>, %b: !torch.vtensor<[3],f32>) -> !torch.vtensor<[2,8,12,3],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %zeros = "torch.prim.ListConstruct"(%0, %0) : (!torch.int, !torch.int) -> !torch.list<int>
+  %twos = "torch.prim.ListConstruct"(%2, %2) : (!torch.int, !torch.int) -> !torch.list<int>
+  %more = "torch.prim.ListConstruct"(%0, %2) : (!torch.int, !torch.int) -> !torch.list<int>
+  %apart = "torch.prim.ListConstruct"(%1, %3) : (!torch.int, !torch.int) -> !torch.list<int>
+  %first = "torch.prim.ListConstruct"(%0, %3, %1, %2) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %last = "torch.prim.ListConstruct"(%0, %2, %3, %1) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %first) : (!torch.vtensor<[2,4,4,6],f32>, !torch.list<int>) -> !torch.vtensor<[2,6,4,4],f32>
+  %c = "torch.aten.conv_transpose2d.input"(%p, %w, %b, %twos, %zeros, %more, %1, %apart) : (!torch.vtensor<[2,6,4,4],f32>, !torch.vtensor<[6,3,2,2],f32>, !torch.vtensor<[3],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.int, !torch.list<int>) -> !torch.vtensor<[2,3,8,12],f32>
+  %q = "torch.aten.permute"(%c, %last) : (!torch.vtensor<[2,3,8,12],f32>, !torch.list<int>) -> !torch.vtensor<[2,8,12,3],f32>
+  return %q : !torch.vtensor<[2,8,12,3],f32>
+}

@@ -135,6 +135,13 @@ void addMatmuls(Cases &c) {
   // A stride that leaves pixels out.
   c.add("conv2d", {{"x", "1x6x6x1xf64"}, {"f", "2x2x1x2xf64"}},
         "strides = array<i64: 3, 3>", "1x2x2x2xf64");
+  // As a forward op, a transposed convolution.
+  c.add("conv2d_input_grad", {{"dy", "2x3x3x2xf64"}, {"f", "2x2x3x2xf64"}},
+        "strides = array<i64: 2, 2>", "2x6x6x3xf64");
+  c.add("conv2d_input_grad", {{"dy", "2x3x4x4xf64"}, {"f", "4x2x2x3xf64"}},
+        "strides = array<i64: 2, 1>, padding = array<i64: 1, 0, 0, 2>, "
+        "dilations = array<i64: 2, 2>, groups = 2 : i64, oihw",
+        "2x7x6x4xf64");
   c.add("attention", {{"q", "2x1x3x4xf64"}, {"k", "2x1x5x4xf64"}, {"v", "2x1x5x2xf64"}},
         "", "2x1x3x2xf64", {"2x1x3xf64"});
   c.add("attention", {{"q", "1x2x3x4xf64"}, {"k", "1x2x5x4xf64"}, {"v", "1x2x5x2xf64"}},

@@ -79,6 +79,9 @@ mlir::LogicalResult requireStaticShapes(mlir::Operation *op, mlir::ValueRange va
 /// Emits an error if a gradient reaches another result than the first.
 mlir::LogicalResult requireFirstResult(mlir::Operation *op, mlir::ValueRange resultGrads);
 
+/// Attaches the rules of ops whose records have none.
+void attachGradientRules(mlir::MLIRContext &context);
+
 } // namespace mpt::detail
 
 #endif // MPT_LIB_DIALECT_MPT_IR_GRADIENTBUILDER_H

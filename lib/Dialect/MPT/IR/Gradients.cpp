@@ -315,3 +315,39 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
   operandGrads[0] = b.cast(spread, type);
   return success();
 }
+
+namespace {
+
+/// Of `mpt.conv2d_input_grad`, which in a forward function is a transposed convolution:
+/// dx = A(filter)^T dy is linear in both operands. A is the convolution, and the filter's
+/// gradient that of the convolution whose input is the gradient of dx. Attached apart
+/// from the op's record, since the other ops that `--mpt-autodiff` makes have no
+/// gradient.
+struct TransposedConvRule
+    : DifferentiableOpInterface::ExternalModel<TransposedConvRule, Conv2DInputGradOp> {
+  LogicalResult buildGradients(Operation *op, OpBuilder &builder, ValueRange resultGrads,
+                               ArrayRef<bool> needed,
+                               MutableArrayRef<Value> operandGrads) const {
+    auto conv = cast<Conv2DInputGradOp>(op);
+    GradientBuilder b(builder, op->getLoc());
+    Value gradient = resultGrads[0];
+    if (needed[0])
+      operandGrads[0] = b.make<Conv2DOp>(
+          conv.getDy().getType(), gradient, conv.getFilter(), Value(),
+          conv.getStridesAttr(), conv.getPaddingAttr(), conv.getDilationsAttr(),
+          conv.getGroupsAttr(), EpilogueAttr::get(builder.getContext(), Epilogue::None),
+          conv.getAccTypeAttr(), conv.getOihwAttr());
+    if (needed[1])
+      operandGrads[1] = b.make<Conv2DFilterGradOp>(
+          conv.getFilter().getType(), gradient, conv.getDy(), conv.getStridesAttr(),
+          conv.getPaddingAttr(), conv.getDilationsAttr(), conv.getGroupsAttr(),
+          conv.getAccTypeAttr(), conv.getOihwAttr());
+    return success();
+  }
+};
+
+} // namespace
+
+void mpt::detail::attachGradientRules(MLIRContext &context) {
+  Conv2DInputGradOp::attachInterface<TransposedConvRule>(context);
+}

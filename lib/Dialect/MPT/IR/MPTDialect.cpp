@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientBuilder.h"
 #include "StrictModel.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
@@ -89,6 +90,7 @@ void MPTDialect::initialize() {
 #include "mpt/Dialect/MPT/IR/MPTAttrs.cpp.inc"
       >();
   addBytecodeInterface();
+  detail::attachGradientRules(*getContext());
 }
 
 //===----------------------------------------------------------------------===//

@@ -1002,6 +1002,14 @@ def _(d):
             lambda op, x, w, b: op(x, w, b, [stride] * 2, [padding] * 2, [extra] * 2, groups))
 
 
+@case("conv_transpose2d.input")
+def _(d):
+    # More rows than a stride: zeros beyond those that windows reach.
+    stride, padding = d.int(1, 2), d.int(0, 1)
+    return ([d.float([2, 4, 5, 4]), d.float([4, 3, 3, 2]), d.float([3])],
+            lambda op, x, w, b: op(x, w, b, [stride] * 2, [padding] * 2, [2, 2], 1, [3, 3]))
+
+
 @case("conv_transpose1d")
 def _(d):
     return [d.float([2, 4, 5]), d.float([4, 3, 3])], lambda op, x, w: op(x, w, None, [2], [1])

@@ -114,10 +114,6 @@ def MPT_Conv2DOp : MPT_InferredOp<"conv2d", "Allow", "Allow", [MPT_Differentiabl
     OtherName<"F.conv1d", "with H = 1">, OtherName<"nn.Conv1d", "with H = 1">,
     OtherName<"convolution">, OtherName<"conv">,
     OtherName<"depthwise_conv2d", "with `groups` = C">,
-    OtherName<"F.conv_transpose2d",
-             "of `mpt.pad` of x with `interior` = stride - 1, and the filter reversed in H and W">,
-    OtherName<"nn.ConvTranspose2d",
-             "of `mpt.pad` of x with `interior` = stride - 1, and the filter reversed in H and W">,
     OtherName<"conv_general_dilated", "in the layouts NHWC and HWIO">];
   let description = [{
     OH = (H + low + high - dilation (KH - 1) - 1) / stride + 1, rounded down,
@@ -187,11 +183,14 @@ class MPT_ConvGradOp<string mnemonic> : MPT_TensorOp<mnemonic, "Allow", "Allow">
 def MPT_Conv2DInputGradOp : MPT_ConvGradOp<"conv2d_input_grad"> {
   let summary = "gradient of `mpt.conv2d` for its input";
   let otherNames = [
-    OtherName<"torch.nn.grad.conv2d_input", "in the layout NHWC, with `oihw`">];
+    OtherName<"torch.nn.grad.conv2d_input", "in the layout NHWC, with `oihw`">,
+    OtherName<"F.conv_transpose2d", "of x as `dy`, in the layout NHWC, with `oihw`">,
+    OtherName<"nn.ConvTranspose2d", "of x as `dy`, in the layout NHWC, with `oihw`">];
   let opDocGroup = MPT_GradientDocs;
   let description = [{
     The result is dx [N, H, W, C]. Its type gives H and W, which dy does not
-    determine where a stride is above 1.
+    determine where a stride is above 1. In a forward function it is a transposed
+    convolution, and has gradients for dy and the filter.
 
     Example:
 
