@@ -235,10 +235,27 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
             found != keptValues.end() && found->second == level)
           kept.push_back({value, allocate(b, storageOf(value.getType()),
                                           llvm::alignTo(columns, lanes))});
+  // After the reductions, for each extreme of floats, which lanes have met a NaN: so the
+  // next extreme waits for one comparison alone.
+  SmallVector<bool> tracksNaN;
+  for (auto [reduce, start] : llvm::zip_equal(reductions, ArrayRef(init))) {
+    const bool isExtreme =
+        reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::Min;
+    tracksNaN.push_back(isForVectors() && isExtreme &&
+                        isa<FloatType>(getElementTypeOrSelf(start.getType())));
+  }
+  const size_t count = reductions.size();
+  for (bool tracks : tracksNaN)
+    if (tracks)
+      init.push_back(arith::ConstantOp::create(
+          b, loc,
+          DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), false)));
   SmallVector<Value> sums =
       forColumns(b, rowFrame, init, [&](Frame &frame, ValueRange carried) {
-        SmallVector<Value> next;
-        for (auto [reduce, sum] : llvm::zip_equal(reductions, carried)) {
+        SmallVector<Value> next, flags;
+        ValueRange flagsBefore = carried.drop_front(count);
+        for (auto [reduce, sum, tracks] :
+             llvm::zip_equal(reductions, carried.take_front(count), tracksNaN)) {
           OpBuilder &inner = *frame.builder;
           Value value = evaluate(reduce.getValue(), frame);
           if (value.getType() != sum.getType())
@@ -247,14 +264,40 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
             value = arith::SelectOp::create(
                 inner, loc, frame.mask, value,
                 identity(inner, reduce.getKind(), value.getType()));
-          next.push_back(combine(inner, reduce.getKind(), sum, value));
+          if (!tracks) {
+            next.push_back(combine(inner, reduce.getKind(), sum, value));
+            continue;
+          }
+          const auto wins = reduce.getKind() == ReduceKind::Max
+                                ? arith::CmpFPredicate::OGT
+                                : arith::CmpFPredicate::OLT;
+          Value isBetter = arith::CmpFOp::create(inner, loc, wins, value, sum);
+          next.push_back(arith::SelectOp::create(inner, loc, isBetter, value, sum));
+          Value isNaN =
+              arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UNO, value, value);
+          flags.push_back(
+              arith::OrIOp::create(inner, loc, flagsBefore[flags.size()], isNaN));
         }
+        llvm::append_range(next, flags);
         for (auto [value, row] : kept)
           storeTo(elementOf(*frame.builder, row, value.getType(), frame.column),
                   evaluate(value, frame), value.getType(), frame);
         return next;
       });
   keptRows.insert(kept.begin(), kept.end());
+  size_t flag = count;
+  for (auto [i, tracks] : llvm::enumerate(tracksNaN)) {
+    if (!tracks)
+      continue;
+    auto type = cast<VectorType>(sums[i].getType());
+    Value nan = arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(
+            type,
+            APFloat::getNaN(cast<FloatType>(type.getElementType()).getFloatSemantics())));
+    sums[i] = arith::SelectOp::create(b, loc, sums[flag++], nan, sums[i]);
+  }
+  sums.truncate(count);
   for (auto [reduce, sum] : llvm::zip_equal(reductions, sums)) {
     Value value = finishRowReduction(b, reduce.getKind(), sum);
     if (value.getType() != reduce.getType())

@@ -320,6 +320,62 @@ TEST(Kernels, SoftmaxRows) {
   }
 }
 
+/// The largest and smallest of rows of infinities, and of rows with a NaN in a whole
+/// vector, at its last lane and in the tail.
+TEST(Kernels, ExtremesOfRows) {
+  std::string text;
+  const std::vector<int> sizes = {1, 5, 16, 17, 35, 300};
+  for (int n : sizes) {
+    std::string size = std::to_string(n);
+    text += KernelText{"k" + size,
+                       "row",
+                       {7, n},
+                       2,
+                       {"(d0, d1) -> (d0, d1)"},
+                       {"7x" + size + "xf32"},
+                       {"(d0, d1) -> (d0)", "(d0, d1) -> (d0)"},
+                       {"7xf32", "7xf32"},
+                       "%x: f32",
+                       "%a = mpt_kernel.row_reduce <max> %x : f32\n"
+                       "%b = mpt_kernel.row_reduce <min> %x : f32\n"
+                       "mpt_kernel.yield %a, %b : f32, f32\n"}
+                .str();
+  }
+  KernelModule module(text);
+  for (int n : sizes) {
+    std::string name = "k" + std::to_string(n);
+    Tensors inputs = module.makeInputs(name, n);
+    auto set = [&](int row, int column, double value) {
+      inputs[0].setElement(row * n + std::min(column, n - 1), value);
+    };
+    for (int i = 0; i < n; ++i) {
+      set(1, i, -INFINITY);
+      set(2, i, INFINITY);
+    }
+    set(3, 3, NAN);
+    set(4, 15, -NAN);
+    set(5, n - 1, NAN);
+    set(5, 0, INFINITY);
+    set(6, n / 2, -INFINITY);
+    Tensors found = module.run(name, inputs);
+    for (int row = 0; row < 7; ++row) {
+      double most = -INFINITY, least = INFINITY;
+      for (int i = 0; i < n; ++i) {
+        double value = inputs[0].getElement(row * n + i);
+        most = std::isnan(value) || value > most ? value : most;
+        least = std::isnan(value) || value < least ? value : least;
+        if (std::isnan(value))
+          break;
+      }
+      for (auto [tensor, expected] : {std::pair(0, most), std::pair(1, least)}) {
+        double value = found[tensor].getElement(row);
+        EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected)))
+            << n << " " << row << ": " << value << ", expected " << expected;
+      }
+    }
+  }
+}
+
 /// Softmax of long rows, which a GPU's threads keep as bf16 (with 256, 512 and 1024
 /// threads, with a tail and without) or read again (one element at a time; too long). A
 /// thread adds at most 128 of a row's terms, each off by 4 ulp (exp), and 15 partial sums

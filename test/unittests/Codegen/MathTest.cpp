@@ -57,7 +57,7 @@ double ulpsBetween(double found, double exact) {
 
 TEST(Math, Accuracy) {
   const Function functions[] = {
-      {"exp", std::exp, -87, 88.7, 4},   {"log", std::log, 1.2e-38, 3e38, 2},
+      {"exp", std::exp, -87.3, 88.7, 1}, {"log", std::log, 1.2e-38, 3e38, 2},
       {"tanh", std::tanh, -10, 10, 5},   {"erf", std::erf, -5, 5, 4},
       {"sin", std::sin, -1e9, 1e9, 0.6}, {"cos", std::cos, -1e9, 1e9, 0.6},
       {"sqrt", std::sqrt, 0, 1e30, 0.5},
