@@ -373,6 +373,31 @@ static bool planFilterGradMatmul(ConvPlan &plan, const ConvCall &conv, int64_t i
   return true;
 }
 
+/// Makes blocks of channels of a filter gradient with one channel a group; false for
+/// others.
+static bool planDepthwiseGrad(ConvPlan &plan, const ConvCall &conv, const BufferRef &x,
+                              const BufferRef &y, std::array<int64_t, 4> filter) {
+  constexpr int64_t lanes = 16;
+  const int64_t images = x.dims[0], channels = x.dims[3];
+  if (conv.kind != CallId::Conv2DFilterGrad || channels < 2 || conv.groups != channels ||
+      filter[3] != channels)
+    return false;
+  plan.isDepthwiseGrad = true;
+  const int64_t blocks = ceilDiv(channels, lanes);
+  plan.chunk = getImageChunk(images, ceilDiv(convTasks, blocks));
+  plan.chunks = ceilDiv(images, plan.chunk);
+  const int64_t sumBytes = filter[0] * filter[1] * lanes * 4;
+  if (plan.chunks > 1) {
+    plan.sums = plan.chunks;
+    plan.packedBytes = alignUp(blocks * sumBytes);
+  }
+  // Rows of x that a row of dy meets, and that row.
+  const int64_t rows = (filter[0] - 1) * conv.dilations[0] + 1,
+                width = conv.padding[2] + x.dims[2] + conv.padding[3];
+  plan.threadBytes = alignUp(sumBytes + (rows * width + y.dims[2]) * lanes * 4);
+  return true;
+}
+
 ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   ConvPlan plan;
   std::optional<ConvCall> conv = getConv(call);
@@ -392,6 +417,8 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
              isInputGrad = conv->kind == CallId::Conv2DInputGrad;
   if (planFilterGradMatmul(plan, *conv, images, y.dims[1] * y.dims[2],
                            {kernelHeight, kernelWidth, in, out}))
+    return plan;
+  if (planDepthwiseGrad(plan, *conv, x, y, sizes))
     return plan;
   plan.chunk = getImageChunk(images, convTasks);
   plan.chunks = ceilDiv(images, plan.chunk);

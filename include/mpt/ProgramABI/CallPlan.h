@@ -149,6 +149,8 @@ struct ConvPlan {
   /// A filter gradient of small images is a matmul for each tap of the filter, in blocks
   /// of so many input and output channels; else 0. Bytes of a thread's points of dy.
   int64_t inBlock = 0, outBlock = 0, threadOutBytes = 0;
+  /// The filter gradient of a depthwise convolution adds in blocks of 16 channels.
+  bool isDepthwiseGrad = false;
 
   int64_t workspaceBytes(int64_t maxThreads) const {
     return xBytes + filterBytes + yBytes + packedBytes * slices * (sums > 0 ? sums : 1) +

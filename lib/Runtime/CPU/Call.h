@@ -63,6 +63,10 @@ std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThread
 std::unique_ptr<Call> makeFilterGradMatmul(const Instruction &instruction,
                                            int64_t maxThreads, bool fastBF16,
                                            std::string &error);
+/// Of the filter gradient of a depthwise convolution.
+std::unique_ptr<Call> makeDepthwiseFilterGrad(const Instruction &instruction,
+                                              int64_t maxThreads,
+                                              VectorSet set = getVectorSet());
 /// Calls of several processes.
 std::unique_ptr<Call> makeCollective(const AllReduceCall &call,
                                      const Instruction &instruction);

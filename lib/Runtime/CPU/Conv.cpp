@@ -685,7 +685,10 @@ private:
 std::unique_ptr<Call> mpt::rt::makeConv(const Instruction &instruction,
                                         int64_t maxThreads, bool fastBF16,
                                         std::string &error) {
-  if (planConv(instruction, maxThreads).inBlock > 0)
+  const ConvPlan plan = planConv(instruction, maxThreads);
+  if (plan.isDepthwiseGrad)
+    return makeDepthwiseFilterGrad(instruction, maxThreads);
+  if (plan.inBlock > 0)
     return makeFilterGradMatmul(instruction, maxThreads, fastBF16, error);
   auto call = std::make_unique<Conv>();
   call->init(instruction, fastBF16);

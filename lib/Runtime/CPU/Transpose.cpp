@@ -8,7 +8,6 @@
 
 #include "Transpose.h"
 #include "Avx512.h"
-#include "VectorSet.h"
 
 #include <algorithm>
 #include <cstring>
@@ -160,9 +159,10 @@ static void transposeTiles(const StoredBits &matrix, void *target, int64_t targe
     }
 }
 
-void mpt::rt::transposeBits(const StoredBits &matrix, void *target, int64_t targetLead) {
+void mpt::rt::transposeBits(const StoredBits &matrix, void *target, int64_t targetLead,
+                            VectorSet set) {
 #if defined(__x86_64__)
-  if (getVectorSet() == VectorSet::AVX512) {
+  if (set == VectorSet::AVX512) {
     StoredRows rows{matrix.size == 4 ? DataType::F32 : DataType::BF16,
                     matrix.data,
                     0,

@@ -9,6 +9,7 @@
 #ifndef MPT_LIB_RUNTIME_CPU_TRANSPOSE_H
 #define MPT_LIB_RUNTIME_CPU_TRANSPOSE_H
 
+#include "VectorSet.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
 namespace mpt::rt {
@@ -40,7 +41,8 @@ struct StoredBits {
 };
 
 /// Writes the transposed matrix, `targetLead` elements from one row to the next.
-void transposeBits(const StoredBits &matrix, void *target, int64_t targetLead);
+void transposeBits(const StoredBits &matrix, void *target, int64_t targetLead,
+                   VectorSet set = getVectorSet());
 
 } // namespace mpt::rt
 

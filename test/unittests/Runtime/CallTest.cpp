@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestHelpers.h"
+#include "Transpose.h"
 #include "mpt/Support/Philox.h"
 
 using namespace mpt::rt;
@@ -431,6 +432,25 @@ TEST(CopyTest, TransposesInTilesAndPieces) {
   ASSERT_EQ(runCall(CopyCall{{3, 40000}, 0, {40000, 1}, 0, {40000, 1}}, {&x}, y), "");
   for (int64_t i = 0; i < 120000; ++i)
     ASSERT_EQ(y[i], x[i]);
+}
+
+TEST(CopyTest, TransposesOnEachVectorSet) {
+  const int64_t rows = 37, columns = 50, lead = 53, targetLead = 41;
+  for (int64_t size : {2, 4})
+    for (VectorSet set : {VectorSet::Plain, VectorSet::AVX2, VectorSet::AVX512}) {
+      if (set > getVectorSet())
+        continue;
+      std::vector<char> source(rows * lead * size), target(columns * targetLead * size);
+      for (size_t i = 0; i < source.size(); ++i)
+        source[i] = static_cast<char>(i * 7 + i / 251);
+      transposeBits({size, source.data(), lead, rows, columns}, target.data(), targetLead,
+                    set);
+      for (int64_t c = 0; c < columns; ++c)
+        for (int64_t r = 0; r < targetLead; ++r)
+          for (int64_t byte = 0; byte < size; ++byte)
+            ASSERT_EQ(target[(c * targetLead + r) * size + byte],
+                      r < rows ? source[(r * lead + c) * size + byte] : 0);
+    }
 }
 
 TEST(CopyTest, BackwardsBroadcastAndScalar) {

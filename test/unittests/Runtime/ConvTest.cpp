@@ -178,8 +178,59 @@ TEST(ConvTest, CutsOfFilterGradients) {
   expectCut({8, 56, 56, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1}, 8, 1);
   expectCut({8, 14, 14, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1}, 2, 8);
   expectCut({8, 8, 8, 64, 512, 3, 3, 1, 1, 1, 1, 1, 1}, 1, 16);
-  // Depthwise.
-  expectCut({32, 16, 16, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 128}, 16, 1);
+  // Depthwise: eight blocks of 16 channels.
+  expectCut({32, 16, 16, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 128}, 2, 1);
+}
+
+/// With one channel a group channels lie in the lanes, and the sums of some images are
+/// parts of the gradient.
+TEST(ConvTest, DepthwiseFilterGradients) {
+  auto isDepthwise = [](const Problem &p) {
+    return planFilterGrad(p, F32, 2).isDepthwiseGrad;
+  };
+  // Two channels a group; two results of each; one channel.
+  EXPECT_FALSE(isDepthwise({2, 6, 6, 32, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16}));
+  EXPECT_FALSE(isDepthwise({2, 6, 6, 16, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16}));
+  EXPECT_FALSE(isDepthwise({2, 6, 6, 1, 1, 3, 3, 1, 1, 1, 1, 1, 1}));
+  for (Problem p : {// Nine images, each a part; whole lanes, and four channels more.
+                    Problem{9, 6, 5, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16},
+                    Problem{3, 9, 8, 20, 20, 5, 4, 2, 1, 2, 2, 2, 1, 1, 1, 20},
+                    // One part.
+                    Problem{2, 7, 7, 256, 256, 7, 7, 1, 1, 3, 3, 3, 3, 1, 1, 256},
+                    // Rows that no tap reads, and taps that read nothing.
+                    Problem{2, 9, 9, 32, 32, 2, 2, 3, 3, 0, 0, 0, 0, 1, 1, 32},
+                    Problem{2, 8, 9, 18, 18, 3, 2, 1, 2, 2, 2, 3, 1, 2, 3, 18},
+                    Problem{2, 1, 1, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16},
+                    Problem{5, 4, 6, 2, 2, 1, 8, 1, 1, 0, 0, 4, 3, 1, 1, 2}}) {
+    ASSERT_TRUE(isDepthwise(p));
+    for (DataType type : {F32, F16, BF16})
+      for (auto [result, isOIHW] : {std::pair(F32, false), std::pair(BF16, false),
+                                    std::pair(F32, true), std::pair(F16, true)}) {
+        p.isOIHW = isOIHW;
+        Tensor x = randomTensor(type, p.xDims(), 1),
+               dy = randomTensor(type, p.yDims(), 2), dfilter(result, p.filterDims());
+        Sums sums(dfilter.count());
+        p.forProducts(
+            [&](int64_t xi, int64_t fi, int64_t yi) { sums.add(fi, dy[yi] * x[xi]); });
+        ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, dfilter), "");
+        sums.compare(dfilter);
+        Instruction call = makeInstruction(p.call(CallId::Conv2DFilterGrad),
+                                           {x.ref, dy.ref}, dfilter.ref);
+        addScratch(call, 2);
+        Tensor scratch(DataType::I8, {call.refs.back().count()});
+        ThreadTeam team(2);
+        for (VectorSet set : {VectorSet::Plain, VectorSet::AVX2, VectorSet::AVX512}) {
+          if (set > getVectorSet())
+            continue;
+          std::memset(dfilter.data(), 0x7f, dfilter.ref.bytes());
+          void *buffers[] = {x.data(), dy.data(), dfilter.data(), scratch.data()};
+          std::string error;
+          ASSERT_TRUE(makeDepthwiseFilterGrad(call, 2, set)->run(buffers, team, error));
+          EXPECT_TRUE(dfilter.isIntact() && scratch.isIntact());
+          sums.compare(dfilter);
+        }
+      }
+  }
 }
 
 /// Filter gradients of small images and many channels are matmuls, with blocks of
