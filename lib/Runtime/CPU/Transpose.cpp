@@ -162,7 +162,9 @@ static void transposeTiles(const StoredBits &matrix, void *target, int64_t targe
 void mpt::rt::transposeBits(const StoredBits &matrix, void *target, int64_t targetLead,
                             VectorSet set) {
 #if defined(__x86_64__)
-  if (set == VectorSet::AVX512) {
+  // Stores of a few lanes are slow.
+  constexpr int64_t fewest = 8;
+  if (set == VectorSet::AVX512 && std::min(matrix.rows, matrix.columns) >= fewest) {
     StoredRows rows{matrix.size == 4 ? DataType::F32 : DataType::BF16,
                     matrix.data,
                     0,
