@@ -21,6 +21,11 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   const bool isForGPU = !words.empty() && words.front() == "cuda";
   if (isForGPU)
     passes.addPass(createReductionsToGathersPass());
+  if (options.hoistFromScans) {
+    HoistFromScansPassOptions hoist;
+    hoist.maxUnrolled = options.maxUnrolled;
+    passes.addPass(createHoistFromScansPass(hoist));
+  }
   // Without chips it is not known what they can do.
   if (isForGPU && words.size() > 1) {
     ArrayRef<StringRef> chips = ArrayRef(words).drop_front();

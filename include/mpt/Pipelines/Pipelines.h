@@ -57,6 +57,11 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::desc(
           "Most iterations of an mpt.scan that is unrolled; others stay loops"),
       llvm::cl::init(16)};
+  Option<bool> hoistFromScans{
+      *this, "hoist-from-scans",
+      llvm::cl::desc("Matmuls of all iterations of an mpt.scan at once, where that takes "
+                     "no memory (mpt-hoist-from-scans)"),
+      llvm::cl::init(true)};
   Option<int64_t> memoryLimit{
       *this, "memory-limit",
       llvm::cl::desc("Most bytes of a program; 2^46, the default, is what a program can "

@@ -119,3 +119,50 @@ func.func @small_slices(%x: tensor<20x6xf32> {mpt.name = "x", mpt.role = "input"
   } : tensor<20x6xf32>
   return %y : tensor<20x6xf32>
 }
+
+// -----
+
+// A stacked result takes the bytes of a stacked input that dies at the loop, if an iteration
+// reads the slice before it writes the other, or a kernel at the same points.
+// CHECK-LABEL: mpt_program.program @stack_in_place
+//       CHECK:   %[[C:.*]] = mpt_program.buffer <arena> 2560 : memref<32xf32>
+//       CHECK:   %[[E:.*]] = mpt_program.buffer <arena> 0 strides [128] : memref<32xf32>
+//       CHECK:   mpt_program.loop 20 {
+//  CHECK-NEXT:     mpt_program.launch @{{.*}} ins(%[[C]], %[[E]] : {{.*}}) outs(%[[C]], %[[E]] :
+//  CHECK-NEXT: {{^ *[}]$}}
+func.func @stack_in_place(%x: tensor<20x4x8xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<20x4x8xf32> {mpt.name = "y"}) {
+  %g = mpt.tanh %x : (tensor<20x4x8xf32>) -> tensor<20x4x8xf32>
+  %z = mpt.constant dense<0.0> : tensor<4x8xf32>
+  %s:2 = mpt.scan 20 carry(%z : tensor<4x8xf32>) over(%g : tensor<20x4x8xf32>) {
+  ^bb0(%c: tensor<4x8xf32>, %e: tensor<4x8xf32>):
+    %n = mpt.add %c, %e : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %t = mpt.mul %n, %e : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    mpt.yield %n, %t : tensor<4x8xf32>, tensor<4x8xf32>
+  } : tensor<4x8xf32>, tensor<20x4x8xf32>
+  %y = mpt.sin %s#1 : (tensor<20x4x8xf32>) -> tensor<20x4x8xf32>
+  return %y : tensor<20x4x8xf32>
+}
+
+// -----
+
+// Not if the slice is read after that.
+// CHECK-LABEL: mpt_program.program @stack_apart
+//   CHECK-DAG:   %[[E:.*]] = mpt_program.buffer <arena> 0 strides [128] : memref<32xf32>
+//   CHECK-DAG:   %[[T:.*]] = mpt_program.buffer <arena> 2560 strides [128] : memref<32xf32>
+//       CHECK:   mpt_program.loop 20 {
+//  CHECK-NEXT:     mpt_program.launch @{{.*}} ins(%[[E]] : {{.*}}) outs(%[[T]] :
+//  CHECK-NEXT:     mpt_program.matmul
+//  CHECK-NEXT: {{^ *[}]$}}
+func.func @stack_apart(%x: tensor<20x4x8xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<20x4x8xf32> {mpt.name = "y"}) {
+  %g = mpt.tanh %x : (tensor<20x4x8xf32>) -> tensor<20x4x8xf32>
+  %s:2 = mpt.scan 20 over(%g : tensor<20x4x8xf32>) {
+  ^bb0(%e: tensor<4x8xf32>):
+    %t = mpt.exp %e : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %m = mpt.matmul %e, %t {transpose_rhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+    mpt.yield %t, %m : tensor<4x8xf32>, tensor<4x4xf32>
+  } : tensor<20x4x8xf32>, tensor<20x4x4xf32>
+  %q = mpt.matmul %s#1, %s#0 : (tensor<20x4x4xf32>, tensor<20x4x8xf32>) -> tensor<20x4x8xf32>
+  return %q : tensor<20x4x8xf32>
+}

@@ -20,6 +20,38 @@
 using namespace mlir;
 using namespace mpt;
 
+/// Whether the kernel of `instruction` reads what `old` owns at each point where it
+/// writes result `index`, and nowhere else: the same bytes if both lie in one place.
+static bool isSamePoints(const StepInstruction &instruction, unsigned index, Value old) {
+  kernel::KernelOp kernel = instruction.kernel;
+  if (!kernel)
+    return false;
+  auto resultMap = cast<AffineMapAttr>(kernel.getResultMaps()[index]);
+  auto resultType = instruction.outputs[index].type;
+  // A row must not read what another one has written: each has elements of its own, or
+  // the result is written after all rows.
+  const KernelInfo info(kernel);
+  Value yielded = kernel.getBody().front().getTerminator()->getOperand(index);
+  const int64_t rows = getKernelRows(kernel.getDomain());
+  const int64_t elements = resultType.getNumElements();
+  if (rows > 1 && !info.isAfterColumns(yielded) &&
+      elements != rows * getKernelColumns(kernel.getDomain()) &&
+      !(elements == rows && info.isRowUniform(yielded)))
+    return false;
+  for (auto [number, input] : llvm::enumerate(instruction.inputs)) {
+    if (input.value != old)
+      continue;
+    // The same bytes at every point: equal maps over equal layouts. Values
+    // computed after all rows are written late, but then the operand's points
+    // have all been read.
+    if (cast<AffineMapAttr>(kernel.getOperandMaps()[number]) != resultMap ||
+        input.type.getShape() != resultType.getShape() ||
+        input.type.getElementTypeBitWidth() != resultType.getElementTypeBitWidth())
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 constexpr int64_t bufferAlignment = 64;
@@ -209,12 +241,13 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value
     if (input.value == old && !input.isWhole())
       return false;
   // A loop works on what it carries in place.
-  if (instruction.loop)
-    return index < instruction.loop->inits.size() &&
-           instruction.loop->inits[index] == old &&
-           llvm::count_if(
-               instruction.inputs,
-               [&](const BufferView &input) { return input.value == old; }) == 1;
+  if (const LoopBody *loop = instruction.loop.get()) {
+    if (llvm::count_if(instruction.inputs,
+                       [&](const BufferView &input) { return input.value == old; }) != 1)
+      return false;
+    return index < loop->inits.size() ? loop->inits[index] == old
+                                      : loop->writesAfterReads(index, old);
+  }
   // cuBLASLt adds in place, too.
   if (auto gemm = dyn_cast<GemmOp>(instruction.op))
     return index == 0 && gemm.getAddend() && instruction.inputs[2].value == old &&
@@ -228,33 +261,7 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value
            llvm::count_if(reduce.getInputs(), [&](Value input) {
              return schedule.getOwner(input) == old;
            }) == 1;
-  kernel::KernelOp kernel = instruction.kernel;
-  if (!kernel)
-    return false;
-  auto resultMap = cast<AffineMapAttr>(kernel.getResultMaps()[index]);
-  auto resultType = instruction.outputs[index].type;
-  // A row must not read what another one has written: each has elements of its own, or
-  // the result is written after all rows.
-  const KernelInfo info(kernel);
-  Value yielded = kernel.getBody().front().getTerminator()->getOperand(index);
-  const int64_t rows = getKernelRows(kernel.getDomain());
-  const int64_t elements = resultType.getNumElements();
-  if (rows > 1 && !info.isAfterColumns(yielded) &&
-      elements != rows * getKernelColumns(kernel.getDomain()) &&
-      !(elements == rows && info.isRowUniform(yielded)))
-    return false;
-  for (auto [number, input] : llvm::enumerate(instruction.inputs)) {
-    if (input.value != old)
-      continue;
-    // The same bytes at every point: equal maps over equal layouts. Values
-    // computed after all rows are written late, but then the operand's points
-    // have all been read.
-    if (cast<AffineMapAttr>(kernel.getOperandMaps()[number]) != resultMap ||
-        input.type.getShape() != resultType.getShape() ||
-        input.type.getElementTypeBitWidth() != resultType.getElementTypeBitWidth())
-      return false;
-  }
-  return true;
+  return isSamePoints(instruction, index, old);
 }
 
 bool Planner::mayUpdateInPlace(Value value, BlockArgument old) {
@@ -370,6 +377,38 @@ std::optional<double> LoopBody::getFill(Value init) {
   bool losesInfo;
   value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
   return value.convertToDouble();
+}
+
+bool LoopBody::writesAfterReads(unsigned result, Value input) const {
+  auto found = llvm::find(arguments, input);
+  if (found == arguments.end() || !isSlice[found - arguments.begin()])
+    return false;
+  func::FuncOp body = *function;
+  Value slice = body.getArgument(found - arguments.begin());
+  Value written = schedule.returned[result];
+  if (getTensorBytes(cast<RankedTensorType>(slice.getType())) !=
+          getTensorBytes(cast<RankedTensorType>(written.getType())) ||
+      llvm::is_contained(schedule.returned, slice))
+    return false;
+  // What the iteration does not write there itself is copied at its end.
+  if (plan.places.lookup(written).space != program::Space::Output)
+    return true;
+  auto isOf = [](Value value) {
+    return [value](const BufferView &view) { return view.value == value; };
+  };
+  bool isWritten = false;
+  for (const StepInstruction &instruction : schedule.instructions) {
+    const bool isRead = llvm::any_of(instruction.inputs, isOf(slice));
+    if (isRead && isWritten)
+      return false;
+    auto output = llvm::find_if(instruction.outputs, isOf(written));
+    if (output == instruction.outputs.end())
+      continue;
+    isWritten = true;
+    if (isRead && !isSamePoints(instruction, output - instruction.outputs.begin(), slice))
+      return false;
+  }
+  return true;
 }
 
 int64_t LoopBody::getStride(RankedTensorType slice) const {

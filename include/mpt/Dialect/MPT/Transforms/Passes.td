@@ -99,6 +99,32 @@ def UnrollScanPass : Pass<"mpt-unroll-scan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def HoistFromScansPass : Pass<"mpt-hoist-from-scans", "::mlir::ModuleOp"> {
+  let summary = "Move matmuls out of `mpt.scan`, to all iterations at once";
+  let description = [{
+    A matmul of small rows in each iteration becomes one of all rows:
+
+    - of slices of an input with a value from above: before the loop, which reads slices of
+      the result (the input's part of a recurrent cell);
+    - whose result is only stacked: after the loop (the gradient of the input);
+    - whose result is only added to a carried value: after the loop, over what the loop
+      stacks (the gradient of a weight, which is then not read and written in each
+      iteration). So is a sum of stacked values (that of a bias).
+
+    What is cast, moved or added on the way goes with it. The sums of gradients then run in
+    another order, with one rounding at the end. A value that has to be stacked for that
+    takes the place of another stack that each iteration reads or writes for the last time,
+    or is no larger than what the loop carries no more: else the matmul stays. So does
+    what is marked to be computed again (`mpt.save`, `mpt.remat`), and what reads only
+    inputs if the function repeats parts of iterations, so that they have the same bits.
+    LSTM cells in scans become matmuls and gates.
+  }];
+  let options = [
+    Option<"maxUnrolled", "max-unrolled", "int64_t", "16",
+           "Scans of at most so many iterations stay as they are: planning unrolls them">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def FuseAttentionPass : Pass<"mpt-fuse-attention", "::mlir::ModuleOp"> {
   let summary = "Keep attention that the CPU's runtime carries out as a whole";
   let description = [{

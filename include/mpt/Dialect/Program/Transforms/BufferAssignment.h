@@ -95,6 +95,10 @@ struct LoopBody {
   /// filled with it.
   static std::optional<double> getFill(mlir::Value init);
 
+  /// Whether the slice of stacked result `result` may lie where that of the stacked input
+  /// which `input` owns lies: each iteration reads the one before it writes the other.
+  bool writesAfterReads(unsigned result, mlir::Value input) const;
+
   /// Bytes by which `slice` moves with each iteration, and where it lies in the first.
   int64_t getStride(mlir::RankedTensorType slice) const;
   int64_t getFirst(mlir::RankedTensorType slice) const;
