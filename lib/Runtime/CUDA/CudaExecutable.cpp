@@ -179,8 +179,8 @@ int CudaExecutable::find(const BufferRef &ref, void *&data, std::string &error) 
   MPT_TRY(checkFailure(error));
   DeviceGuard guard(api);
   MPT_TRY(state->select(guard, error));
-  int status = callersStream ? int(MPT_RT_OK) : synchronize("the step failed", error);
-  MPT_TRY(finishReading(status, error));
+  int waited = callersStream ? int(MPT_RT_OK) : synchronize("the step failed", error);
+  MPT_TRY(finishReading(waited, error));
   data = addressOf(ref);
   return MPT_RT_OK;
 }
