@@ -470,3 +470,47 @@ std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
     text += " beta=" + std::to_string(plan.beta);
   return text;
 }
+
+bool mpt::rt::makePlainMatmul(const GemmPlan &plan, PlainMatmul &matmul) {
+  const bool isScaled = plan.isScaled();
+  auto isKnown = [](GemmScaling scaling) {
+    return scaling == GemmScaling::Vec128F32 || scaling == GemmScaling::Block128F32 ||
+           scaling == GemmScaling::Vec32UE8M0;
+  };
+  auto isNarrow = [](DataType type) {
+    return type > DataType::F64 && type <= DataType::F8E5M2;
+  };
+  if (!isNarrow(plan.a.type) || !isNarrow(plan.b.type) || !isNarrow(plan.d.type) ||
+      isF8(plan.d.type) || plan.alpha != 1 || (plan.beta != 0 && plan.beta != 1) ||
+      (isScaled &&
+       (plan.batch != 1 || !isKnown(plan.scalingA) || !isKnown(plan.scalingB))))
+    return false;
+  matmul = PlainMatmul();
+  matmul.function = std::string("mpt_matmul_") + nameOf(plan.a.type) + "_" +
+                    nameOf(plan.b.type) + "_" + nameOf(plan.d.type);
+  if (isScaled)
+    matmul.function +=
+        std::string("_") + getName(plan.scalingA) + "_" + getName(plan.scalingB);
+  const GemmMatrix &a = plan.a, &b = plan.b;
+  const int64_t numbers[] = {plan.m,
+                             plan.n,
+                             plan.k,
+                             plan.transposeA ? a.ld : 1,
+                             plan.transposeA ? 1 : a.ld,
+                             a.stride,
+                             plan.transposeB ? b.ld : 1,
+                             plan.transposeB ? 1 : b.ld,
+                             b.stride,
+                             plan.d.ld,
+                             plan.d.stride,
+                             plan.beta != 0};
+  static_assert(std::size(numbers) == PlainMatmul::kNumbers);
+  std::copy(std::begin(numbers), std::end(numbers), matmul.numbers);
+  auto tiles = [](int64_t size) {
+    return size / kPlainMatmulTile + (size % kPlainMatmulTile != 0);
+  };
+  // D is in memory, so its tiles can be counted.
+  const int64_t perMatrix = tiles(plan.m) * tiles(plan.n);
+  matmul.blocks = perMatrix * plan.batch;
+  return perMatrix > 0 && plan.batch > 0 && perMatrix <= 0x7fffffff / plan.batch;
+}

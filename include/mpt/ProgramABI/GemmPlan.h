@@ -132,6 +132,28 @@ bool checkCudaCall(const Instruction &call, int sm, std::string &error);
 /// One line for people and tests: "m=.. n=.. k=.. A=f16[..]T ..".
 std::string describeGemmPlan(const GemmPlan &plan);
 
+/// How a matmul is done where cuBLASLt does not do it: by a function of the program that
+/// all matmuls of the same types share. A block of kPlainMatmulThreads makes
+/// kPlainMatmulTile x kPlainMatmulTile elements of D; sums are f32, over ascending
+/// k. Its parameters are the addresses of A, B, C (what beta adds) and D, those
+/// of the scales of A and B if there are any, and `numbers`, each of 64 bits.
+struct PlainMatmul {
+  /// "mpt_matmul_bf16_bf16_f32", of the types of A, B and D, and how A and B are scaled.
+  std::string function;
+  enum Number { M, N, K, RowA, StepA, BatchA, StepB, ColumnB, BatchB, LdD, BatchD, Adds };
+  static constexpr int kNumbers = Adds + 1;
+  /// From one row of op(A) to the next, from one k to the next, and so on, in elements;
+  /// Adds is 1 if beta is.
+  int64_t numbers[kNumbers] = {};
+  int64_t blocks = 0;
+};
+inline constexpr int64_t kPlainMatmulTile = 64, kPlainMatmulThreads = 256;
+
+/// False if there is no such function: for integers and f64, alpha other than 1, scales
+/// of a kind that programs do not have, or more blocks than one launch has. What `plan`
+/// has as epilogue is left out.
+bool makePlainMatmul(const GemmPlan &plan, PlainMatmul &matmul);
+
 } // namespace mpt::rt
 
 #endif // MPT_PROGRAMABI_GEMMPLAN_H

@@ -210,8 +210,8 @@ MPT_RT_EXPORT int mpt_rt_set_cuda_stream(mpt_rt_context *context, void *stream);
  * NULL. */
 MPT_RT_EXPORT void *mpt_rt_cuda_stream(const mpt_rt_context *context);
 /* Lines about what was decided when the program first ran: matmuls whose epilogue
- * cuBLASLt refused, algorithms that were measured, convolutions that cuDNN does not do.
- * Lives until the next call. */
+ * cuBLASLt refused or that it does not do, algorithms that were measured, convolutions
+ * that cuDNN does not do. Lives until the next call. */
 MPT_RT_EXPORT const char *mpt_rt_notes(const mpt_rt_context *context);
 
 MPT_RT_EXPORT size_t mpt_rt_arena_bytes(const mpt_rt_context *context);

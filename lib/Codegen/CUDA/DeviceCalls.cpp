@@ -9,6 +9,7 @@
 #include "DeviceCalls.h"
 #include "DevicePhilox.h"
 #include "GPUFunctionBuilder.h"
+#include "PlainMatmulEmitter.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/CudnnPlan.h"
@@ -301,12 +302,24 @@ static std::string keyOf(const rt::Instruction &call) {
   return key;
 }
 
+void DeviceCallEmitter::emitPlainMatmul(const rt::Instruction &matmul, Location loc) {
+  rt::GemmPlan plan;
+  rt::PlainMatmul plain;
+  std::string unused;
+  // Whatever matmul is of these types, and for whichever reason it is not done.
+  if (rt::makeGemmPlan(matmul, /*allowTF32=*/false, plan, unused) &&
+      rt::makePlainMatmul(plan, plain) && plainMatmuls.insert(plain.function).second)
+    mpt::detail::emitPlainMatmul(device, loc, plan, plain.function);
+}
+
 FailureOr<DeviceCall> DeviceCallEmitter::emit(program::LibraryCallOpInterface op) {
   FailureOr<rt::Instruction> call = encodeCall(op);
   if (failed(call))
     return failure();
   DeviceCall library;
   library.isForLibrary = true;
+  if (call->getCall<rt::MatmulCall>())
+    emitPlainMatmul(*call, op.getLoc());
   if (call->getCall<rt::MatmulCall>() || rt::getConv(*call) || rt::isCudnnCall(*call))
     return library;
   if (call->getCall<rt::AttentionCall>() || call->getCall<rt::AttentionGradCall>())

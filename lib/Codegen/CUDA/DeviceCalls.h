@@ -20,6 +20,7 @@
 #include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
+#include "llvm/ADT/StringSet.h"
 #include <map>
 
 namespace mpt::detail {
@@ -45,8 +46,12 @@ public:
   llvm::ArrayRef<DeviceLaunch> getLaunches() const { return launches; }
 
 private:
+  /// The function for a matmul that cuBLASLt does not do, once for each kind.
+  void emitPlainMatmul(const rt::Instruction &matmul, mlir::Location loc);
+
   mlir::OpBuilder device;
   std::map<std::string, DeviceCall> emitted;
+  llvm::StringSet<> plainMatmuls;
   llvm::SmallVector<DeviceLaunch> launches;
 };
 

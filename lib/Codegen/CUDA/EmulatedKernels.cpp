@@ -305,23 +305,28 @@ llvm::Function *Emulator::wrap(llvm::Function &kernel) {
 }
 
 void Emulator::exportTable(llvm::ArrayRef<llvm::Function *> kernels) {
-  auto *entryType = llvm::StructType::get(context, {pointer, pointer, i64});
+  auto *entryType = llvm::StructType::get(context, {pointer, pointer, i64, i64});
   llvm::SmallVector<llvm::Constant *> entries;
   for (llvm::Function *kernel : kernels) {
     auto *text = llvm::ConstantDataArray::getString(context, kernel->getName());
     auto *name = new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::InternalLinkage, text);
     llvm::Function *wrapper = wrap(*kernel);
+    auto numbers = llvm::count_if(kernel->args(), [](const llvm::Argument &argument) {
+      return argument.getType()->isIntegerTy();
+    });
     entries.push_back(llvm::ConstantStruct::get(
-        entryType, {name, wrapper, llvm::ConstantInt::get(i64, kernel->arg_size())}));
+        entryType, {name, wrapper, llvm::ConstantInt::get(i64, kernel->arg_size()),
+                    llvm::ConstantInt::get(i64, numbers)}));
   }
   auto *tableType = llvm::ArrayType::get(entryType, entries.size());
   auto *table = new llvm::GlobalVariable(
       module, tableType, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
       llvm::ConstantArray::get(tableType, entries), "mpt_simt_kernels");
+  auto *moduleType = llvm::StructType::get(context, {pointer, pointer, i64});
   auto *exported = llvm::ConstantStruct::get(
-      entryType, {ops, table, llvm::ConstantInt::get(i64, entries.size())});
-  new llvm::GlobalVariable(module, entryType, /*isConstant=*/false,
+      moduleType, {ops, table, llvm::ConstantInt::get(i64, entries.size())});
+  new llvm::GlobalVariable(module, moduleType, /*isConstant=*/false,
                            llvm::GlobalValue::ExternalLinkage, exported,
                            "mpt_simt_module");
 }

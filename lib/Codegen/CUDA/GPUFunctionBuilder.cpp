@@ -112,12 +112,14 @@ Index GPUFunctionBuilder::select(Value condition, Index x, Index y) {
 //===----------------------------------------------------------------------===//
 
 GPUFunctionBuilder::GPUFunctionBuilder(OpBuilder &device, Location loc, StringRef name,
-                                       int64_t parameters, int64_t threads, bool isWide)
+                                       int64_t parameters, int64_t threads, bool isWide,
+                                       int64_t numbers)
     : b(device.getContext()), loc(loc), device(device),
       index(isWide ? device.getI64Type() : device.getI32Type()), threads(threads) {
   MLIRContext *context = device.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
   SmallVector<Type> types(parameters, pointer);
+  types.append(numbers, device.getI64Type());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   function = LLVM::LLVMFuncOp::create(device, loc, name, type);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), device.getUnitAttr());

@@ -50,10 +50,11 @@ public:
   using Body = llvm::function_ref<void()>;
   using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(Index, mlir::ValueRange)>;
 
-  /// Starts a kernel of `parameters` pointers at the end of `device`. `isWide`
-  /// makes indices i64.
+  /// Starts a kernel of `parameters` pointers, and then `numbers` of 64 bits, at the end
+  /// of `device`. `isWide` makes indices i64.
   GPUFunctionBuilder(mlir::OpBuilder &device, mlir::Location loc, llvm::StringRef name,
-                     int64_t parameters, int64_t threads, bool isWide);
+                     int64_t parameters, int64_t threads, bool isWide,
+                     int64_t numbers = 0);
   /// Ends it.
   void finish();
 

@@ -202,6 +202,14 @@ Status CublasLtMatmul::run(const CublasLtContext &context, const CublasLtAlgo &c
                              kGemmWorkspaceBytes, stream);
 }
 
+bool CublasLtMatmul::takeNext() {
+  if (others.empty())
+    return false;
+  algo = others.front();
+  others.erase(others.begin());
+  return true;
+}
+
 std::string mpt::rt::cuda::tuningKey(size_t version, int architecture,
                                      int multiprocessors, const GemmPlan &plan) {
   return "cublaslt " + std::to_string(version) + "; sm_" + std::to_string(architecture) +

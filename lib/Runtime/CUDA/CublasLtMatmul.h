@@ -67,6 +67,9 @@ public:
   Status run(const CublasLtContext &context, const CublasLtAlgo &algo, const void *a,
              const void *b, const void *c, void *d, void *workspace, Stream stream) const;
 
+  /// Goes on to the next algorithm; false if there is none.
+  bool takeNext();
+
   /// The one to run with, and those to try where it fails to run, in order.
   CublasLtAlgo algo = {};
   bool hasAlgo = false;

@@ -9,6 +9,7 @@
 #include "CudaApi.h"
 
 #include <dlfcn.h>
+#include <utility>
 
 using namespace mpt::rt::cuda;
 
@@ -34,11 +35,6 @@ bool Api::load(const std::string &cudart, const std::string &cublasLt,
       cudart, {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}, kPackage, error);
   if (!runtime)
     return false;
-  void *blas =
-      openLibrary(cublasLt, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
-                  kPackage, error);
-  if (!blas)
-    return false;
   auto find = [&](void *library, const char *name, auto &function) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
     if (!function)
@@ -53,9 +49,22 @@ bool Api::load(const std::string &cudart, const std::string &cublasLt,
   if (!find(blas, #name, name))                                                          \
     return false;
   MPT_CUDART_FUNCTIONS(MPT_FIND_RUNTIME)
-  MPT_CUBLASLT_FUNCTIONS(MPT_FIND_BLAS)
+  if (!find(runtime, "cudaGetErrorString", cudaGetErrorString))
+    return false;
+  void *blas =
+      openLibrary(cublasLt, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
+                  kPackage, error);
+  auto findAll = [&] {
+    MPT_CUBLASLT_FUNCTIONS(MPT_FIND_BLAS)
+    return find(blas, "cublasLtGetVersion", cublasLtGetVersion);
+  };
 #undef MPT_FIND_RUNTIME
 #undef MPT_FIND_BLAS
-  return find(runtime, "cudaGetErrorString", cudaGetErrorString) &&
-         find(blas, "cublasLtGetVersion", cublasLtGetVersion);
+  if (blas && findAll())
+    return true;
+  // Who names a library wants that one.
+  if (!cublasLt.empty())
+    return false;
+  std::swap(withoutCublasLt, error);
+  return true;
 }

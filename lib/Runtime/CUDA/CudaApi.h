@@ -139,8 +139,12 @@ struct Api {
   const char *(*cudaGetErrorString)(Error) = nullptr;
   size_t (*cublasLtGetVersion)() = nullptr;
 
+  /// Why there is no cuBLASLt, or "". Its functions are null then.
+  std::string withoutCublasLt;
+
   /// Loads both libraries; "" means the names that CUDA gives them. They stay
-  /// loaded. False, with `error` set, if one is missing or lacks a function.
+  /// loaded. False, with `error` set, if one that was named is missing or lacks a
+  /// function, or if there is no cudart.
   bool load(const std::string &cudart, const std::string &cublasLt, std::string &error);
 };
 

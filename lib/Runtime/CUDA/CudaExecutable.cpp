@@ -452,6 +452,14 @@ int CudaExecutable::allocate(std::string &error) {
   return check(api.cudaStreamSynchronize(state->stream), "copying state", error);
 }
 
+/// The matrices A, B, C and D of a matmul among its buffers: cuBLASLt takes the operands
+/// of a row-major matmul in the other order.
+static std::array<size_t, 4> getMatrices(const Instruction &call) {
+  const size_t result = call.numInputs;
+  const bool hasAddend = call.getCall<MatmulCall>()->hasAddend;
+  return {1, 0, hasAddend ? 2 : result, result};
+}
+
 /// Bits that cuBLASLt writes are read by it alone: who has one such matmul without its
 /// epilogue has all of them without.
 int CudaExecutable::findBits(std::string &error) {
@@ -468,7 +476,14 @@ int CudaExecutable::findBits(std::string &error) {
     const Instruction *next =
         i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
     MPT_TRY(prepareGemm(call, next, step, hasEpilogue, error));
+    // Once bits are written it is too late to find that no algorithm runs. Memory holds
+    // zeros, and nothing yet that is needed.
     hasOwnBits = !hasEpilogue;
+    if (hasOwnBits || call.refs[call.numInputs].space == SpaceId::State)
+      continue;
+    CublasLtMatmul &gemm = gemms.back();
+    while (!hasOwnBits && isRefusedAlgorithm(runGemm(gemm, call, step)))
+      hasOwnBits = !gemm.takeNext();
   }
   gemms.clear();
   notes = before;
@@ -547,15 +562,32 @@ static bool hasScales(const GemmPlan &plan, size_t version, std::string &why) {
   return false;
 }
 
-int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next,
-                                BoundInstruction &step, bool &hasEpilogue,
+bool CudaExecutable::usePlainMatmul(const Instruction &call, BoundInstruction &step,
+                                    const GemmPlan &plan, const std::string &why) {
+  if (plan.epilogue != GemmEpilogue::Default || !makePlainMatmul(plan, step.plain) ||
+      !library ||
+      api.cudaLibraryGetKernel(&step.kernel, library, step.plain.function.c_str()))
+    return false;
+  step.gemm = -1;
+  // One line for all where there is no library.
+  const std::string place = api.withoutCublasLt.empty() ? call.location : "matmuls";
+  const std::string note =
+      place + ": " + why + "; MPT's own function runs, which is many times slower\n";
+  if (notes.find(note) == std::string::npos)
+    notes += note;
+  return true;
+}
+
+int CudaExecutable::askCublasLt(const Instruction &call, BoundInstruction &step,
+                                const GemmPlan &plan, std::string &why,
                                 std::string &error) {
-  GemmPlan plan;
-  std::string why;
-  if (!makeGemmPlan(call, /*allowTF32=*/false, plan, why) ||
-      !checkGemmPlan(plan, state->architecture, why) ||
+  if (!api.withoutCublasLt.empty()) {
+    why = api.withoutCublasLt;
+    return MPT_RT_OK;
+  }
+  if (!checkGemmPlan(plan, state->architecture, why) ||
       !hasScales(plan, api.cublasLtGetVersion(), why))
-    return fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
+    return MPT_RT_OK;
   const char *what = nullptr;
   auto attempt = [&](Status code) {
     return checkCublasLt(code, call.location + ": " + what, error);
@@ -564,6 +596,26 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     lt = std::make_unique<CublasLtContext>(api);
     MPT_TRY(attempt(lt->create(what)));
   }
+  CublasLtMatmul matmul(api);
+  MPT_TRY(attempt(matmul.create(plan, getPointers(step), what)));
+  Status code = propose(call, step, plan, matmul);
+  if (!matmul.hasAlgo) {
+    why = "cuBLASLt refuses (" + describeCublasLtStatus(code) + ") " +
+          describeGemmPlan(plan);
+    return MPT_RT_OK;
+  }
+  step.gemm = static_cast<int>(gemms.size());
+  gemms.push_back(std::move(matmul));
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next,
+                                BoundInstruction &step, bool &hasEpilogue,
+                                std::string &error) {
+  GemmPlan plan;
+  std::string why;
+  if (!makeGemmPlan(call, /*allowTF32=*/false, plan, why))
+    return fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
   // After the result, or the third operand.
   const int written = call.numOutputs > 1 ? static_cast<int>(call.numInputs) + 1 : -1;
   step.bias = call.getCall<MatmulCall>()->hasBias ? 2
@@ -575,36 +627,29 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     step.scalesA = static_cast<int>(call.numInputs) - 1;
     step.scalesB = step.scalesA - 1;
   }
-  CublasLtMatmul matmul(api);
-  MPT_TRY(attempt(matmul.create(plan, getPointers(step), what)));
-  Status code = propose(call, step, plan, matmul);
   hasEpilogue = true;
-  bool isOwn = hasOwnBits && hasBits(plan.epilogue);
-  if ((!matmul.hasAlgo || isOwn) && next && next->replacesEpilogue) {
-    notes += call.location + ": cuBLASLt refuses " +
-             (!matmul.hasAlgo
-                  ? "(" + describeCublasLtStatus(code) + ") " + describeGemmPlan(plan)
-                  : std::string("another matmul with such bits")) +
-             "; it runs without the epilogue, and a kernel\n";
+  MPT_TRY(askCublasLt(call, step, plan, why, error));
+  if (step.gemm >= 0 && hasOwnBits && hasBits(plan.epilogue)) {
+    why = "cuBLASLt refuses another matmul with such bits";
+    step.gemm = -1;
+    gemms.pop_back();
+  }
+  if (step.gemm < 0 && next && next->replacesEpilogue) {
+    if (api.withoutCublasLt.empty())
+      notes +=
+          call.location + ": " + why + "; it runs without the epilogue, and a kernel\n";
     plan.epilogue = GemmEpilogue::Default;
     hasEpilogue = false;
     step.bias = step.aux = -1;
-    CublasLtMatmul plain(api);
-    MPT_TRY(attempt(plain.create(plan, getPointers(step), what)));
-    code = propose(call, step, plan, plain);
-    step.gemm = static_cast<int>(gemms.size());
-    gemms.push_back(std::move(plain));
-  } else {
-    step.gemm = static_cast<int>(gemms.size());
-    gemms.push_back(std::move(matmul));
+    MPT_TRY(askCublasLt(call, step, plan, why, error));
   }
-  CublasLtMatmul &gemm = gemms.back();
-  if (!gemm.hasAlgo)
-    return fail(error, MPT_RT_UNSUPPORTED,
-                call.location + ": cuBLASLt has no algorithm for " +
-                    describeGemmPlan(plan) + " (" + describeCublasLtStatus(code) + ")");
+  if (step.gemm < 0)
+    return usePlainMatmul(call, step, plan, why)
+               ? int(MPT_RT_OK)
+               : fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
   if (desc.num_tuned == 0 || !desc.tuned)
     return MPT_RT_OK;
+  CublasLtMatmul &gemm = gemms[step.gemm];
   std::string key = tuningKey(api.cublasLtGetVersion(), state->architecture,
                               state->multiprocessors, plan);
   for (uint64_t i = 0; i < desc.num_tuned; ++i)
@@ -615,14 +660,6 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
       notes += call.location + ": runs with a measured algorithm\n";
     }
   return MPT_RT_OK;
-}
-
-/// The matrices A, B, C and D of a matmul among its buffers: cuBLASLt takes the operands
-/// of a row-major matmul in the other order.
-static std::array<size_t, 4> getMatrices(const Instruction &call) {
-  const size_t result = call.numInputs;
-  const bool hasAddend = call.getCall<MatmulCall>()->hasAddend;
-  return {1, 0, hasAddend ? 2 : result, result};
 }
 
 Status CudaExecutable::propose(const Instruction &call, const BoundInstruction &step,
@@ -654,39 +691,69 @@ Status CudaExecutable::propose(const Instruction &call, const BoundInstruction &
   return made.status;
 }
 
-bool CudaExecutable::dropEpilogue(size_t index, Status code) {
+bool CudaExecutable::replaceGemm(size_t index, Status code) {
   const Instruction &call = program.instructions[index];
   const Instruction *next = index + 1 < program.instructions.size()
                                 ? &program.instructions[index + 1]
                                 : nullptr;
+  BoundInstruction &step = steps[index];
   GemmPlan plan;
-  std::string why;
-  if (!next || !next->replacesEpilogue || !steps[index + 1].isSkipped ||
-      !makeGemmPlan(call, /*allowTF32=*/false, plan, why) || hasBits(plan.epilogue))
+  std::string why, unused;
+  if (!makeGemmPlan(call, /*allowTF32=*/false, plan, unused))
     return false;
-  const std::string refused = describeGemmPlan(plan);
-  plan.epilogue = GemmEpilogue::Default;
-  CublasLtMatmul plain(api);
-  const char *what = nullptr;
-  if (plain.create(plan, getPointers(steps[index]), what) != 0)
+  const bool hasReplacement = next && next->replacesEpilogue;
+  const bool dropsEpilogue = hasReplacement && steps[index + 1].isSkipped;
+  // Others may have written bits, or are about to read them.
+  if (dropsEpilogue && hasBits(plan.epilogue))
     return false;
-  propose(call, steps[index], plan, plain);
-  if (!plain.hasAlgo)
-    return false;
-  notes += call.location + ": cuBLASLt fails to run (" + describeCublasLtStatus(code) +
-           ") " + refused + "; it runs without the epilogue, and a kernel\n";
-  steps[index].bias = steps[index].aux = -1;
-  steps[index].gemm = static_cast<int>(gemms.size());
-  gemms.push_back(std::move(plain));
-  steps[index + 1].isSkipped = false;
-  return true;
+  if (hasReplacement && !dropsEpilogue)
+    plan.epilogue = GemmEpilogue::Default;
+  why = "cuBLASLt fails to run (" + describeCublasLtStatus(code) + ") " +
+        describeGemmPlan(plan);
+  if (dropsEpilogue) {
+    notes +=
+        call.location + ": " + why + "; it runs without the epilogue, and a kernel\n";
+    plan.epilogue = GemmEpilogue::Default;
+    step.bias = step.aux = step.gemm = -1;
+    if (askCublasLt(call, step, plan, why, unused))
+      return false;
+    for (size_t i = index + 1;
+         i < steps.size() && program.instructions[i].replacesEpilogue; ++i)
+      steps[i].isSkipped = false;
+    if (step.gemm >= 0)
+      return true;
+  }
+  return usePlainMatmul(call, step, plan, why);
+}
+
+Status CudaExecutable::runGemm(const CublasLtMatmul &gemm, const Instruction &call,
+                               const BoundInstruction &step) {
+  const auto [a, b, c, d] = getMatrices(call);
+  return gemm.run(*lt, gemm.algo, step.buffers[a], step.buffers[b], step.buffers[c],
+                  step.buffers[d], memory + workspaceAt, state->stream);
+}
+
+int CudaExecutable::launchPlainMatmul(BoundInstruction &step, const Instruction &call,
+                                      std::string &error) {
+  std::vector<void *> arguments;
+  for (size_t matrix : getMatrices(call))
+    arguments.push_back(&step.buffers[matrix]);
+  for (int scales : {step.scalesA, step.scalesB})
+    if (scales >= 0)
+      arguments.push_back(&step.buffers[scales]);
+  for (int64_t &number : step.plain.numbers)
+    arguments.push_back(&number);
+  return check(api.cudaLaunchKernel(step.kernel,
+                                    {static_cast<unsigned>(step.plain.blocks), 1, 1},
+                                    {unsigned(kPlainMatmulThreads), 1, 1},
+                                    arguments.data(), 0, state->stream),
+               call.location + ": launching " + step.plain.function, error);
 }
 
 int CudaExecutable::launchGemm(size_t index, std::string &error) {
-  const BoundInstruction &step = steps[index];
+  BoundInstruction &step = steps[index];
   const Instruction &call = program.instructions[index];
-  const auto [a, b, c, d] = getMatrices(call);
-  while (true) {
+  while (step.gemm >= 0) {
     CublasLtMatmul &gemm = gemms[step.gemm];
     if (!step.moving.empty()) {
       const char *what = nullptr;
@@ -694,21 +761,18 @@ int CudaExecutable::launchGemm(size_t index, std::string &error) {
       if (code)
         return checkCublasLt(code, call.location + ": " + what, error);
     }
-    Status code =
-        gemm.run(*lt, gemm.algo, step.buffers[a], step.buffers[b], step.buffers[c],
-                 step.buffers[d], memory + workspaceAt, state->stream);
+    Status code = runGemm(gemm, call, step);
     // What has begun to be recorded cannot be taken back.
     if (code == 0 || recording || !isRefusedAlgorithm(code))
       return checkCublasLt(code, call.location + ": a matmul", error);
-    if (!gemm.others.empty()) {
+    if (gemm.takeNext()) {
       notes += call.location + ": an algorithm fails to run (" +
                describeCublasLtStatus(code) + "); the next one is tried\n";
-      gemm.algo = gemm.others.front();
-      gemm.others.erase(gemm.others.begin());
-    } else if (!dropEpilogue(index, code)) {
+    } else if (!replaceGemm(index, code)) {
       return checkCublasLt(code, call.location + ": a matmul", error);
     }
   }
+  return launchPlainMatmul(step, call, error);
 }
 
 int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
@@ -736,11 +800,11 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
     return check(api.cudaMemcpyAsync(step.buffers[0], memory + rankAt, step.copyBytes,
                                      DeviceToDevice, state->stream),
                  instruction.location + ": copying", error);
-  if (step.gemm < 0)
-    return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
-                                     DeviceToDevice, state->stream),
-                 instruction.location + ": copying", error);
-  return launchGemm(index, error);
+  if (instruction.getCall<MatmulCall>())
+    return launchGemm(index, error);
+  return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
+                                   DeviceToDevice, state->stream),
+               instruction.location + ": copying", error);
 }
 
 //===----------------------------------------------------------------------===//
@@ -887,6 +951,7 @@ int CudaExecutable::profile(std::string &error) {
         const BoundInstruction &step = steps[i];
         Range range(
             (step.launch                        ? std::string(step.launch->name)
+             : step.kernel                      ? step.plain.function
              : step.gemm >= 0                   ? std::string("matmul")
              : getConv(program.instructions[i]) ? std::string("convolution")
              : isExchange(program.instructions[i]) || isCudnnCall(program.instructions[i])

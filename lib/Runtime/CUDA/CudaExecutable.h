@@ -96,6 +96,8 @@ private:
     Event done = nullptr;
     /// Which buffers a matmul uses beside its matrices, or -1.
     int bias = -1, aux = -1, scalesA = -1, scalesB = -1;
+    /// Of a matmul that cuBLASLt does not do: how `kernel` does it.
+    PlainMatmul plain;
   };
   struct Input {
     char *device = nullptr;
@@ -116,14 +118,27 @@ private:
   static CublasLtPointers getPointers(const BoundInstruction &step);
   int prepareGemm(const Instruction &call, const Instruction *next,
                   BoundInstruction &step, bool &hasEpilogue, std::string &error);
+  /// Makes the matmul `plan` of cuBLASLt, with algorithms, and says in `step` which; or
+  /// sets `why` to the reason for which cuBLASLt does not do it.
+  int askCublasLt(const Instruction &call, BoundInstruction &step, const GemmPlan &plan,
+                  std::string &why, std::string &error);
+  /// Has the program's own function do a matmul; false if there is none for it.
+  bool usePlainMatmul(const Instruction &call, BoundInstruction &step,
+                      const GemmPlan &plan, const std::string &why);
   /// Asks cuBLASLt for algorithms, once for equal plans, and keeps them in `matmul`.
   Status propose(const Instruction &call, const BoundInstruction &step,
                  const GemmPlan &plan, CublasLtMatmul &matmul);
+  /// Runs a matmul with the algorithm that it has.
+  Status runGemm(const CublasLtMatmul &gemm, const Instruction &call,
+                 const BoundInstruction &step);
   /// Runs a matmul; where an algorithm fails to run, with the next one.
   int launchGemm(size_t index, std::string &error);
-  /// Has the matmul `index` done without its epilogue from now on, and the launch after
-  /// it do the rest; false if there is no such launch.
-  bool dropEpilogue(size_t index, Status code);
+  int launchPlainMatmul(BoundInstruction &step, const Instruction &call,
+                        std::string &error);
+  /// Has the matmul `index`, none of whose algorithms runs, done without its epilogue
+  /// from now on, and the launches after it do the rest; without cuBLASLt if need be.
+  /// False if that cannot be done.
+  bool replaceGemm(size_t index, Status code);
   bool checkCudnnParts(std::string &error) const;
   int startCudnn(std::string &why, std::string &error);
   /// The graph of a call; null, with `why` set, if the call is not made.

@@ -38,6 +38,10 @@ bool GemmTuner::open(const std::string &cudart, const std::string &cublasLt,
                      std::string &error) {
   if (!api.load(cudart, cublasLt, error))
     return false;
+  if (!api.withoutCublasLt.empty()) {
+    error = api.withoutCublasLt;
+    return false;
+  }
   int count = 0, major = 0, minor = 0;
   if (!check(api.cudaGetDeviceCount(&count), "no GPU can be used", error) ||
       !check(api.cudaSetDevice(0), "no GPU can be used", error) ||

@@ -451,6 +451,11 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
   for (int64_t i = 0; i < found->kernel->parameters; ++i) {
     void *value;
     std::memcpy(&value, arguments[i], sizeof(value));
+    const bool isNumber = i >= found->kernel->parameters - found->kernel->numbers;
+    if (isNumber) {
+      values.push_back(value);
+      continue;
+    }
     if (!isOnDevice(value, 1) || reinterpret_cast<uintptr_t>(value) % 16)
       return call.breach("parameter " + std::to_string(i) + " of " + found->kernel->name +
                              " is no aligned address of the device",

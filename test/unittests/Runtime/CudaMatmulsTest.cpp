@@ -26,8 +26,30 @@ void finish(void **arguments) {
   int i = simt->thread();
   y[i] = std::max(y[i] + b[i % 8], 0.0f);
 }
-const mpt_simt_kernel simtKernels[] = {{"finish", finish, 2}};
-const mpt_simt_module simtModule = {&simt, simtKernels, 1};
+/// A plain matmul, by its numbers.
+void multiplyPlainly(void **arguments) {
+  if (simt->thread() != 0)
+    return;
+  auto matrix = [&](int i) { return *static_cast<float **>(arguments[i]); };
+  auto number = [&](PlainMatmul::Number which) {
+    return *static_cast<int64_t *>(arguments[4 + which]);
+  };
+  for (int64_t i = 0; i < number(PlainMatmul::M); ++i)
+    for (int64_t j = 0; j < number(PlainMatmul::N); ++j) {
+      float sum = 0;
+      for (int64_t k = 0; k < number(PlainMatmul::K); ++k)
+        sum +=
+            matrix(0)[i * number(PlainMatmul::RowA) + k * number(PlainMatmul::StepA)] *
+            matrix(1)[k * number(PlainMatmul::StepB) + j * number(PlainMatmul::ColumnB)];
+      matrix(3)[j * number(PlainMatmul::LdD) + i] = sum;
+    }
+}
+const mpt_simt_kernel simtKernels[] = {
+    {"finish", finish, 2},
+    {"mpt_matmul_f32_f32_f32", multiplyPlainly, 16, PlainMatmul::kNumbers}};
+/// A program of before, and one with its own matmul.
+const mpt_simt_module simtModule = {&simt, simtKernels, 1},
+                      plainModule = {&simt, simtKernels, 2};
 
 /// y = relu(x w + b), x is 4 x 16; and the launch for who cannot.
 struct Model {
@@ -127,8 +149,11 @@ TEST_F(CudaMatmuls, NoReplacement) {
   Context context;
   open(context);
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_UNSUPPORTED);
-  EXPECT_NE(std::string(context.error()).find("cuBLASLt has no algorithm for m=8 n=4"),
-            std::string::npos)
+  EXPECT_EQ(std::string(context.error())
+                .rfind("model.mlir:3:1: cuBLASLt refuses (status 15, not supported) m=8 "
+                       "n=4 k=16",
+                       0),
+            0u)
       << context.error();
 }
 
@@ -170,6 +195,41 @@ TEST_F(CudaMatmuls, NothingRuns) {
   EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
   EXPECT_EQ(std::string(context.error()),
             "model.mlir:3:1: a matmul: cuBLASLt status 14, an internal error");
+}
+
+/// What no algorithm does is done by the program's own function, and by the launch for
+/// who cannot do the epilogue; and it is told.
+TEST_F(CudaMatmuls, OwnFunction) {
+  mpt_standin_set_kernels(&plainModule);
+  GemmPlan plain = model.plan;
+  plain.epilogue = GemmEpilogue::Default;
+  const std::string place = "model.mlir:3:1: ",
+                    next = place + "an algorithm fails to run (status 14, an internal "
+                                   "error); the next one is tried\n",
+                    dropped = "; it runs without the epilogue, and a kernel\n",
+                    own = "; MPT's own function runs, which is many times slower\n";
+  const std::string notes[] = {
+      place + "cuBLASLt refuses (status 15, not supported) " +
+          describeGemmPlan(model.plan) + dropped + place +
+          "cuBLASLt refuses (status 15, not supported) " + describeGemmPlan(plain) + own,
+      next + next + next + place +
+          "cuBLASLt fails to run (status 14, an internal error) " +
+          describeGemmPlan(model.plan) + dropped + next + next + next + place +
+          "cuBLASLt fails to run (status 14, an internal error) " +
+          describeGemmPlan(plain) + own};
+  for (bool isProposed : {false, true}) {
+    mpt_standin_fail(isProposed ? nullptr : "cublasLtMatmulAlgoGetHeuristic", 0, 15);
+    mpt_standin_fail_algorithms(isProposed ? 4 : 0, 14, 0);
+    Context context;
+    open(context);
+    const int64_t graphs = mpt_standin_calls("cudaGraphLaunch");
+    for (int step = 0; step < 3; ++step)
+      EXPECT_EQ(run(context), model.expected(model.x));
+    EXPECT_EQ(std::string(mpt_rt_notes(context.rt)), notes[isProposed]);
+    EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), graphs + 2);
+  }
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
 }
 
 /// Equal matmuls of equal alignment ask once. Each asks for what its own operands are

@@ -89,6 +89,23 @@ void checkAgainstRowMajor(const Matmul &matmul) {
                  element(x, plan.b, plan.transposeB, k, j, b);
         y[b * plan.d.stride + j * plan.d.ld + i] = sum;
       }
+  // As the program's own function reads and writes.
+  PlainMatmul plain;
+  ASSERT_TRUE(makePlainMatmul(plan, plain));
+  std::vector<double> own(matmul.out.count(), NAN);
+  auto [pm, pn, pk, rowA, stepA, batchA, stepB, columnB, batchB, ld, batchD, adds] =
+      plain.numbers;
+  for (int64_t b = 0; b < plan.batch; ++b)
+    for (int64_t i = 0; i < pm; ++i)
+      for (int64_t j = 0; j < pn; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < pk; ++k)
+          sum += w[b * batchA + i * rowA + k * stepA] *
+                 x[b * batchB + k * stepB + j * columnB];
+        own[b * batchD + j * ld + i] = sum;
+      }
+  EXPECT_EQ(own, y);
+  EXPECT_EQ(adds, 0);
   size_t rank = matmul.lhs.dims.size();
   int64_t m = matmul.out.dims[rank - 2], n = matmul.out.dims[rank - 1];
   int64_t k = matmul.lhs.dims[rank - (matmul.transposeLhs ? 2 : 1)];
@@ -125,6 +142,50 @@ TEST(GemmPlan, RowMajorMatmuls) {
       shared.rhs = one.rhs;
       checkAgainstRowMajor(shared);
     }
+}
+
+TEST(GemmPlan, PlainMatmul) {
+  Matmul matmul{buffer(bf16, {3, 65, 16}), buffer(bf16, {3, 16, 129}),
+                buffer(f32, {3, 65, 129})};
+  PlainMatmul plain;
+  GemmPlan plan = matmul.plan();
+  ASSERT_TRUE(makePlainMatmul(plan, plain));
+  EXPECT_EQ(plain.function, "mpt_matmul_bf16_bf16_f32");
+  EXPECT_EQ(plain.blocks, 3 * 2 * 3);
+  EXPECT_EQ(plain.numbers[PlainMatmul::Adds], 0);
+  plan.beta = 1;
+  // Types that cuBLASLt does not multiply, and nothing to add up.
+  plan.b.type = f16;
+  plan.k = 0;
+  ASSERT_TRUE(makePlainMatmul(plan, plain));
+  EXPECT_EQ(plain.function, "mpt_matmul_bf16_f16_f32");
+  EXPECT_EQ(plain.numbers[PlainMatmul::Adds], 1);
+  plan = matmul.plan();
+  plan.batch = 1;
+  plan.a.type = plan.b.type = DataType::F8E4M3FN;
+  plan.scalingA = GemmScaling::Vec128F32;
+  plan.scalingB = GemmScaling::Block128F32;
+  ASSERT_TRUE(makePlainMatmul(plan, plain));
+  EXPECT_EQ(plain.function, "mpt_matmul_f8E4M3FN_f8E4M3FN_f32_VEC128_32F_BLK128x128_32F");
+
+  auto refuses = [&](auto change) {
+    GemmPlan other = plan;
+    change(other);
+    return !makePlainMatmul(other, plain);
+  };
+  EXPECT_FALSE(refuses([](GemmPlan &) {}));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.scalingB = GemmScaling::None; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.scalingA = GemmScaling::Vec16UE4M3; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.batch = 2; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.a.type = DataType::I8; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.d.type = DataType::F8E5M2; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.d.type = DataType::F64; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.beta = 0.5; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.alpha = 2; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.n = 0; }));
+  // One block too many.
+  EXPECT_FALSE(refuses([](GemmPlan &p) { p.m = p.n = 64 * 46340; }));
+  EXPECT_TRUE(refuses([](GemmPlan &p) { p.m = p.n = 64 * 46341; }));
 }
 
 TEST(GemmPlan, Description) {

@@ -46,6 +46,8 @@ struct mpt_simt_kernel {
   const char *name;
   void (*run)(void **arguments);
   int64_t parameters;
+  /// How many of them, the last ones, are numbers of 64 bits and not addresses.
+  int64_t numbers = 0;
 };
 
 /// What a module of emulated kernels exports as `mpt_simt_module`.

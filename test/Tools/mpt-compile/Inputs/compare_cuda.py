@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [algorithms=COUNT,STATUS,0|1] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -13,7 +13,8 @@ largest differences found. The stand-in refuses matmuls with the EPILOGUEs (numb
 of cuBLASLt's); how many matmuls run without theirs is printed, too. With cudnn=none
 there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses such
 operations, and with cudnn=vVERSION (of cudnnGetVersion) it is that one. How many convolutions it did in a step, and how many not, is printed.
-cublaslt=VERSION is that of cublasLtGetVersion.
+cublaslt=VERSION is that of cublasLtGetVersion. The first COUNT algorithms of every matmul, or
+with 1 of those with an epilogue, fail to run with STATUS; with COUNT 0 none is proposed.
 The device is an sm_90 or sm_NN.
 """
 import math
@@ -34,6 +35,12 @@ for word in refused:
     elif word.startswith("cublaslt="):
         standin_step.standin.mpt_standin_set_cublaslt_version(
             standin_step.ctypes.c_int64(int(word.removeprefix("cublaslt="))))
+    elif word.startswith("algorithms="):
+        count, status, with_epilogue = map(int, word.removeprefix("algorithms=").split(","))
+        if count:
+            standin_step.standin.mpt_standin_fail_algorithms(count, status, with_epilogue)
+        else:
+            standin_step.standin.mpt_standin_fail(b"cublasLtMatmulAlgoGetHeuristic", 0, status)
     elif kind == "none":
         cudnn = b"/none/libcudnn.so.9"
     elif kind.startswith("v"):

@@ -1,11 +1,12 @@
 """Matmuls of 8-bit floats with scales of blocks, on the CPU and on the stand-in for CUDA.
 
   scaled_matmuls.py make CHIP STEP.mlir
-  scaled_matmuls.py run CHIP LIB_DIR CPU.so CUDA.so
+  scaled_matmuls.py run CHIP LIB_DIR CPU.so CUDA.so [refuse]
 
 CHIP is sm_90 or sm_100. One side of each matmul is an identity matrix, so the results are
 the numbers that the 8-bit floats and scales of the other side stand for; or all numbers are
-multiples of 1/8 so small that no sum is rounded. Either way all bits must be equal.
+multiples of 1/8 so small that no sum is rounded. Either way all bits must be equal, also
+where cuBLASLt is made to refuse all matmuls and the program's own function does them.
 """
 import math
 import random
@@ -86,8 +87,10 @@ if mode == "make":
 import standin_step
 from standin_step import Step, encode
 
-lib_dir, cpu_path, cuda_path = sys.argv[3:]
+lib_dir, cpu_path, cuda_path, *refuses = sys.argv[3:]
 standin_step.load(lib_dir)
+if refuses:
+    standin_step.standin.mpt_standin_fail(b"cublasLtMatmulAlgoGetHeuristic", 0, 15)
 standin_step.standin.mpt_standin_set_device(1, int(chip[3:]) // 10, 0, standin_step.ctypes.c_int64(1 << 30))
 cpu, cuda = Step(cpu_path, False), Step(cuda_path, True)
 random.seed(11)

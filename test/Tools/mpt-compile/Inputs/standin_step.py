@@ -63,10 +63,12 @@ def decode(kind, data):
 
 
 class Step:
-    def __init__(self, path, cuda, cudnn=None):
+    def __init__(self, path, cuda, cudnn=None, blas=None):
+        """`blas`: the name of another cuBLASLt; b"" is the one that the loader finds."""
         self.rt = ctypes.c_void_p(runtime.mpt_rt_create(2))
         if cuda:
-            self.check(runtime.mpt_rt_set_cuda_libraries(self.rt, standin.path, standin.path))
+            self.check(runtime.mpt_rt_set_cuda_libraries(self.rt, standin.path,
+                                                         standin.path if blas is None else blas))
             self.check(runtime.mpt_rt_set_cudnn_library(self.rt, cudnn or standin.path))
         self.check(runtime.mpt_rt_open(self.rt, path.encode()))
         if cuda:
