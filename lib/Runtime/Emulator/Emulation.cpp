@@ -262,9 +262,18 @@ bool runBlock(std::string &error) {
 
 } // namespace
 
+std::vector<std::pair<int64_t, int64_t>> mpt::rt::getWindows(int64_t count,
+                                                             int64_t parts) {
+  const int64_t width = parts > 0 ? (count + parts - 1) / parts : count;
+  if (count <= 4 * width)
+    return {{0, count}};
+  const int64_t middle = count / 2 - width / 2;
+  return {{0, width}, {middle, middle + width}, {count - width, count}};
+}
+
 bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &kernel,
                           int64_t blocksX, int64_t blocksY, int64_t threads,
-                          void **arguments, std::string &error) {
+                          void **arguments, std::string &error, int64_t parts) {
   if (blocksX < 1 || blocksY < 1 || threads < 1 || threads > 1024) {
     error = std::string("kernel ") + kernel.name + ": a launch of " +
             std::to_string(blocksX) + " x " + std::to_string(blocksY) + " blocks of " +
@@ -280,11 +289,12 @@ bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &
   *module.ops = &emulatorOps;
   bool ok = true;
   for (int64_t y = 0; ok && y < blocksY; ++y)
-    for (int64_t x = 0; ok && x < blocksX; ++x) {
-      present.blockX = static_cast<int32_t>(x);
-      present.blockY = static_cast<int32_t>(y);
-      ok = runBlock(error);
-    }
+    for (auto [begin, end] : getWindows(blocksX, parts))
+      for (int64_t x = begin; ok && x < end; ++x) {
+        present.blockX = static_cast<int32_t>(x);
+        present.blockY = static_cast<int32_t>(y);
+        ok = runBlock(error);
+      }
   launch = nullptr;
   // Threads that others have left do not go on.
   if (!ok) {

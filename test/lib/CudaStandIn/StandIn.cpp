@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 using namespace mpt::standin;
 
@@ -21,6 +22,18 @@ Error allocate(Call &call, void **pointer, size_t bytes, bool isHost) {
     return call.breach("an allocation of nothing", kInvalidValue);
   if (!isHost && state.used + static_cast<int64_t>(bytes) > state.bytes)
     return kOutOfMemory;
+  if (state.parts != 0) {
+    void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED)
+      return kOutOfMemory;
+    state.blocks[static_cast<char *>(mapped)] = {static_cast<int64_t>(bytes), isHost,
+                                                 true};
+    if (!isHost)
+      state.used += bytes;
+    *pointer = mapped;
+    return kSuccess;
+  }
   // What is not initialized is seen.
   size_t rounded = (bytes + 255) / 256 * 256;
   auto *block = static_cast<char *>(std::aligned_alloc(256, rounded));
@@ -34,14 +47,20 @@ Error allocate(Call &call, void **pointer, size_t bytes, bool isHost) {
   return kSuccess;
 }
 
+void freeBlock(void *pointer, const Block &block) {
+  if (block.isMapped)
+    munmap(pointer, block.bytes);
+  else
+    std::free(pointer);
+}
 Error release(Call &call, void *pointer, bool isHost) {
   auto found = state.blocks.find(static_cast<char *>(pointer));
   if (found == state.blocks.end() || found->second.isHost != isHost)
     return call.breach("this is no live allocation", kInvalidValue);
   if (!isHost)
     state.used -= found->second.bytes;
+  freeBlock(pointer, found->second);
   state.blocks.erase(found);
-  std::free(pointer);
   return kSuccess;
 }
 
@@ -65,7 +84,7 @@ extern "C" {
 void mpt_standin_reset() {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   for (auto &[pointer, block] : state.blocks)
-    std::free(const_cast<char *>(pointer));
+    freeBlock(const_cast<char *>(pointer), block);
   state = State();
   capturing = nullptr;
   currentDevice = 0;
@@ -89,6 +108,7 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly) {
   state.failingAlgorithms = count;
   state.algorithmCode = code;
 }
+void mpt_standin_set_parts(int64_t parts) { state.parts = parts; }
 void mpt_standin_refuse_machine_code(int code) { state.machineCodeCode = code; }
 void mpt_standin_refuse_epilogue(unsigned epilogue) { state.refused.push_back(epilogue); }
 const char *mpt_standin_breach() { return state.breach.c_str(); }
@@ -204,7 +224,8 @@ Error cudaMemsetAsync(void *to, int value, size_t bytes, Stream stream) {
   if (!isOnDevice(to, static_cast<int64_t>(bytes)))
     return call.breach("a fill reaches outside the device's allocations", kInvalidValue);
   return submit(call, stream, [=] {
-    std::memset(to, value, bytes);
+    if (state.parts == 0 || value != 0)
+      std::memset(to, value, bytes);
     return kSuccess;
   });
 }
@@ -468,7 +489,7 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
       pointers.push_back(&slot);
     std::string error;
     if (runEmulated(*found->module, *found->kernel, grid.x, grid.y, block.x,
-                    pointers.data(), error))
+                    pointers.data(), error, state.parts))
       return kSuccess;
     if (state.breach.empty())
       state.breach = error;

@@ -45,6 +45,11 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
 void mpt_standin_refuse_machine_code(int code);
 /// Operations of this cudnnBackendDescriptorType_t are refused from now on.
 void mpt_standin_refuse_convolutions(int kind);
+/// From now on launches run only the first, the middle and the last of so many parts of
+/// their blocks, and matmuls of their results' rows and of what they sum, where these are
+/// many. Allocations are mapped without memory behind them and hold zeros, so that a
+/// program may have more than the machine; clearing them does nothing.
+void mpt_standin_set_parts(int64_t parts);
 /// What cuBLASLt says it is (130101 for 13.1.1).
 void mpt_standin_set_cublaslt_version(int64_t version);
 /// What cuDNN says it is (91900 for 9.19).

@@ -379,6 +379,40 @@ void multiply(const GemmPlan &plan, const void *a, const void *b, void *bias, vo
     fromF32(plan.bias, bias, i, rowSums[i]);
 }
 
+/// `multiply`, or of many columns and of much that is summed some parts alone
+/// (mpt_standin_set_parts). What a window of the sums adds goes through D's type.
+void multiplyParts(const GemmPlan &plan, const void *a, const void *b, void *bias,
+                   void *aux, void *d, double alpha, double beta) {
+  constexpr int64_t many = 1 << 14;
+  if (state.parts == 0 || plan.batch != 1 || plan.epilogue != GemmEpilogue::Default)
+    return multiply(plan, a, b, bias, aux, d, alpha, beta);
+  auto windows = [&](int64_t count, bool mayCut) {
+    return mpt::rt::getWindows(count, mayCut && count >= many ? state.parts : 0);
+  };
+  auto at = [](const void *data, const GemmMatrix &matrix, int64_t row, int64_t column) {
+    return static_cast<const char *>(data) +
+           (column * matrix.ld + row) * getSize(matrix.type);
+  };
+  // Where nothing is cut along the columns it is along the sums.
+  const bool cutsColumns = plan.n >= many;
+  for (auto [first, last] : windows(plan.n, cutsColumns)) {
+    double more = beta;
+    for (auto [begin, end] : windows(plan.k, !cutsColumns)) {
+      GemmPlan part = plan;
+      part.n = part.d.columns = last - first;
+      part.k = end - begin;
+      (part.transposeA ? part.a.rows : part.a.columns) = part.k;
+      (part.transposeB ? part.b.columns : part.b.rows) = part.k;
+      (part.transposeB ? part.b.rows : part.b.columns) = part.n;
+      multiply(part, plan.transposeA ? at(a, plan.a, begin, 0) : at(a, plan.a, 0, begin),
+               plan.transposeB ? at(b, plan.b, first, begin)
+                               : at(b, plan.b, begin, first),
+               bias, aux, const_cast<char *>(at(d, plan.d, 0, first)), alpha, more);
+      more = 1;
+    }
+  }
+}
+
 /// A number that plans with equal descriptions share.
 uint64_t shapeOf(const GemmPlan &plan) {
   uint64_t hash = 1469598103934665603u;
@@ -537,7 +571,7 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
         state.breach = "cublasLtMatmul: what fills up tiles of scales is not zero";
       multiplyScaled(plan, a, b, scalesA, scalesB, bias, d, scaleA, scaleD);
     } else {
-      multiply(plan, a, b, bias, aux, d, scaleA, scaleD);
+      multiplyParts(plan, a, b, bias, aux, d, scaleA, scaleD);
     }
     // What the library leaves there is of no use to anybody.
     std::memset(workspace, 0xa5, std::min<size_t>(workspaceBytes, 4096));

@@ -32,7 +32,7 @@ inline constexpr Status kNotSupported = 15, kCublasLtInvalid = 7;
 
 struct Block {
   int64_t bytes = 0;
-  bool isHost = false;
+  bool isHost = false, isMapped = false;
 };
 struct StreamState {
   /// The GPU that was this thread's when the stream was made.
@@ -143,6 +143,8 @@ struct State {
   int64_t blasVersion = 130101, dnnVersion = 91900;
   /// An exchange between ranks does not end: neither does what comes after it.
   bool hangs = false;
+  /// See mpt_standin_set_parts.
+  int64_t parts = 0;
 };
 
 inline std::recursive_mutex mutex;

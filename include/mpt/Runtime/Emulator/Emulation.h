@@ -19,6 +19,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 extern "C" {
 
@@ -60,12 +62,18 @@ struct mpt_simt_module {
 
 namespace mpt::rt {
 
-/// Runs all threads of a launch; a block's threads take turns, block after block.
+/// Runs all threads of a launch; a block's threads take turns, block after block. With
+/// `parts` other than 0 only the first, the middle and the last of so many parts of the
+/// blocks along x run.
 /// False, with `error` set, if a thread leaves while others wait for it, or if
 /// threads of one warp wait for different things.
 bool runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &kernel,
                  int64_t blocksX, int64_t blocksY, int64_t threads, void **arguments,
-                 std::string &error);
+                 std::string &error, int64_t parts = 0);
+
+/// The first, the middle and the last of `parts` parts of [0, count), as beginnings and
+/// ends, in order and apart from each other; all of it if `parts` is 0 or it is short.
+std::vector<std::pair<int64_t, int64_t>> getWindows(int64_t count, int64_t parts);
 
 } // namespace mpt::rt
 
