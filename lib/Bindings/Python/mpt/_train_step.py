@@ -534,9 +534,13 @@ class TrainStep:
             value = value.to(torch.int16)
         if not value.is_contiguous():
             value = value.detach().contiguous()
-        if not on_device:
+        if on_device:
+            self._bind_device(program, name, value)
+        else:
             program.bind_address(name, value.data_ptr(), size, value)
-            return
+
+    @staticmethod
+    def _bind_device(program, name, value):
         # Refuses a tensor of another GPU, whose stream must not become the program's.
         program.bind(name, value.detach())
         program.set_stream(torch.cuda.current_stream(value.device).cuda_stream)

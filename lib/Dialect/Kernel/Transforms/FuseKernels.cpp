@@ -612,7 +612,7 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
         if (failed(check(&op)))
           return signalPassFailure();
       mpt::detail::isolateScans(function);
-      fuse(block, {roundOnRead, mostSummedColumns, attentionViews, mostEarlyPoints});
+      fuse(block, {roundOnRead, mostSummedColumns, attentionViews});
     }
   }
 };

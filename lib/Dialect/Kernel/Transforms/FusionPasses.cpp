@@ -15,14 +15,11 @@ using namespace mlir;
 
 /// 16 of a row's columns for each of the 1024 threads that a block of a GPU has at most.
 static constexpr int64_t kMostSummedColumns = 16384;
-/// 64 KiB of f32.
-static constexpr int64_t kMostEarlyPoints = 16384;
 
 mpt::FusionOptions mpt::getFusionOptions(bool isForGPU) {
   return {/*roundOnRead=*/!isForGPU,
           /*mostSummedColumns=*/isForGPU ? kMostSummedColumns : 0,
-          /*attentionViews=*/isForGPU,
-          /*mostEarlyPoints=*/isForGPU ? kMostEarlyPoints : 0};
+          /*attentionViews=*/isForGPU};
 }
 
 void mpt::addKernelPasses(OpPassManager &passes, const FusionOptions &fusion) {
@@ -30,7 +27,6 @@ void mpt::addKernelPasses(OpPassManager &passes, const FusionOptions &fusion) {
   options.roundOnRead = fusion.roundOnRead;
   options.mostSummedColumns = fusion.mostSummedColumns;
   options.attentionViews = fusion.attentionViews;
-  options.mostEarlyPoints = fusion.mostEarlyPoints;
   passes.addPass(createFuseKernelsPass(options));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -12,7 +12,6 @@
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Precision/RangeProfile.h"
-#include "mpt/Support/ElementCount.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -251,11 +250,9 @@ std::optional<unsigned> Planner::checkMerge(Operation *op, Role role,
   // Whole tensors are not computed before a heavy call that they come after:
   // the backward pass would move into the forward's kernels, and all it
   // recomputes would be stored.
-  std::optional<int64_t> points = countElements(nodes[merged.front()].domain);
-  const bool isSmall = points && *points <= options.mostEarlyPoints;
   for (unsigned id : merged)
-    if (!isSmall && (nodes[id].epoch != nodes[merged.front()].epoch ||
-                     (extent == KernelExtent::Full && nodes[id].epoch != epoch)))
+    if (nodes[id].epoch != nodes[merged.front()].epoch ||
+        (extent == KernelExtent::Full && nodes[id].epoch != epoch))
       return std::nullopt;
   bool reducesRows = role == Role::RowReduce || role == Role::FullReduce;
   bool sumsColumns = role == Role::ColumnReduce;

@@ -473,7 +473,7 @@ struct AssignBuffersPass : mpt::impl::AssignBuffersPassBase<AssignBuffersPass> {
       return signalPassFailure();
     }
     MemorySchedule planned = scheduleForMemory(step, *schedule, *wanted);
-    if (lateUpdates && !*wanted && !step->hasAttr(kBudgetAttr))
+    if (lateUpdates && !*wanted)
       delayUpdates(step, *schedule, planned);
     const BufferAssignment &plan = planned.plan;
     if (failed(checkConstants(*schedule, plan)) ||

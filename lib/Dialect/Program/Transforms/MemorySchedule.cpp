@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Memory/Planning/LateUpdates.h"
 
 using namespace mlir;
@@ -96,6 +97,8 @@ static constexpr int64_t kMostGrowth = 16 << 20, kGrowthShare = 64;
 
 void mpt::delayUpdates(func::FuncOp function, InstructionList &schedule,
                        MemorySchedule &planned) {
+  if (function->hasAttr(kBudgetAttr))
+    return;
   const MemoryGraph &graph = planned.plan.graph;
   auto mayWait = llvm::map_to_vector(graph.ops, [](const MemoryOp &op) {
     auto kernel = dyn_cast<kernel::KernelOp>(op.op);

@@ -209,9 +209,9 @@ class Recorded:
 recorded = Recorded(other._first.program)
 with unittest.mock.patch("torch.cuda.current_stream",
                          lambda _: types.SimpleNamespace(cuda_stream=7)):
-    refused(other._bind_device, recorded, "x", DeviceTensor(x.numpy(), device=1), torch.float32)
+    refused(other._bind_device, recorded, "x", DeviceTensor(x.numpy(), device=1))
     print("streams:", recorded.streams)
-    other._bind_device(recorded, "x", DeviceTensor(x.numpy()), torch.float32)
+    other._bind_device(recorded, "x", DeviceTensor(x.numpy()))
     print("streams:", recorded.streams)
 refused(other, DeviceArray(x.numpy(), device=1), y)
 refused(cpu, arrays[0], y)

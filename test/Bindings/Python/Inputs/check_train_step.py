@@ -318,7 +318,8 @@ def main():
 
     print("budget:", low.arena_bytes < build(precision="bf16").arena_bytes)
 
-    # A loop of recurrent layers within a budget: the same numbers in fewer bytes.
+    # A loop of recurrent layers within a budget: the same numbers in fewer bytes, but for the
+    # order in which the gradients of 40 iterations are added.
     rows, classes = torch.randn(40, 2, 4), torch.randint(0, 6, (2,))
 
     def recurrent(budget):
@@ -330,7 +331,7 @@ def main():
         return [(r.loss, r.grad_norm) for r in results], step.arena_bytes
 
     (losses, whole), (again, half) = recurrent(None), recurrent("0.5x")
-    print("loop:", losses == again, half <= whole // 2)
+    print("loop:", numpy.allclose(losses, again, rtol=1e-5, atol=0), half <= whole // 2)
     try:
         recurrent("1000")
     except mpt.Error as error:

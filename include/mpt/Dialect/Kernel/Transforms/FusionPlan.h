@@ -90,9 +90,6 @@ struct FusionOptions {
   int64_t mostSummedColumns = 0;
   /// Transposes that are isAttentionView stay as they are.
   bool attentionViews = false;
-  /// Kernels over this many points at most are computed as early as fusion likes; their
-  /// results are too small for that to cost memory.
-  int64_t mostEarlyPoints = 0;
 };
 
 /// Plans the kernels of `block`.

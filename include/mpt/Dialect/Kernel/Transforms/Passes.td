@@ -23,11 +23,7 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
     "on a GPU a thread has no registers for the sums of longer rows">,
   Option<"attentionViews", "attention-views", "bool", "false",
     "Leave transposes around fused attention to it (isAttentionView); a GPU's attention "
-    "takes strides">,
-  Option<"mostEarlyPoints", "most-early-points", "int64_t", "0",
-    "Most points of a kernel that may be computed before a matmul or window that it comes "
-    "after, with what it is fused with: on a GPU a launch costs more than such results "
-    "take">];
+    "takes strides">];
 }
 
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD

@@ -46,7 +46,8 @@ MemorySchedule scheduleForMemory(mlir::func::FuncOp function, InstructionList &s
 /// Moves the pointwise kernels of `schedule` that nothing else waits for to its end, such
 /// as updates of parameters (LateUpdates.h), if what they read is so little that reading
 /// it from a GPU's memory takes less time than a launch, and if the arena grows by at
-/// most 1/64 or 16 MiB. Otherwise changes nothing.
+/// most 1/64 or 16 MiB. Otherwise, and if the function has a memory budget of its own,
+/// changes nothing.
 void delayUpdates(mlir::func::FuncOp function, InstructionList &schedule,
                   MemorySchedule &planned);
 
