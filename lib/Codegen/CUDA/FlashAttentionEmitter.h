@@ -89,10 +89,15 @@ struct AttentionShape {
   /// Of emitDots: a warp a row.
   int64_t dotBlocks() const { return llvm::divideCeil(batch * queries, 4); }
   bool isWide() const {
-    int64_t elements = std::max(queries, keys) * std::max(width, valueWidth);
+    const int64_t rows = std::max(queries, keys);
+    int64_t elements = batch * rows * std::max(width, valueWidth);
     if (hasMask() || hasBias())
-      elements = std::max(elements, queries * keys);
-    return batch * elements >= (int64_t(1) << 31) - (1 << 20);
+      elements = std::max(elements, batch * queries * keys);
+    // Operands may be parts of larger tensors.
+    for (const RowStrides &at : {query, key, value, result, dy, dquery, dkey, dvalue})
+      elements =
+          std::max(elements, batch / heads * at.batch + heads * at.head + rows * at.row);
+    return elements >= (int64_t(1) << 31) - (1 << 20);
   }
 };
 
