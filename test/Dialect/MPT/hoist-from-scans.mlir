@@ -215,3 +215,83 @@ func.func @all(%x: tensor<20x4x8xf32>, %w: tensor<8x6xf32>) -> tensor<20x4x6xf32
   } : tensor<20x4x6xf32>
   return %r : tensor<20x4x6xf32>
 }
+
+// -----
+
+// What the loop stacks although it is the same in each iteration stays one value for what
+// leaves it.
+// CHECK-LABEL: func @same_in_each
+//  CHECK-SAME:   %[[X:[^:]*]]: tensor<20x4x8xf32>, %[[W:[^:]*]]: tensor<8x6xf32>
+//   CHECK-DAG:   mpt.matmul %[[X]], %[[W]] : (tensor<20x4x8xf32>, tensor<8x6xf32>) -> tensor<20x4x6xf32>
+//   CHECK-DAG:   mpt.constant dense<[1.0{{.*}}]> : tensor<6xf32>
+//       CHECK:   mpt.add %{{.*}}, %{{.*}} : (tensor<20x4x6xf32>, tensor<6xf32>)
+func.func @same_in_each(%x: tensor<20x4x8xf32>, %w: tensor<8x6xf32>) -> (tensor<20x4x6xf32>, tensor<20x8x6xf32>, tensor<20x6xf32>) {
+  %r:3 = mpt.scan 20 over(%x : tensor<20x4x8xf32>) {
+  ^bb0(%e: tensor<4x8xf32>):
+    %c = mpt.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> : tensor<6xf32>
+    %m = mpt.matmul %e, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+    %a = mpt.add %m, %c : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+    mpt.yield %a, %w, %c : tensor<4x6xf32>, tensor<8x6xf32>, tensor<6xf32>
+  } : tensor<20x4x6xf32>, tensor<20x8x6xf32>, tensor<20x6xf32>
+  return %r#0, %r#1, %r#2 : tensor<20x4x6xf32>, tensor<20x8x6xf32>, tensor<20x6xf32>
+}
+
+// -----
+
+// Sums of iterations in f16 that the loop adds up in f32 are one sum in f32: in f16 it might
+// be infinite.
+// CHECK-LABEL: func @wide_sums
+//   CHECK-NOT:   -> tensor<32xf16>
+//       CHECK:   mpt.reduce %{{.*}} : (tensor<20x1x32xf32>) -> tensor<32xf32>
+//   CHECK-NOT:   -> tensor<32xf16>
+func.func @wide_sums(%x: tensor<20x1x32xf16>, %y: tensor<20x1x32xf16>) -> (tensor<32x32xf32>, tensor<32xf32>) {
+  %acc = mpt.constant dense<0.0> : tensor<32x32xf32>
+  %bias = mpt.constant dense<0.0> : tensor<32xf32>
+  %r:2 = mpt.scan 20 carry(%acc, %bias : tensor<32x32xf32>, tensor<32xf32>) over(%x, %y : tensor<20x1x32xf16>, tensor<20x1x32xf16>) {
+  ^bb0(%dw: tensor<32x32xf32>, %db: tensor<32xf32>, %xt: tensor<1x32xf16>, %yt: tensor<1x32xf16>):
+    %m = mpt.matmul %xt, %yt {transpose_lhs} : (tensor<1x32xf16>, tensor<1x32xf16>) -> tensor<32x32xf16>
+    %mw = mpt.cast %m : (tensor<32x32xf16>) -> tensor<32x32xf32>
+    %dw1 = mpt.add %dw, %mw : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+    %b = mpt.reduce %yt {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<1x32xf16>) -> tensor<32xf16>
+    %bw = mpt.cast %b : (tensor<32xf16>) -> tensor<32xf32>
+    %db1 = mpt.add %db, %bw : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+    mpt.yield %dw1, %db1 : tensor<32x32xf32>, tensor<32xf32>
+  } : tensor<32x32xf32>, tensor<32xf32>
+  return %r#0, %r#1 : tensor<32x32xf32>, tensor<32xf32>
+}
+
+// -----
+
+// A cast to 8 bits saturates in each iteration, so its sum stays in the loop.
+// CHECK-LABEL: func @eight_bits
+//       CHECK:   mpt.scan 20 carry
+//       CHECK:   mpt.matmul
+func.func @eight_bits(%x: tensor<20x1x32xf32>, %y: tensor<20x1x32xf32>, %acc: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %r = mpt.scan 20 carry(%acc : tensor<32x32xf32>) over(%x, %y : tensor<20x1x32xf32>, tensor<20x1x32xf32>) {
+  ^bb0(%dw: tensor<32x32xf32>, %xt: tensor<1x32xf32>, %yt: tensor<1x32xf32>):
+    %m = mpt.matmul %xt, %yt {transpose_lhs} : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<32x32xf32>
+    %l = mpt.cast %m : (tensor<32x32xf32>) -> tensor<32x32xf8E4M3FN>
+    %wide = mpt.cast %l : (tensor<32x32xf8E4M3FN>) -> tensor<32x32xf32>
+    %dw1 = mpt.add %dw, %wide : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+    mpt.yield %dw1 : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %r : tensor<32x32xf32>
+}
+
+// -----
+
+// A loop that is computed again as a whole keeps its matmul, as its copy does.
+// CHECK-LABEL: func @whole
+//       CHECK:   mpt.scan 20 carry
+//       CHECK:   mpt.matmul {{.*}} : (tensor<4x8xf32>, tensor<8x8xf32>)
+func.func @whole(%x: tensor<20x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %z = mpt.constant dense<0.0> : tensor<4x8xf32>
+  %r = mpt.scan 20 carry(%z : tensor<4x8xf32>) over(%x : tensor<20x4x8xf32>) {
+  ^bb0(%h: tensor<4x8xf32>, %e: tensor<4x8xf32>):
+    %m = mpt.matmul %e, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %s = mpt.add %m, %h : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %t = mpt.tanh %s : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    mpt.yield %t : tensor<4x8xf32>
+  } {mpt.remat = 0 : i64} : tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}

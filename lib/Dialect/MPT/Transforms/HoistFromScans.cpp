@@ -131,9 +131,13 @@ Value Hoister::sum(Value value, Type element) {
     SmallVector<int64_t> axes = {0};
     for (int64_t axis : reduce.getAxes())
       axes.push_back(axis + 1);
-    return ReduceOp::create(builder, loc, reduce.getType(), get(reduce.getX()),
-                            ReduceKind::Sum, axes, /*keep_dims=*/false,
-                            reduce.getAccTypeAttr());
+    // The loop may have added sums in f16 to one in f32, which holds more.
+    Value x = get(reduce.getX());
+    if (element.isF32() && getElementTypeOrSelf(x).getIntOrFloatBitWidth() < 32)
+      x = toElement(x, element);
+    Type type = typeOf(value).clone(getElementTypeOrSelf(x));
+    return ReduceOp::create(builder, loc, type, x, ReduceKind::Sum, axes,
+                            /*keep_dims=*/false, reduce.getAccTypeAttr());
   }
   if (auto add = dyn_cast<AddOp>(op)) {
     Value lhs = toElement(sum(add.getLhs(), element), element);
@@ -200,8 +204,11 @@ void Hoister::run() {
   made->setDiscardableAttrs(scan->getDiscardableAttrDictionary());
   for (auto [i, number] : llvm::enumerate(kept)) {
     scan.getResult(number).replaceAllUsesWith(made.getResult(i));
-    if (number >= carried)
-      outside.map(yielded[number], made.getResult(i));
+    // What is the same in each iteration is that value, not a stack of it.
+    Value value = yielded[number];
+    if (number >= carried && value.getParentBlock() == &body &&
+        !value.getDefiningOp<ConstantOp>())
+      outside.map(value, made.getResult(i));
   }
   for (auto [i, value] : llvm::enumerate(hoist.stacked))
     outside.map(value, made.getResult(kept.size() + i));
@@ -264,7 +271,7 @@ struct HoistFromScansPass : mpt::impl::HoistFromScansPassBase<HoistFromScansPass
         auto around = op->getParentOfType<ScanOp>();
         if (around && isa<LSTMCellOp>(op))
           cells.push_back(op);
-        isRepeated |= around && op->hasAttr(kRematAttr);
+        isRepeated |= (around || isa<ScanOp>(op)) && op->hasAttr(kRematAttr);
         if (auto scan = dyn_cast<ScanOp>(op);
             scan && static_cast<int64_t>(scan.getTripCount()) > maxUnrolled)
           scans.push_back(scan);

@@ -77,9 +77,13 @@ bool mpt::detail::isSummable(ScanOp scan, Value value, llvm::SetVector<Value> &r
   if (auto add = dyn_cast<AddOp>(op))
     return add.getLhs().getType() == add.getRhs().getType() &&
            isSummable(scan, add.getLhs(), read) && isSummable(scan, add.getRhs(), read);
+  // A cast to 8 bits also saturates, which a sum of all iterations would not.
+  auto isWide = [](Value operand) {
+    auto type = dyn_cast<FloatType>(getElementTypeOrSelf(operand));
+    return type && type.getWidth() >= 16;
+  };
   if (auto round = dyn_cast<CastOp>(op))
-    return isa<FloatType>(getElementTypeOrSelf(round.getX())) &&
-           isa<FloatType>(getElementTypeOrSelf(round.getY())) &&
+    return isWide(round.getX()) && isWide(round.getY()) &&
            isSummable(scan, round.getX(), read);
   return isa<TransposeOp, ReshapeOp>(op) && isSummable(scan, op->getOperand(0), read);
 }
