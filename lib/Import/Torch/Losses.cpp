@@ -310,6 +310,8 @@ static void ctcLoss(Lowering &l) {
                           l.number(x, 0), l.number(x, never));
   Value emissions = l.takeLast(
       x, l.broadcast(l.reshape(spelled, {1, batch, places}), {steps, batch, places}));
+  // Of a probability of 0, too.
+  emissions = l.binary<MaximumOp>(emissions, l.number(x, never));
   // Before the first step a path is at the first blank.
   Value start =
       l.where(l.compare(ComparePredicate::EQ, l.iota({batch, places}, 1, i64), 0.0),

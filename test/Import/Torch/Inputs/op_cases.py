@@ -1221,6 +1221,19 @@ def _(d):
                 x.log_softmax(-1), y, a, b, blank, reduction, zero))
 
 
+@case("_ctc_loss.Tensor")
+def _(d):
+    # The second step allows the target's second class alone: the others have the probability 0.
+    # The loss alone, since PyTorch's gradient is NaN there.
+    mask = torch.zeros(4, 1, 4, dtype=torch.bool)
+    mask[1, :, [0, 1, 3]] = True
+    return ([d.float([4, 1, 4])],
+            lambda op, x: torch.ctc_loss(
+                x.detach().masked_fill(mask, float("-inf")).log_softmax(-1),
+                torch.tensor([[1, 2, 3]]),
+                torch.tensor([4]), torch.tensor([3]), 0, 2, False))
+
+
 @case("kl_div")
 def _(d):
     logged = d.bool()
