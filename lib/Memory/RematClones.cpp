@@ -88,10 +88,13 @@ Value Cloner::getLatest(Value value) {
 
 void Cloner::update(Operation *op) {
   op->walk([&](Operation *inner) {
-    for (OpOperand &operand : inner->getOpOperands())
+    for (OpOperand &operand : inner->getOpOperands()) {
+      // A function's argument has no op that makes it.
+      Operation *maker = operand.get().getDefiningOp();
       if (operand.get().getParentBlock() == &block &&
-          (inner == op || !op->isAncestor(operand.get().getDefiningOp())))
+          (inner == op || !maker || !op->isAncestor(maker)))
         operand.set(getLatest(operand.get()));
+    }
   });
 }
 
