@@ -132,7 +132,7 @@ bool checkCudaCall(const Instruction &call, int sm, std::string &error);
 /// One line for people and tests: "m=.. n=.. k=.. A=f16[..]T ..".
 std::string describeGemmPlan(const GemmPlan &plan);
 
-/// How a matmul is done where cuBLASLt does not do it: by a function of the program that
+/// How a matmul is done where cuBLASLt cannot: by a function of the program that
 /// all matmuls of the same types share. A block of kPlainMatmulThreads makes
 /// kPlainMatmulTile x kPlainMatmulTile elements of D; sums are f32, over ascending
 /// k. Its parameters are the addresses of A, B, C (what beta adds) and D, those

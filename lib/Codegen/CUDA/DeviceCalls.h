@@ -46,7 +46,7 @@ public:
   llvm::ArrayRef<DeviceLaunch> getLaunches() const { return launches; }
 
 private:
-  /// The function for a matmul that cuBLASLt does not do, once for each kind.
+  /// The function for a matmul that cuBLASLt cannot run, once for each kind.
   void emitPlainMatmul(const rt::Instruction &matmul, mlir::Location loc);
 
   mlir::OpBuilder device;

@@ -15,7 +15,7 @@
 ///   sums: columns 2t and 2t + 1 of row g, then of row g + 8
 /// (PTX ISA, "Matrix Fragments for mma.m16n8k16"). So the sums of two
 /// neighbouring 16 x 8 results are, rounded in pairs, the A of a following
-/// one. B comes from shared memory by ldmatrix. Head sizes that are no multiples of 16
+/// one. B comes from shared memory by ldmatrix. Head sizes that are not multiples of 16
 /// are filled with zeros there and in registers.
 ///
 /// Dropout draws the words of `mpt.random_mask` again in each function: a block of
@@ -184,8 +184,8 @@ private:
   Value pack(Value low, Value high);
   std::pair<Value, Value> unpack(Value word);
   Value scaled(Value word);
-  /// Elements `column` and the next one of a row. `known`: a multiple of 8 that is not
-  /// above `column`, whose seven followers `column` is one of.
+  /// Elements `column` and `column` + 1 of a row. `known` is `column` rounded down to a
+  /// multiple of 8.
   Value loadWord(const Tensor &tensor, Index row, Index column, int64_t known);
   void storePair(Value low, Value high, const Tensor &tensor, Index row, Index column,
                  int64_t known);
@@ -908,7 +908,7 @@ void FlashAttentionEmitter::biasGradient() {
         matrix = block / (keyTiles * queryTiles), row = first + warp * kRows;
   unsigned output = setOptions(6, tile, step);
   Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
-  // What has one bias: the entries of the batch, or heads, or both.
+  // The entries of the batch and the heads that share one bias.
   auto count = [&](int64_t all, int64_t of) { return Index(of == 1 ? all : 1); };
   Index entries = count(shape.batch / shape.heads, sizes[0]),
         heads = count(shape.heads, sizes[1]);

@@ -1,4 +1,4 @@
-//===- PlainMatmulEmitter.h - Matmuls that cuBLASLt does not do -*- C++ -*-===//
+//===- PlainMatmulEmitter.h - Matmuls that cuBLASLt cannot run -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.

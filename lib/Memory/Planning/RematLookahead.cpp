@@ -20,7 +20,7 @@ namespace {
 /// How many dropped ancestors a cost counts, and how many dropped descendants are
 /// asked for the next use: beyond, the difference no longer changes decisions.
 constexpr unsigned maxAncestors = 400, maxDescendants = 60;
-/// A plan that runs everything more often than this is no use to anybody.
+/// A plan that runs everything more often than this is useless.
 constexpr size_t maxRepetitions = 20;
 constexpr uint32_t none = ~uint32_t(0);
 
@@ -57,8 +57,8 @@ private:
   bool execute(uint32_t node);
   bool makeRoom(int64_t bytes);
   void drop(uint32_t value);
-  /// Whether more nodes have run, or been asked about, than a plan of use needs: what one
-  /// node needs may take steps without end.
+  /// Whether more nodes have run, or been visited, than in any useful plan: the operands
+  /// of one node alone may take exponentially many repetitions.
   bool isTooLong() const {
     size_t most = 64 + maxRepetitions * graph.nodes.size();
     return order.size() > most || asked > most * maxAncestors;

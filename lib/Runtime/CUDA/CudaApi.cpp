@@ -62,7 +62,7 @@ bool Api::load(const std::string &cudart, const std::string &cublasLt,
 #undef MPT_FIND_BLAS
   if (blas && findAll())
     return true;
-  // Who names a library wants that one.
+  // A library that was named must be that one.
   if (!cublasLt.empty())
     return false;
   std::swap(withoutCublasLt, error);

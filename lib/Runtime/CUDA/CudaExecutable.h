@@ -96,7 +96,7 @@ private:
     Event done = nullptr;
     /// Which buffers a matmul uses beside its matrices, or -1.
     int bias = -1, aux = -1, scalesA = -1, scalesB = -1;
-    /// Of a matmul that cuBLASLt does not do: how `kernel` does it.
+    /// Of a matmul that cuBLASLt cannot run: how `kernel` does it.
     PlainMatmul plain;
   };
   struct Input {
@@ -119,7 +119,7 @@ private:
   int prepareGemm(const Instruction &call, const Instruction *next,
                   BoundInstruction &step, bool &hasEpilogue, std::string &error);
   /// Makes the matmul `plan` of cuBLASLt, with algorithms, and says in `step` which; or
-  /// sets `why` to the reason for which cuBLASLt does not do it.
+  /// sets `why` to the reason why cuBLASLt cannot run it.
   int askCublasLt(const Instruction &call, BoundInstruction &step, const GemmPlan &plan,
                   std::string &why, std::string &error);
   /// Has the program's own function do a matmul; false if there is none for it.

@@ -20,10 +20,10 @@
 
 namespace mpt {
 
-/// The program's order, but with the ops last that nothing else waits for: those of
+/// The program's order, with ops that nothing else waits for moved to its end: those of
 /// `mayWait` (by op) that read 1 to `mostBytes` bytes of the arena, need no workspace,
-/// and are read by such ops alone. What reads nothing of the arena can run at the start.
-/// Linear.
+/// and whose results only such ops read. An op that reads nothing of the arena keeps its
+/// place. Linear.
 llvm::SmallVector<unsigned> orderLateUpdates(const MemoryGraph &graph,
                                              llvm::ArrayRef<bool> mayWait,
                                              int64_t mostBytes);

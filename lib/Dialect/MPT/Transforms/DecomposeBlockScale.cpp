@@ -158,7 +158,7 @@ LogicalResult decomposeQuantize(QuantizeOp op, PatternRewriter &rewriter) {
   q = MinimumOp::create(rewriter, op.getLoc(), type, q, b.scalar(largest));
   q = MaximumOp::create(rewriter, op.getLoc(), type, q, b.scalar(-largest));
   // f4E2M1FN and f8E8M0FNU are not moved: what becomes f4E2M1FN is moved before, and
-  // scales of f8E8M0FNU are computed for themselves.
+  // scales of f8E8M0FNU are computed apart from them.
   if (isa<Float4E2M1FNType>(format))
     q = CastOp::create(rewriter, op.getLoc(), op.getQ().getType(), view.join(q));
   else
@@ -286,7 +286,7 @@ Value sumShortly(DecomposeBuilder &b, const Operand &lhs, const Operand &rhs,
   return b.reshape(sum, {rows, columns});
 }
 
-/// Bytes of an f32 result from which rows are multiplied for themselves.
+/// Bytes of an f32 result from which on rows are multiplied one group after the other.
 constexpr int64_t mostResultBytes = int64_t(4) << 20;
 
 /// A sum of several segments and the next segment's products are f32, and as large as the

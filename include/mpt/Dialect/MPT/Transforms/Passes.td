@@ -114,7 +114,7 @@ def HoistFromScansPass : Pass<"mpt-hoist-from-scans", "::mlir::ModuleOp"> {
     What is cast, moved or added on the way goes with it. The sums of gradients then run in
     another order, with one rounding at the end. A value that has to be stacked for that
     takes the place of another stack that each iteration reads or writes for the last time,
-    or is no larger than what the loop carries no more: else the matmul stays. So does
+    or is no larger than what the loop no longer carries: else the matmul stays. So does
     what is marked to be computed again (`mpt.save`, `mpt.remat`), and what reads only
     inputs if the function repeats parts of iterations, so that they have the same bits.
     LSTM cells in scans become matmuls and gates.
