@@ -398,6 +398,34 @@ static bool planDepthwiseGrad(ConvPlan &plan, const ConvCall &conv, const Buffer
   return true;
 }
 
+/// Leaves out the first and the last taps of a filter that read padding alone, and their
+/// part of `sizes`, if half of the taps or more remain unread.
+static void skipIdleTaps(ConvPlan &plan, const ConvCall &conv, const BufferRef &x,
+                         const BufferRef &filter, const BufferRef &y,
+                         std::array<int64_t, 4> &sizes) {
+  if (conv.kind == CallId::Conv2DFilterGrad || getSize(filter.type) < 2)
+    return;
+  for (int axis : {0, 1}) {
+    int64_t low = conv.padding[2 * axis], high = conv.padding[2 * axis + 1], first = 0,
+            count = sizes[axis];
+    const int64_t step = conv.dilations[axis],
+                  last = (y.dims[1 + axis] - 1) * conv.strides[axis];
+    for (; count > 1 && low >= step && last < low; ++first, --count)
+      low -= step;
+    for (; count > 1 && high >= step && (count - 1) * step - low >= x.dims[1 + axis];
+         --count)
+      high -= step;
+    plan.firstTap[axis] = first;
+    plan.taps[axis] = count;
+  }
+  if (2 * plan.taps[0] * plan.taps[1] > sizes[0] * sizes[1])
+    return;
+  sizes[0] = plan.taps[0];
+  sizes[1] = plan.taps[1];
+  plan.tapBytes =
+      alignUp(sizes[0] * sizes[1] * sizes[2] * sizes[3] * getSize(filter.type));
+}
+
 ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   ConvPlan plan;
   std::optional<ConvCall> conv = getConv(call);
@@ -410,9 +438,10 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
                   &y = call.refs[conv->y];
   if (x.count() <= 0 || filter.count() <= 0 || y.count() <= 0)
     return plan;
-  const std::array<int64_t, 4> sizes = conv->getFilterSizes(filter.dims);
+  std::array<int64_t, 4> sizes = conv->getFilterSizes(filter.dims);
+  skipIdleTaps(plan, *conv, x, filter, y, sizes);
   const auto [kernelHeight, kernelWidth, in, out] = sizes;
-  const int64_t images = x.dims[0];
+  const int64_t images = x.dims[0], filterCount = kernelHeight * kernelWidth * in * out;
   const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
              isInputGrad = conv->kind == CallId::Conv2DInputGrad;
   if (planFilterGradMatmul(plan, *conv, images, y.dims[1] * y.dims[2],
@@ -426,8 +455,8 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
     return 4.0 * static_cast<double>(ref.count());
   };
   const double rows = static_cast<double>(y.count()) / static_cast<double>(out),
-               filterBytes = getTraffic(filter);
-  ConvTraffic traffic{rows * static_cast<double>(filter.count()),
+               filterBytes = 4.0 * static_cast<double>(filterCount);
+  ConvTraffic traffic{rows * static_cast<double>(filterCount),
                       filterBytes,
                       getTraffic(isInputGrad ? y : x),
                       getTraffic(isInputGrad ? x : y),
@@ -462,7 +491,7 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
                : alignUp(ref.count() / images * plan.chunk * 4);
   };
   if (filter.type != DataType::F32)
-    plan.filterBytes = getBytes(filter);
+    plan.filterBytes = alignUp(filterCount * 4);
   if (isFilterGrad)
     plan.sums = std::min(plan.chunks, std::max<int64_t>(maxThreads, 1) + 1);
   if (plan.slices > 1) {

@@ -151,10 +151,15 @@ struct ConvPlan {
   int64_t inBlock = 0, outBlock = 0, threadOutBytes = 0;
   /// The filter gradient of a depthwise convolution adds in blocks of 16 channels.
   bool isDepthwiseGrad = false;
+  /// A convolution, or an input gradient, of images that at most half of the filter's
+  /// taps read takes these taps alone: the first, and how many there are, by axis. Bytes
+  /// of a copy of them; 0 if all taps are taken.
+  std::array<int64_t, 2> firstTap{}, taps{};
+  int64_t tapBytes = 0;
 
   int64_t workspaceBytes(int64_t maxThreads) const {
     return xBytes + filterBytes + yBytes + packedBytes * slices * (sums > 0 ? sums : 1) +
-           threadBytes * maxThreads;
+           tapBytes + threadBytes * maxThreads;
   }
 };
 /// Needs nothing if a dimension is 0 or the buffers do not fit together.

@@ -248,6 +248,8 @@ public:
       return true;
     }
     plan = planConv(call, threads);
+    if (plan.tapBytes > 0)
+      skipIdleTaps();
     if (operands != DataType::F32 && (hasIdleTaps() || !prepareChunks()))
       operands = DataType::F32;
     isBlocked = operands == DataType::F32 && plan.hasBlocks && prepareBlocks();
@@ -289,9 +291,11 @@ private:
     char *sliced = scratch + (isForward ? plan.xBytes : 0);
     char *wideFilter = scratch + plan.xBytes + plan.yBytes;
     char *packed = wideFilter + plan.filterBytes;
-    char *areas = packed + plan.slices * plan.packedBytes;
+    char *taps = packed + plan.slices * plan.packedBytes, *areas = taps + plan.tapBytes;
     const int64_t partBytes = alignUp(dnnl_memory_desc_get_size(&whole->packed));
-    packFilter(buffers[filterIndex], wideFilter, packed, partBytes, team);
+    void *filter = plan.tapBytes > 0 ? getTaps(buffers[filterIndex], taps, team)
+                                     : buffers[filterIndex];
+    packFilter(filter, wideFilter, packed, partBytes, team);
     if (hasBias)
       widen(call.refs[2].type, buffers[2], 0, biasRow.data(), biasRow.size());
     const float *bias = hasBias ? biasRow.data() : nullptr;
@@ -328,10 +332,10 @@ private:
         to = reinterpret_cast<float *>(
             area + (in.type == operands && !isBlocked ? 0 : plan.threadInBytes));
       auto *result = reinterpret_cast<char *>(to);
-      char *filter = packed + slice * partBytes;
+      char *part = packed + slice * partBytes;
       Primitive &conv = getPrimitive(size);
-      if (isForward ? !conv.run({from, filter, result}, thread)
-                    : !conv.run({result, filter, from}, thread)) {
+      if (isForward ? !conv.run({from, part, result}, thread)
+                    : !conv.run({result, part, from}, thread)) {
         failed = true;
         return;
       }
@@ -389,6 +393,50 @@ private:
         narrow(out.type, block, result,
                (image * points + point) * channels + firstChannel + c, channelBlock);
       }
+  }
+
+  /// From here on the filter is that of the plan's taps.
+  void skipIdleTaps() {
+    auto &dims = call.refs[filterIndex].dims;
+    for (int axis : {0, 1}) {
+      int64_t &size = dims[axis + (attributes.isOIHW ? 2 : 0)];
+      const int64_t first = plan.firstTap[axis], skipped = size - plan.taps[axis];
+      allTaps[axis] = size;
+      attributes.padding[2 * axis] -= first * attributes.dilations[axis];
+      attributes.padding[2 * axis + 1] -= (skipped - first) * attributes.dilations[axis];
+      size = plan.taps[axis];
+    }
+  }
+  /// The plan's taps of a stored filter: in their place if they lie one after another,
+  /// else a copy.
+  void *getTaps(void *stored, char *copy, ThreadTeam &team) const {
+    const BufferRef &filter = call.refs[filterIndex];
+    const bool isOIHW = attributes.isOIHW;
+    const int64_t size = getSize(filter.type), taps = plan.taps[0] * plan.taps[1],
+                  all = allTaps[0] * allTaps[1], pairs = filter.count() / taps,
+                  first = plan.firstTap[0] * allTaps[1] + plan.firstTap[1];
+    char *from = static_cast<char *>(stored) + first * (isOIHW ? 1 : pairs) * size;
+    if (!isOIHW && (plan.taps[0] == 1 || plan.taps[1] == allTaps[1]))
+      return from;
+    auto copyTap = [&](auto *target, const auto *source, int64_t begin, int64_t count) {
+      for (int64_t pair = begin; pair < begin + count; ++pair)
+        target[pair * taps] = source[pair * all];
+    };
+    forBlocks(pairs, team, [&](int64_t begin, int64_t count) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t at = tap / plan.taps[1] * allTaps[1] + tap % plan.taps[1];
+        if (!isOIHW)
+          std::memcpy(copy + (tap * pairs + begin) * size,
+                      from + (at * pairs + begin) * size, count * size);
+        else if (size == 4)
+          copyTap(reinterpret_cast<uint32_t *>(copy) + tap,
+                  reinterpret_cast<uint32_t *>(from) + at, begin, count);
+        else
+          copyTap(reinterpret_cast<uint16_t *>(copy) + tap,
+                  reinterpret_cast<uint16_t *>(from) + at, begin, count);
+      }
+    });
+    return copy;
   }
 
   /// The filter in oneDNN's layout, slice by slice.
@@ -673,6 +721,8 @@ private:
   ConvCall attributes;
   Epilogue epilogue = Epilogue::None;
   ConvPlan plan;
+  /// The stored filter's, by axis.
+  int64_t allTaps[2] = {0, 0};
   int64_t threads = 1;
   std::unique_ptr<ChunkConv> whole, last;
   FilterConversion conversion;

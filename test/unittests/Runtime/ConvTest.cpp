@@ -295,6 +295,50 @@ TEST(ConvTest, SlicesOfChannels) {
       check(p, type, /*fastBF16=*/false);
 }
 
+/// Where images are so small that at most half of the taps read them, the others are left
+/// out, in less memory.
+TEST(ConvTest, TapsThatReadPaddingAlone) {
+  using Taps = std::array<int64_t, 4>;
+  auto getTaps = [](CallId id, const Problem &p) {
+    const ConvPlan plan = planOf(id, p, F32, 2);
+    if (plan.tapBytes == 0)
+      return Taps{};
+    return Taps{plan.firstTap[0], plan.taps[0], plan.firstTap[1], plan.taps[1]};
+  };
+  const Problem point{6, 1, 1, 32, 48, 3, 3, 1, 1, 1, 1, 1, 1},
+      strided{5, 2, 2, 16, 32, 3, 3, 2, 2, 1, 1, 1, 1},
+      // A row of points; dilated and grouped.
+      row{3, 1, 6, 16, 32, 5, 3, 1, 1, 2, 2, 1, 1},
+      column{3, 6, 1, 16, 32, 3, 7, 1, 1, 1, 1, 3, 3},
+      dilated{4, 2, 3, 16, 24, 3, 3, 1, 1, 2, 2, 3, 3, 2, 3, 2},
+      // One channel a group; more padding before than behind.
+      depthwise{3, 1, 2, 16, 16, 3, 3, 1, 1, 1, 1, 2, 0, 1, 1, 16},
+      uneven{3, 2, 2, 8, 16, 4, 4, 1, 1, 3, 0, 3, 0};
+  EXPECT_EQ(getTaps(CallId::Conv2D, point), Taps({1, 1, 1, 1}));
+  EXPECT_EQ(getTaps(CallId::Conv2D, strided), Taps({1, 2, 1, 2}));
+  EXPECT_EQ(getTaps(CallId::Conv2DInputGrad, strided), Taps({1, 2, 1, 2}));
+  EXPECT_EQ(getTaps(CallId::Conv2D, row), Taps({2, 1, 0, 3}));
+  EXPECT_EQ(getTaps(CallId::Conv2D, column), Taps({0, 3, 3, 1}));
+  EXPECT_EQ(getTaps(CallId::Conv2DInputGrad, dilated), Taps({1, 1, 1, 1}));
+  EXPECT_EQ(getTaps(CallId::Conv2D, depthwise), Taps({1, 1, 1, 2}));
+  EXPECT_EQ(getTaps(CallId::Conv2D, uneven), Taps({2, 2, 2, 2}));
+  // Gradients of filters have all taps; more than half are read, or all.
+  EXPECT_EQ(getTaps(CallId::Conv2DFilterGrad, point), Taps());
+  EXPECT_EQ(getTaps(CallId::Conv2D, {2, 1, 4, 8, 8, 2, 3, 1, 1, 1, 0, 0, 0}),
+            Taps({1, 1, 0, 3}));
+  EXPECT_EQ(getTaps(CallId::Conv2D, {2, 2, 4, 8, 8, 3, 1, 1, 1, 1, 1, 0, 0}), Taps());
+  EXPECT_EQ(getTaps(CallId::Conv2D, {2, 2, 2, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1}), Taps());
+  for (DataType type : {F32, F16, BF16})
+    for (const Problem &p : {point, strided, row, column, dilated, depthwise, uneven})
+      for (bool fastBF16 : {false, hasFastBF16()})
+        check(p, type, fastBF16);
+
+  const Problem large{64, 1, 1, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1},
+      dense{64, 1, 1, 512, 512, 1, 1};
+  EXPECT_LT(planOf(CallId::Conv2D, large, F32, 2).workspaceBytes(2),
+            planOf(CallId::Conv2D, dense, F32, 2).workspaceBytes(2) + 512 * 512 * 4 + 64);
+}
+
 /// A filter of f32 that is rounded while it is read gives the bits of one that was cast
 /// before, and takes no more memory than one that is not rounded.
 TEST(ConvTest, RoundsWhileReading) {
@@ -302,6 +346,8 @@ TEST(ConvTest, RoundsWhileReading) {
                     Problem{2, 3, 3, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1},
                     Problem{3, 5, 5, 24, 130, 3, 3, 2, 2, 1, 1, 1, 1},
                     Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4},
+                    Problem{4, 1, 1, 64, 96, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{4, 2, 2, 64, 96, 3, 3, 2, 2, 1, 1, 1, 1},
                     Problem{2, 6, 6, 48, 48, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 48}})
     for (bool isOIHW : {false, true}) {
       p.isOIHW = isOIHW;
@@ -336,6 +382,8 @@ TEST(ConvTest, LayoutsOfFilters) {
         Problem{3, 3, 4, 256, 128, 3, 2, 2, 2, 1, 1, 1, 1},
         Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4},
         Problem{9, 3, 3, 80, 64, 3, 3, 1, 1, 1, 1, 1, 1},
+        Problem{4, 1, 1, 64, 96, 3, 3, 1, 1, 1, 1, 1, 1},
+        Problem{4, 2, 2, 24, 96, 3, 3, 2, 2, 1, 1, 1, 1},
         Problem{2, 5, 5, 20, 64, 3, 3, 1, 1, 1, 1, 1, 1}, Problem{2, 5, 5, 64, 20, 1, 1},
         // There may be no room for oneDNN's layouts of these.
         Problem{8, 14, 14, 240, 40, 1, 1},
