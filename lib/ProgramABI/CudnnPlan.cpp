@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 
 using namespace mpt::rt;
 
@@ -25,6 +26,15 @@ bool mpt::rt::isCudnnCall(const Instruction &instruction) {
 
 static const char *nameOf(DataType type) {
   return type == DataType::F16 ? "f16" : type == DataType::BF16 ? "bf16" : "f32";
+}
+
+/// The numbers after `name`, with `between` between two.
+static void append(std::string &text, const char *name, char between,
+                   std::initializer_list<int64_t> numbers) {
+  text += name;
+  for (int64_t number : numbers)
+    (text += std::to_string(number)) += between;
+  text.pop_back();
 }
 
 /// `dims` are those of a buffer that is packed with channels innermost.
@@ -66,13 +76,14 @@ bool mpt::rt::makeCudnnPlan(const Instruction &call, CudnnPlan &plan,
 std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
   auto tensor = [](const char *name, const CudnnTensor &tensor) {
     std::string text = std::string(name) + "=" + nameOf(tensor.type) + "[";
-    for (int i = 0; i < 4; ++i)
-      text += (i ? "x" : "") + std::to_string(tensor.dims[i]);
+    const auto &d = tensor.dims;
+    append(text, "", 'x', {d[0], d[1], d[2], d[3]});
     return text + "]";
   };
   auto pair = [](const char *name, const int64_t (&numbers)[2]) {
-    return std::string(" ") + name + "=" + std::to_string(numbers[0]) + "x" +
-           std::to_string(numbers[1]);
+    std::string text;
+    append(text, name, 'x', {numbers[0], numbers[1]});
+    return text;
   };
   bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;
   bool isFilterGrad = plan.kind == CallId::Conv2DFilterGrad;
@@ -80,9 +91,9 @@ std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
                      : isFilterGrad ? "filter's gradient "
                                     : "convolution ") +
          tensor("x", plan.x) + " " + tensor("w", plan.w) + " " + tensor("y", plan.y) +
-         pair("strides", plan.strides) + pair("pad", plan.padBefore) + " to " +
-         std::to_string(plan.padAfter[0]) + "x" + std::to_string(plan.padAfter[1]) +
-         pair("dilations", plan.dilations) + (plan.allowTF32 ? " tf32" : "");
+         pair(" strides=", plan.strides) + pair(" pad=", plan.padBefore) +
+         pair(" to ", plan.padAfter) + pair(" dilations=", plan.dilations) +
+         (plan.allowTF32 ? " tf32" : "");
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,12 +106,14 @@ int64_t CudnnAttentionPlan::workspaceBytes() const {
                 : kGemmWorkspaceBytes;
 }
 
-/// `sums`: the number of the buffer log_sum_exp.
 template <typename Call>
-static bool makePlan(const Call &call, const Instruction &instruction, size_t sums,
+static bool makePlan(const Call &call, const Instruction &instruction,
                      CudnnAttentionPlan &plan) {
   plan = CudnnAttentionPlan();
   plan.isGrad = Call::id == CallId::CudnnAttentionGrad;
+  plan.hasBias = call.hasBias;
+  if constexpr (Call::id == CallId::CudnnAttentionGrad)
+    plan.hasBiasGrad = call.hasDbias;
   plan.causal = call.causal;
   plan.scale = call.scale;
   const auto &sizes = call.sizes;
@@ -119,18 +132,35 @@ static bool makePlan(const Call &call, const Instruction &instruction, size_t su
       (plan.causal && plan.queries != plan.keys) ||
       (plan.type != DataType::F16 && plan.type != DataType::BF16))
     return false;
-  for (size_t i = 0, next = 0; i < count; ++i) {
-    int64_t last = 0;
-    if (i == sums) {
-      if (refs[i].type != DataType::F32 ||
-          __builtin_mul_overflow(plan.batch * plan.heads, plan.queries, &last) ||
-          refs[i].count() < last)
+  int64_t last = 0;
+  const BufferRef &sums = refs[plan.sumsNumber()];
+  if (sums.type != DataType::F32 ||
+      __builtin_mul_overflow(plan.batch * plan.heads, plan.queries, &last) ||
+      sums.count() < last)
+    return false;
+  if (plan.hasBias) {
+    const BufferRef &bias = refs[plan.biasNumber()];
+    const int64_t most[] = {plan.batch, plan.heads, plan.queries, plan.keys};
+    if (bias.type != DataType::F32 || bias.dims.size() != 4)
+      return false;
+    for (size_t d = 0; d < 4; ++d) {
+      plan.biasSizes[d] = bias.dims[d];
+      if (bias.dims[d] != 1 && bias.dims[d] != most[d])
         return false;
-      continue;
     }
+  }
+  if (plan.hasBiasGrad) {
+    const BufferRef &dbias = refs[plan.lastNumber()];
+    if (!plan.hasBias || dbias.type != plan.type ||
+        dbias.dims != refs[plan.biasNumber()].dims || plan.biasSizes[2] != plan.queries ||
+        plan.biasSizes[3] != plan.keys)
+      return false;
+  }
+  for (int next = 0; next < (plan.isGrad ? 8 : 4); ++next) {
+    const int i = plan.numberOf(next);
     // query, key, value, result; dy before them, and gradients after them.
-    const size_t tensor = i - plan.isGrad;
-    const bool isKeys = tensor == 1 || tensor == 2 || i == 7 || i == 8;
+    const int tensor = next - plan.isGrad;
+    const bool isKeys = tensor == 1 || tensor == 2 || next > 5;
     const int64_t dims[] = {plan.batch, isKeys ? plan.groups : plan.heads,
                             isKeys ? plan.keys : plan.queries};
     last = plan.width - 1;
@@ -146,16 +176,15 @@ static bool makePlan(const Call &call, const Instruction &instruction, size_t su
       return false;
     plan.strides[next] = {call.rowStrides[3 * next], call.rowStrides[3 * next + 1],
                           call.rowStrides[3 * next + 2]};
-    ++next;
   }
   return true;
 }
 
 bool mpt::rt::makeCudnnAttentionPlan(const Instruction &call, CudnnAttentionPlan &plan) {
   if (const auto *attention = call.getCall<CudnnAttentionCall>())
-    return makePlan(*attention, call, /*sums=*/4, plan);
+    return makePlan(*attention, call, plan);
   if (const auto *attention = call.getCall<CudnnAttentionGradCall>())
-    return makePlan(*attention, call, /*sums=*/5, plan);
+    return makePlan(*attention, call, plan);
   return false;
 }
 
@@ -167,16 +196,20 @@ std::string mpt::rt::describeCudnnPlan(const CudnnAttentionPlan &plan) {
       {" queries=", plan.queries}, {" keys=", plan.keys},   {" width=", plan.width},
       {" causal=", plan.causal}};
   for (const auto &[name, number] : sizes)
-    text += name + std::to_string(number);
+    append(text, name, ' ', {number});
   // All of it: plans of one text share a graph.
   char scale[32];
   std::snprintf(scale, sizeof(scale), "%.17g", plan.scale);
-  text += std::string(" scale=") + scale + " strides=";
+  text += std::string(" scale=") + scale;
+  const auto &bias = plan.biasSizes;
+  if (plan.hasBias)
+    append(text, plan.hasBiasGrad ? " bias with gradient=" : " bias=", ',',
+           {bias[0], bias[1], bias[2], bias[3]});
+  const char *name = " strides=";
   for (int i = 0; i < (plan.isGrad ? 8 : 4); ++i) {
     const auto &strides = plan.strides[i];
-    for (int64_t stride : {strides.batch, strides.head, strides.row})
-      text += std::to_string(stride) + ",";
+    append(text, name, ',', {strides.batch, strides.head, strides.row});
+    name = ",";
   }
-  text.pop_back();
   return text;
 }

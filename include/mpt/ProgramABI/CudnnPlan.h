@@ -49,11 +49,12 @@ bool makeCudnnPlan(const Instruction &call, CudnnPlan &plan, std::string &error)
 /// One line for people and tests: "x=bf16[4x3x9x8] ..", dimensions as cuDNN has them.
 std::string describeCudnnPlan(const CudnnPlan &plan);
 
-/// result = softmax(scale query key^T) value, or the gradients, of tensors [batch, heads,
-/// rows, width] of one type, f16 or bf16, with sums in f32. Keys and values have `groups`
-/// heads. Causal attention has as many keys as queries.
+/// result = softmax(scale query key^T + bias) value, or the gradients, of tensors [batch,
+/// heads, rows, width] of one type, f16 or bf16, with sums in f32. Keys and values have
+/// `groups` heads. Causal attention has as many keys as queries. The bias is f32, its
+/// gradient of the query's type; both are packed.
 struct CudnnAttentionPlan {
-  bool isGrad = false, causal = false;
+  bool isGrad = false, causal = false, hasBias = false, hasBiasGrad = false;
   DataType type = DataType::F16;
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, width = 0;
   double scale = 1;
@@ -63,6 +64,15 @@ struct CudnnAttentionPlan {
     int64_t batch = 0, head = 0, row = 0;
   };
   RowStrides strides[8];
+  /// [batch, heads, queries, keys], any 1 where the bias is the same for all.
+  int64_t biasSizes[4] = {1, 1, 1, 1};
+
+  /// Which of the call's buffers has strides[i], and which log_sum_exp and the bias are;
+  /// the bias's gradient and the workspace come last.
+  int numberOf(int i) const { return i < (isGrad ? 5 : 3) ? i : i + isGrad + hasBias; }
+  int sumsNumber() const { return isGrad ? 5 : 4 + hasBias; }
+  int biasNumber() const { return isGrad ? 6 : 3; }
+  int lastNumber() const { return 8 + hasBias + hasBiasGrad; }
 
   int64_t rows() const { return batch * heads * queries; }
   /// What is offered to a plan of cuDNN: where the gradients are summed in f32.

@@ -253,6 +253,10 @@ def AttentionDecomposed : CudaRemark<"AttentionDecomposed", 70, "attention-decom
   "",
   "It becomes matmuls and kernels, with the scores in memory. `Reason` says what is not "
   "supported, and what is.">;
+def AttentionWithoutCudnn : CudaRemark<"AttentionWithoutCudnn", 78, "attention-without-cudnn",
+  "missed", "cuDNN is not asked for the attention",
+  "",
+  "MPT's own functions do it. `Reason` has what cuDNN does not do, or not with the same numbers.">;
 def GroupedConvolution : CudaRemark<"GroupedConvolution", 71, "grouped-convolution", "missed",
   "a convolution in groups is not a matmul",
   "",
@@ -291,7 +295,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
     AttentionDecomposed, GroupedConvolution, ScaledGemm, ScaledGemmMissed,
-    AttentionOnCPU, Raised, NotRaised], 8> {
+    AttentionOnCPU, Raised, NotRaised, AttentionWithoutCudnn], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -10,12 +10,13 @@
 /// What fused attention of a step becomes in its program: one launch forward; backward
 /// the sums of dy times the result, the gradients of the query, of key and value, which
 /// are two launches for large heads, and of the bias. Or one call of cuDNN, with these
-/// launches as its alternative.
+/// launches as its alternative, and launches around it for masks and biases.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "AttentionBiasEmitter.h"
 #include "DeviceLauncher.h"
-#include "FlashAttentionEmitter.h"
+#include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/raw_ostream.h"
@@ -59,14 +60,19 @@ public:
                     [&](GPUFunctionBuilder &code) { emit(code, shape); });
   }
 
+  /// Why cuDNN is not asked for this attention; empty if it is.
+  std::string explainWithoutCudnn(Value dbias) const;
   /// Puts a call of cuDNN into the first of two alternatives, and launches that follow
-  /// into the second, if cuDNN is asked for such attention.
+  /// into the second, if cuDNN is asked for such attention. `sums` is log_sum_exp.
   template <typename CallOp>
-  void callCudnn(ValueRange inputs, ValueRange outputs, Value workspace);
+  void callCudnn(CudnnScratch *scratch, SmallVector<Value> inputs,
+                 SmallVector<Value> outputs, Value sums, Value dbias, Value workspace);
 
   AttentionShape shape;
   /// Mask, bias, seed and attempt, those that there are.
   SmallVector<Value> options;
+  /// Threads of a block of the functions around a call of cuDNN.
+  static constexpr int64_t kThreads = 256;
 
 private:
   Operation *op;
@@ -135,12 +141,42 @@ LogicalResult Expander::init(OpTy attention) {
   return success();
 }
 
+static int64_t countOf(ArrayRef<int64_t> sizes) { return llvm::product_of(sizes); }
+
+std::string Expander::explainWithoutCudnn(Value dbias) const {
+  if (shape.dropout)
+    return "it drops other elements than mpt.attention does";
+  if (shape.isCausal && shape.queries != shape.keys)
+    return llvm::formatv("it is causal with {0} queries and {1} keys", shape.queries,
+                         shape.keys);
+  if (shape.width != shape.valueWidth || shape.width % 8 != 0)
+    return llvm::formatv("heads have {0} and {1} elements; cuDNN is asked for equal "
+                         "numbers that are multiples of 8",
+                         shape.width, shape.valueWidth);
+  if (shape.hasMask() && shape.hasBias()) {
+    int64_t added = countOf(getAddedSizes(shape));
+    if (added != countOf(shape.biasSizes))
+      return "the mask and the bias are the same along different dimensions";
+  }
+  if (dbias && (shape.biasSizes[2] != shape.queries || shape.biasSizes[3] != shape.keys))
+    return "the bias that has a gradient is the same for all queries or keys";
+  return "";
+}
+
 template <typename CallOp>
-void Expander::callCudnn(ValueRange inputs, ValueRange outputs, Value workspace) {
-  // cuDNN wants rows of 16 bytes, and its own random numbers.
-  if (!options.empty() || (shape.isCausal && shape.queries != shape.keys) ||
-      shape.width != shape.valueWidth || shape.width % 8 != 0)
+void Expander::callCudnn(CudnnScratch *scratch, SmallVector<Value> inputs,
+                         SmallVector<Value> outputs, Value sums, Value dbias,
+                         Value workspace) {
+  if (!scratch)
     return;
+  constexpr bool ofGradient = std::is_same_v<CallOp, program::CudnnAttentionGradOp>;
+  auto program = op->getParentOfType<program::ProgramOp>();
+  std::string why = explainWithoutCudnn(dbias);
+  if (!why.empty()) {
+    emitRemark(RemarkId::AttentionWithoutCudnn, op->getLoc(), program.getSymName())
+        << remark::reason("{0}", why);
+    return;
+  }
   OpBuilder &builder = launcher.builder;
   SmallVector<int64_t> strides;
   auto addStrides = [&](ValueRange buffers) {
@@ -153,14 +189,62 @@ void Expander::callCudnn(ValueRange inputs, ValueRange outputs, Value workspace)
   };
   addStrides(inputs);
   addStrides(outputs);
+  // What is added, log_sum_exp as cuDNN takes it, and the bias's gradient in its type.
+  OpBuilder outside(program.getBody().front().findAncestorOpInBlock(*op));
+  Value added, taken, gradient;
+  Type f32 = builder.getF32Type();
+  int64_t end = 0;
+  auto take = [&](MemRefType type) {
+    auto [buffer, next] = scratch->get(outside, op->getLoc(), type, end);
+    end = next;
+    return buffer;
+  };
+  if (!options.empty()) {
+    added = take(MemRefType::get(getAddedSizes(shape), f32));
+    if (ofGradient)
+      taken = take(MemRefType::get(typeOf(sums).getShape(), f32));
+    if (dbias)
+      gradient = shape.biasType == shape.type
+                     ? dbias
+                     : take(MemRefType::get(shape.biasSizes, shape.type));
+  }
   program::AlternativesOp alternatives = createAlternatives(builder, op);
   builder.setInsertionPointToStart(&alternatives.getPreferred().front());
+  auto launchAround = [&](StringRef function, int64_t threads, ArrayRef<Value> from,
+                          ValueRange to, DeviceLauncher::Emit emit) {
+    launcher.launch(op->getLoc(), function, name, llvm::divideCeil(threads, kThreads),
+                    kThreads, shape.isWide(), from, to, emit);
+  };
+  const int64_t rows = shape.batch * shape.queries;
+  if (added) {
+    SmallVector<Value> from(options), to = {added};
+    if (ofGradient) {
+      from.push_back(sums);
+      to.push_back(taken);
+      llvm::replace(inputs, sums, taken);
+    }
+    const int64_t elements = countOf(getAddedSizes(shape));
+    launchAround(
+        "attention_added", ofGradient ? std::max(elements, rows) : elements, from, to,
+        [&](GPUFunctionBuilder &code) { emitAddedBias(code, shape, ofGradient); });
+  }
   OperationState state(op->getLoc(), CallOp::getOperationName());
   state.addOperands(inputs);
+  if (added)
+    state.addOperands(added);
   state.addOperands(outputs);
+  if (gradient)
+    state.addOperands(gradient);
   if (workspace)
     state.addOperands(workspace);
   auto &properties = state.getOrAddProperties<typename CallOp::Properties>();
+  SmallVector<int32_t> segments(inputs.size(), 1);
+  segments.push_back(added != nullptr);
+  segments.append(outputs.size(), 1);
+  if (ofGradient)
+    segments.push_back(gradient != nullptr);
+  segments.push_back(workspace != nullptr);
+  llvm::copy(segments, properties.operandSegmentSizes.begin());
   properties.sizes =
       builder.getDenseI64ArrayAttr({shape.batch / shape.heads, shape.heads, shape.groups,
                                     shape.queries, shape.keys, shape.width});
@@ -169,18 +253,25 @@ void Expander::callCudnn(ValueRange inputs, ValueRange outputs, Value workspace)
   if (shape.isCausal)
     properties.causal = builder.getUnitAttr();
   builder.create(state);
+  if (added && !ofGradient)
+    launchAround("attention_hidden", rows * kWarp, {}, outputs,
+                 [&](GPUFunctionBuilder &code) { emitHiddenRows(code, shape); });
+  if (gradient && gradient != dbias)
+    launchAround("attention_widened", countOf(shape.biasSizes), gradient, dbias,
+                 [&](GPUFunctionBuilder &code) { emitWidenedBias(code, shape); });
   builder.setInsertionPointToStart(&alternatives.getFallback().front());
 }
 
 LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
-                                           DeviceLauncher &launcher, bool useCudnn) {
+                                           DeviceLauncher &launcher,
+                                           CudnnScratch *scratch) {
   Expander expander(op, launcher);
   if (failed(expander.init(op)))
     return failure();
   SmallVector<Value> inputs = {op.getQuery(), op.getKey(), op.getValue()};
-  if (useCudnn)
-    expander.callCudnn<program::CudnnAttentionOp>(
-        inputs, {op.getResult(), op.getLogSumExp()}, Value());
+  expander.callCudnn<program::CudnnAttentionOp>(scratch, inputs,
+                                                {op.getResult(), op.getLogSumExp()},
+                                                op.getLogSumExp(), Value(), Value());
   llvm::append_range(inputs, expander.options);
   expander.launch("attention", expander.shape.queryBlocks(), inputs,
                   {op.getResult(), op.getLogSumExp()}, emitAttention);
@@ -189,7 +280,8 @@ LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
 }
 
 LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
-                                           DeviceLauncher &launcher, bool useCudnn) {
+                                           DeviceLauncher &launcher,
+                                           CudnnScratch *scratch) {
   Expander expander(op, launcher);
   if (failed(expander.init(op)))
     return failure();
@@ -199,20 +291,21 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
   shape.dkey = stridesOf(op.getDkey());
   shape.dvalue = stridesOf(op.getDvalue());
   int64_t rows = shape.batch * shape.queries;
-  auto scratch = op.getWorkspace() ? op.getWorkspace().getDefiningOp<program::BufferOp>()
-                                   : program::BufferOp();
-  if (!scratch || typeOf(scratch).getNumElements() < rows * 4)
+  auto workspace = op.getWorkspace()
+                       ? op.getWorkspace().getDefiningOp<program::BufferOp>()
+                       : program::BufferOp();
+  if (!workspace || typeOf(workspace).getNumElements() < rows * 4)
     return op.emitError("needs ") << rows * 4 << " bytes of workspace";
-  OpBuilder outside(scratch);
-  outside.setInsertionPointAfter(scratch);
+  OpBuilder outside(workspace);
+  outside.setInsertionPointAfter(workspace);
   Value dots = program::BufferOp::create(
       outside, op.getLoc(), MemRefType::get({rows}, launcher.builder.getF32Type()),
-      scratch.getSpace(), scratch.getOffset());
+      workspace.getSpace(), workspace.getOffset());
   SmallVector<Value> inputs = {op.getDy(),    op.getQuery(),  op.getKey(),
                                op.getValue(), op.getResult(), op.getLogSumExp()};
-  if (useCudnn)
-    expander.callCudnn<program::CudnnAttentionGradOp>(
-        inputs, {op.getDquery(), op.getDkey(), op.getDvalue()}, op.getWorkspace());
+  expander.callCudnn<program::CudnnAttentionGradOp>(
+      scratch, inputs, {op.getDquery(), op.getDkey(), op.getDvalue()}, op.getLogSumExp(),
+      op.getDbias(), op.getWorkspace());
   expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
                   emitDots);
   inputs = {op.getDy(),    op.getQuery(),     op.getKey(),

@@ -56,15 +56,12 @@ public:
   Expander(program::ProgramOp program, DeviceLauncher &launcher, bool useCudnn,
            bool allowTF32)
       : program(program), launcher(launcher), builder(launcher.builder),
-        useCudnn(useCudnn), allowTF32(allowTF32),
-        scratchAt(llvm::alignTo(program.getArenaBytes(), 256)) {}
+        useCudnn(useCudnn), allowTF32(allowTF32), scratch(program) {}
 
   LogicalResult expand(LibraryCallOpInterface call);
   /// Gives a matmul that has an epilogue an alternative, for devices on which cuBLASLt
   /// refuses that.
   void addReplacement(program::MatmulOp matmul);
-  /// Reserves what calls of cuDNN need.
-  void finish();
 
 private:
   void addGemmReplacement(program::MatmulOp matmul, rt::GemmEpilogue epilogue);
@@ -99,14 +96,19 @@ private:
   DeviceLauncher &launcher;
   OpBuilder &builder;
   bool useCudnn, allowTF32;
+
+public:
+  /// What calls of cuDNN need: filters that fit no call's workspace, and what attention
+  /// adds.
+  CudnnScratch scratch;
+
+private:
   /// The op of the program that is expanded or is in the loop that is, or what it is
   /// becoming.
   Operation *place = nullptr;
   Operation *getPlace(Operation *op) {
     return program.getBody().front().findAncestorOpInBlock(*op);
   }
-  /// After the arena: filters for cuDNN that fit no call's workspace, one at a time.
-  int64_t scratchAt, scratchBytes = 0;
   llvm::DenseMap<int64_t, Value> constants;
 };
 
@@ -333,10 +335,8 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
   if (workspace && cast<MemRefType>(workspace.getType()).getNumElements() >= bytes) {
     transposed = view(workspace, 0, type.getShape(), type.getElementType());
   } else {
-    scratchBytes = std::max(scratchBytes, bytes);
     OpBuilder outside(place);
-    transposed = program::BufferOp::create(outside, call.getLoc(), type,
-                                           program::Space::Arena, scratchAt);
+    transposed = scratch.get(outside, call.getLoc(), type).first;
   }
   if (!isFilterGrad) {
     transpose(call, filter, transposed, c.depth(), c.outChannels);
@@ -354,11 +354,6 @@ void Expander::callCudnn(LibraryCallOpInterface call, const rt::CudaConv &c) {
     addEpilogue(call, call.getInputs().drop_front(2), c.rows(), c.outChannels, c.epilogue,
                 bias);
   }
-}
-
-void Expander::finish() {
-  if (scratchBytes > 0)
-    program.setArenaBytes(scratchAt + llvm::alignTo(scratchBytes, 64));
 }
 
 /// Adds `bias`, if it has a type, to the rows of the call's output, and more.
@@ -517,9 +512,10 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
   });
   for (Operation *op : attentions) {
     auto attention = dyn_cast<program::AttentionOp>(op);
-    if (failed(attention ? expandAttention(attention, launcher, cudnnAttention)
+    CudnnScratch *scratch = cudnnAttention ? &expander.scratch : nullptr;
+    if (failed(attention ? expandAttention(attention, launcher, scratch)
                          : expandAttention(cast<program::AttentionGradOp>(op), launcher,
-                                           cudnnAttention)))
+                                           scratch)))
       return failure();
   }
   for (LibraryCallOpInterface call : convolutions)
@@ -532,7 +528,7 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
       matmul.setF32Matmuls(mode);
     expander.addReplacement(matmul);
   }
-  expander.finish();
+  expander.scratch.finish();
   return success();
 }
 

@@ -53,6 +53,20 @@ void DeviceLauncher::launch(Location loc, StringRef name, const std::string &key
   createDeviceLaunch(builder, loc, made, inputs, outputs);
 }
 
+std::pair<Value, int64_t> CudnnScratch::get(OpBuilder &builder, Location loc,
+                                            MemRefType type, int64_t at) {
+  Value buffer =
+      program::BufferOp::create(builder, loc, type, program::Space::Arena, first + at);
+  int64_t end = at + type.getNumElements() * bytesOf(type.getElementType());
+  bytes = std::max(bytes, end);
+  return {buffer, llvm::alignTo(end, 256)};
+}
+
+void CudnnScratch::finish() {
+  if (bytes > 0)
+    program.setArenaBytes(first + llvm::alignTo(bytes, 64));
+}
+
 program::AlternativesOp mpt::detail::createAlternatives(OpBuilder &builder,
                                                         Operation *call) {
   builder.setInsertionPoint(call);

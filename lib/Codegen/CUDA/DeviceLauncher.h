@@ -51,12 +51,30 @@ private:
   llvm::StringMap<DeviceLaunch> launches;
 };
 
-/// Replaces an attention, or its gradient, by launches; with `useCudnn` by a call of
+/// Memory after a program's arena, for what a call of cuDNN needs besides its workspace:
+/// the same for all calls, one at a time.
+class CudnnScratch {
+public:
+  explicit CudnnScratch(program::ProgramOp program)
+      : program(program), first(llvm::alignTo(program.getArenaBytes(), 256)) {}
+  /// A buffer from byte `at` of it on, and the first byte after that, at a multiple of
+  /// 256.
+  std::pair<mlir::Value, int64_t> get(mlir::OpBuilder &builder, mlir::Location loc,
+                                      mlir::MemRefType type, int64_t at = 0);
+  /// Makes room for it.
+  void finish();
+
+private:
+  program::ProgramOp program;
+  int64_t first, bytes = 0;
+};
+
+/// Replaces an attention, or its gradient, by launches; with `scratch` by a call of
 /// cuDNN, if it has one of this kind, and launches that run where cuDNN does not.
 mlir::LogicalResult expandAttention(program::AttentionOp op, DeviceLauncher &launcher,
-                                    bool useCudnn);
+                                    CudnnScratch *scratch);
 mlir::LogicalResult expandAttention(program::AttentionGradOp op, DeviceLauncher &launcher,
-                                    bool useCudnn);
+                                    CudnnScratch *scratch);
 /// Alternatives in the place of `call`, with empty regions.
 program::AlternativesOp createAlternatives(mlir::OpBuilder &builder,
                                            mlir::Operation *call);

@@ -84,18 +84,17 @@ void CudnnGraph::addReshape(CudnnDesc x, CudnnDesc y) {
 void CudnnGraph::makeAttention(const CudnnAttentionPlan &plan) {
   const int64_t batch = plan.batch, heads = plan.heads, queries = plan.queries,
                 keys = plan.keys, width = plan.width;
-  // Buffers of the call are numbered with log_sum_exp, strides without.
+  // `number` is that of its strides.
   auto buffer = [&](int number, int64_t itsHeads, int64_t rows,
                     bool isTransposed) __attribute__((noinline)) {
-    const int sums = plan.isGrad ? 5 : 4;
-    const auto &s = plan.strides[number > sums ? number - 1 : number];
+    const auto &s = plan.strides[number];
     CudnnTensor tensor = {
         plan.type, {batch, itsHeads, rows, width}, {s.batch, s.head, s.row, 1}};
     if (isTransposed) {
       std::swap(tensor.dims[2], tensor.dims[3]);
       std::swap(tensor.strides[2], tensor.strides[3]);
     }
-    return addTensor(tensor, CudnnPlace::Buffer, number);
+    return addTensor(tensor, CudnnPlace::Buffer, plan.numberOf(number));
   };
   auto packed = [&](DataType type, int64_t rows, int64_t columns) {
     return CudnnTensor{type,
@@ -136,12 +135,21 @@ void CudnnGraph::makeAttention(const CudnnAttentionPlan &plan) {
   CudnnDesc scale = number(0, static_cast<float>(plan.scale));
   CudnnDesc query = buffer(first, heads, queries, false);
   CudnnDesc keyT = buffer(first + 1, plan.groups, keys, true);
-  CudnnDesc sums = addTensor(packed(DataType::F32, queries, 1), CudnnPlace::Buffer,
-                             plan.isGrad ? 5 : 4);
+  CudnnDesc sums =
+      addTensor(packed(DataType::F32, queries, 1), CudnnPlace::Buffer, plan.sumsNumber());
+  auto biasLike = [&](DataType type, int itsNumber) {
+    const auto &d = plan.biasSizes;
+    return addTensor(
+        {type, {d[0], d[1], d[2], d[3]}, {d[1] * d[2] * d[3], d[2] * d[3], d[3], 1}},
+        CudnnPlace::Buffer, itsNumber);
+  };
   auto scaledScores = [&] {
     CudnnDesc raw = scores();
     addMatmul(query, keyT, raw);
-    return pointwise(kDnnMultiply, raw, scale);
+    CudnnDesc scaled = pointwise(kDnnMultiply, raw, scale);
+    return plan.hasBias
+               ? pointwise(kDnnPlus, scaled, biasLike(DataType::F32, plan.biasNumber()))
+               : scaled;
   };
   if (!plan.isGrad) {
     CudnnDesc value = buffer(2, plan.groups, keys, false),
@@ -163,11 +171,12 @@ void CudnnGraph::makeAttention(const CudnnAttentionPlan &plan) {
   CudnnDesc dy = buffer(0, heads, queries, false),
             valueT = buffer(3, plan.groups, keys, true),
             result = buffer(4, heads, queries, false),
-            dquery = buffer(6, heads, queries, false),
-            dkey = buffer(7, plan.groups, keys, false),
-            dvalue = buffer(8, plan.groups, keys, false);
+            dquery = buffer(5, heads, queries, false),
+            dkey = buffer(6, plan.groups, keys, false),
+            dvalue = buffer(7, plan.groups, keys, false);
   // The workspace of the call.
-  CudnnDesc dots = addTensor(packed(DataType::F32, queries, 1), CudnnPlace::Buffer, 9);
+  CudnnDesc dots = addTensor(packed(DataType::F32, queries, 1), CudnnPlace::Buffer,
+                             plan.lastNumber() + 1);
   CudnnDesc products = inside(DataType::F32, queries, width),
             sum = inside(DataType::F32, queries, 1);
   addPointwise(kDnnMultiply, dy, result, products);
@@ -193,8 +202,10 @@ void CudnnGraph::makeAttention(const CudnnAttentionPlan &plan) {
   multiplyTransposed(p, dy, dvalue);
   CudnnDesc dp = scores();
   addMatmul(dy, valueT, dp);
-  CudnnDesc slopes = pointwise(
-      kDnnMultiply, pointwise(kDnnMultiply, pointwise(kDnnSubtract, dp, dots), p), scale);
+  CudnnDesc unscaled = pointwise(kDnnMultiply, pointwise(kDnnSubtract, dp, dots), p);
+  if (plan.hasBiasGrad)
+    addReduction(kDnnAdd, unscaled, biasLike(plan.type, plan.lastNumber()));
+  CudnnDesc slopes = pointwise(kDnnMultiply, unscaled, scale);
   multiplyTransposed(slopes, query, dkey);
   const auto &s = plan.strides[2];
   CudnnDesc key = addTensor(

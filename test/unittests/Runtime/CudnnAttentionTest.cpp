@@ -27,6 +27,9 @@ namespace {
 struct Sizes {
   int64_t batch = 2, heads = 4, groups = 4, queries = 64, keys = 64, width = 64;
   bool causal = false;
+  /// [batch, heads, queries, keys]; empty: no bias.
+  std::vector<int64_t> bias;
+  bool biasGrad = false;
 };
 
 /// Buffers as matmuls make them, [batch, rows, heads, width].
@@ -52,18 +55,32 @@ Instruction makeCall(const Sizes &s, DataType type) {
     ref.dims = {s.batch, s.heads, s.queries};
     instruction.refs.push_back(ref);
   };
-  const bool isGrad = Call::id == CallId::CudnnAttentionGrad;
+  constexpr bool isGrad = Call::id == CallId::CudnnAttentionGrad;
   if (isGrad)
     add(s.heads, s.queries);
   add(s.heads, s.queries);
   add(s.groups, s.keys);
   add(s.groups, s.keys);
+  auto addBias = [&](DataType itsType) {
+    BufferRef ref;
+    ref.type = itsType;
+    ref.dims = s.bias;
+    instruction.refs.push_back(ref);
+  };
+  call.hasBias = !s.bias.empty();
+  if (!isGrad && call.hasBias)
+    addBias(DataType::F32);
   add(s.heads, s.queries);
   addSums();
-  if (isGrad) {
+  if constexpr (isGrad) {
+    if (call.hasBias)
+      addBias(DataType::F32);
     add(s.heads, s.queries);
     add(s.groups, s.keys);
     add(s.groups, s.keys);
+    call.hasDbias = s.biasGrad;
+    if (s.biasGrad)
+      addBias(type);
   }
   instruction.call = call;
   instruction.numInputs = call.numInputs();
@@ -99,6 +116,14 @@ TEST(CudnnAttention, Plan) {
   CudnnAttentionPlan other = plan;
   plan.scale = 1e-7;
   other.scale = 3e-7;
+  EXPECT_NE(describeCudnnPlan(plan), describeCudnnPlan(other));
+  // As do biases of other shapes.
+  sizes.bias = {1, 4, 16, 64};
+  other = makePlan(sizes, DataType::BF16, true);
+  EXPECT_NE(describeCudnnPlan(other).find(" scale=0.125 bias=1,4,16,64 strides=4096,"),
+            std::string::npos);
+  sizes.biasGrad = true;
+  plan = makePlan(sizes, DataType::BF16, true);
   EXPECT_NE(describeCudnnPlan(plan), describeCudnnPlan(other));
 }
 
@@ -142,6 +167,37 @@ TEST(CudnnAttention, Misfits) {
   }));
 }
 
+TEST(CudnnAttention, BiasesThatMisfit) {
+  Sizes sizes;
+  sizes.bias = {2, 1, 1, 64};
+  auto fits = [&](DataType type, auto change) {
+    Instruction call = makeCall<CudnnAttentionGradCall>(sizes, DataType::F16);
+    call.refs[6].type = type;
+    change(call);
+    std::string error;
+    return checkCall(call, error);
+  };
+  auto asIs = [](Instruction &) {};
+  EXPECT_TRUE(fits(DataType::F32, asIs));
+  EXPECT_FALSE(fits(DataType::F16, asIs));
+  for (std::vector<int64_t> bad : {std::vector<int64_t>{2, 64},
+                                   {3, 1, 1, 64},
+                                   {2, 1, 2, 64},
+                                   {2, 1, 1, 63},
+                                   {2, 0, 1, 64}})
+    EXPECT_FALSE(
+        fits(DataType::F32, [&](Instruction &call) { call.refs[6].dims = bad; }));
+  // A gradient is that of all queries and keys, of the query's type.
+  sizes.biasGrad = true;
+  EXPECT_FALSE(fits(DataType::F32, asIs));
+  sizes.bias = {2, 1, 64, 64};
+  EXPECT_TRUE(fits(DataType::F32, asIs));
+  EXPECT_FALSE(
+      fits(DataType::F32, [](Instruction &call) { call.refs[10].type = DataType::F32; }));
+  EXPECT_FALSE(fits(DataType::F32,
+                    [](Instruction &call) { call.refs[10].dims = {1, 1, 64, 64}; }));
+}
+
 #ifdef MPT_CUDNN
 /// cuDNN's engines for attention want a driver to compile for a device that is only
 /// described. That of the toolkit for linking does until machine code is to be loaded.
@@ -161,6 +217,10 @@ TEST(CudnnAttention, GraphsOfCudnn) {
   const std::pair<Sizes, DataType> cases[] = {
       {{64, 12, 12, 1024, 1024, 64, true}, DataType::BF16},
       {{2, 4, 2, 100, 77, 128, false}, DataType::F16},
+      // A mask of keys, and biases with gradients.
+      {{32, 12, 12, 512, 512, 64, false, {32, 1, 1, 512}}, DataType::BF16},
+      {{8, 12, 12, 512, 512, 64, true, {1, 12, 512, 512}, true}, DataType::BF16},
+      {{2, 4, 2, 100, 77, 128, false, {2, 1, 100, 77}, true}, DataType::F16},
   };
   for (const auto &[sizes, type] : cases)
     for (bool isGrad : {false, true}) {

@@ -21,7 +21,7 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
 
     What a library may refuse on the machine where the program runs becomes
     `mpt_program.alternatives`: a matmul with an epilogue, with `cudnn` a convolution that
-    is more than a matmul, and with `cudnn-attention` attention without a mask, which if
+    is more than a matmul, and with `cudnn-attention` attention without dropout, which if
     it is causal has as many queries as keys (mpt/ProgramABI/CudnnPlan.h).
 
     To run before `mpt-convert-kernels-to-gpu`.
@@ -33,7 +33,7 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
     Option<"cudnn", "cudnn", "bool", "false",
            "Convolutions by cuDNN where there is one">,
     Option<"cudnnAttention", "cudnn-attention", "bool", "false",
-           "Attention without mask by cuDNN where there is one">,
+           "Attention without dropout by cuDNN where there is one">,
   ];
   let dependentDialects = ["::mpt::program::ProgramDialect",
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

@@ -1,8 +1,8 @@
 """Compares fused attention and its gradients, on the stand-in for CUDA, with formulas in
 f64, within bounds of first order that follow from what is rounded to f16: the scaled
-query, probabilities, gradients of scores and results.
+query (not by cuDNN), probabilities, gradients of scores and results.
 
-  check_attention.py LIB_DIR MPT_OPT MPT_COMPILE
+  check_attention.py LIB_DIR MPT_OPT MPT_COMPILE [cudnn]
 
 The loss is a sum of attention's results times numbers, so that its gradient is exact.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import standin_step
 from standin_step import Step, encode
 
-lib_dir, mpt_opt, mpt_compile = sys.argv[1:]
+lib_dir, mpt_opt, mpt_compile, *by = sys.argv[1:]
 standin_step.load(lib_dir)
 # Half an ulp of f16, relative; half of its smallest number.
 ROUNDING, TINY = 2.0**-11, 2.0**-25
@@ -34,6 +34,8 @@ class Case:
     mask: tuple = ()
     bias: tuple = ()
     dropout: float = 0.0
+    # A value of seen and of the bias for all of the second row of the first head.
+    row: float = None
 
 
 def random_words(seed, stream, attempt, count):
@@ -99,15 +101,20 @@ def check(number, case):
                     "step.mlir"], check=True)
     path = "step%d.so" % number
     remarks = subprocess.run([mpt_compile, "step.mlir", "--target=cuda", "--chip=sm_90",
-                              "--emulated-kernels", "--remarks", "-o", path], check=True,
+                              "--emulated-kernels", "--remarks", "-o", path]
+                             + ["--attention=" + name for name in by], check=True,
                              stderr=subprocess.PIPE, text=True).stderr
-    assert "attention-decomposed" not in remarks, remarks
+    assert "attention-decomposed" not in remarks and "without-cudnn" not in remarks, remarks
     random = np.random.default_rng(number)
     # Parameters that f16 has.
     values = {name: random.uniform(-1, 1, shape).astype(np.float16).astype(np.float64)
               for name, shape in tensors.items()}
     values["g"] = random.integers(-8, 9, (B, H, case.queries, case.value_width)) / 8.0
     values["seen"] = random.uniform(-0.3, 1, case.mask) if case.mask else None
+    if case.row is not None:
+        for name in ("bias", "seen"):
+            if values.get(name) is not None:
+                values[name][0, 0, 1] = case.row
     step = Step(path, True)
     for tensor in step.tensors:
         role, name, kind = tensor.role.decode(), tensor.name.decode(), tensor.type.decode()
@@ -118,7 +125,10 @@ def check(number, case):
         special = {"seed": SEED, "loss_scale": SCALE, "lr": 0.001}
         step.give(tensor, encode(kind, [special.get(name, 0)] * count if given is None
                                  else [float(x) for x in given.reshape(-1)]))
+    calls = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute")
     step.run()
+    calls = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute") - calls
+    assert calls == (2 if by else 0), (case, calls, standin_step.runtime.mpt_rt_notes(step.rt))
     found = {name: np.array(x) for (_, name), x in step.read().items()}
 
     q, k, v, g = (values[n] for n in "qkvg")
@@ -156,11 +166,14 @@ def check(number, case):
     dscores_error = 1.01 * (relative * np.abs(dscores) + p * dot_error + ROUNDING * np.abs(dscores)
                             + TINY / SCALE) + 2.0**-20 * p * (np.abs(slopes) + np.abs(dot))
     sum_heads = lambda x: x.reshape(B, case.groups, H // case.groups, *x.shape[2:]).sum(2)
+    # cuDNN rounds the gradients of shared heads before it adds them.
+    each = ROUNDING if by and case.groups != H else 0
+    k_grads, v_grads = factor * T(dscores) @ q, T(used) @ g
     wanted = {"q": (factor * dscores @ k, factor * dscores_error @ np.abs(k)),
-              "k": (sum_heads(factor * T(dscores) @ q),
-                    sum_heads(factor * T(dscores_error + ROUNDING * np.abs(dscores)) @ np.abs(q))),
-              "v": (sum_heads(T(used) @ g), sum_heads(
-                  T((relative + ROUNDING) * used + TINY) @ np.abs(g)))}
+              "k": (sum_heads(k_grads), sum_heads(each * np.abs(k_grads) + factor * T(
+                  dscores_error + ROUNDING * np.abs(dscores)) @ np.abs(q))),
+              "v": (sum_heads(v_grads), sum_heads(each * np.abs(v_grads) + T(
+                  (relative + ROUNDING) * used + TINY) @ np.abs(g)))}
     if case.bias:
         axes = tuple(i for i in range(4) if case.bias[i] == 1)
         wanted["bias"] = (dscores.sum(axes, keepdims=True), dscores_error.sum(axes, keepdims=True))
@@ -169,7 +182,8 @@ def check(number, case):
         # Adam's first average is a tenth of the gradient.
         got = 10 * found[name + ".exp_avg"].reshape(gradient.shape)
         allowed = 1.01 * error + ROUNDING * np.abs(gradient) + TINY / SCALE + 1e-6 * np.abs(gradient)
-        worst = (np.abs(got - gradient) / allowed).max()
+        # NaN is above all bounds.
+        worst = np.where(np.isnan(got), np.inf, np.abs(got - gradient) / allowed).max()
         assert worst <= 1, (case, name, worst)
         # A bound that says nothing would be no test.
         assert error.mean() < np.abs(gradient).mean() + 1e-4, (case, name, "bound too wide")
@@ -190,6 +204,15 @@ cases = [
     Case(256, 256, 20, 67, causal=True, bias=(B, 1, 20, 67)),
     Case(33, 50, 67, 70, groups=1, causal=True, mask=(1, 1, 67, 70), bias=(1, 1, 67, 70), dropout=0.5),
 ]
+# Neither dropout nor other head sizes of values than of queries.
+if by:
+    cases = [
+        Case(40, 40, 70, 70, causal=True, mask=(B, 1, 1, 70)),
+        Case(64, 64, 33, 77, groups=2, mask=(B, H, 33, 77), row=-1.0),
+        Case(32, 32, 20, 67, bias=(1, H, 20, 67)),
+        Case(32, 32, 20, 67, bias=(B, 1, 20, 67), row=-np.inf),
+        Case(64, 64, 66, 66, groups=1, causal=True, mask=(1, 1, 66, 1), bias=(1, H, 66, 66)),
+    ]
 for number, case in enumerate(cases):
     check(number, case)
 assert standin_step.standin.mpt_standin_breach() == b""

@@ -502,25 +502,26 @@ def Program_AttentionGradOp : Program_AttentionBase<"attention_grad", 18,
                 "type($dkey) `,` type($dvalue) `)` " # Group<"dbias">.format;
 }
 
-/// Attention as a call of cuDNN, without mask, bias and dropout. `sizes` are the batch's,
-/// of heads of queries and of keys, queries, keys, and elements of a head. `row_strides`
-/// has, for each buffer in order but log_sum_exp, the elements from one batch entry, head
-/// and row to the next; the elements of a row lie side by side. Stands in
-/// `mpt_program.alternatives`; only GPUs support it.
+/// Attention as a call of cuDNN, without dropout. `sizes` are the batch's, of heads of
+/// queries and of keys, queries, keys, and elements of a head. `row_strides` has, for each
+/// buffer in order but log_sum_exp and the bias, the elements from one batch entry, head
+/// and row to the next; the elements of a row lie side by side. The bias is a packed f32
+/// buffer [batch, heads, queries, keys], any size 1 where it is the same for all. Stands
+/// in `mpt_program.alternatives`; only GPUs support it.
 class Program_CudnnAttentionBase<string mnemonic, int id, dag buffers, int strides>
-    : Program_CallOp<mnemonic, id> {
+    : Program_CallOp<mnemonic, id, [AttrSizedOperandSegments]> {
   let arguments = !con(buffers, (ins Int64s<6>:$sizes, Int64s<strides>:$row_strides,
     UnitAttr:$causal, F64Attr:$scale));
 }
 
 def Program_CudnnAttentionOp : Program_CudnnAttentionBase<"cudnn_attention", 26,
-    (ins In:$query, In:$key, In:$value, Out:$result, Out:$log_sum_exp,
+    (ins In:$query, In:$key, In:$value, OptionalIn:$bias, Out:$result, Out:$log_sum_exp,
      Workspace:$workspace), 12> {
   let summary = "cuDNN's attention";
   let description = [{
     As `mpt_program.attention`, but scores are scaled in f32 after the matmul, and
     probabilities are rounded before they are multiplied. With `causal` there are as many
-    queries as keys.
+    queries as keys. A bias of -inf for all that a query sees makes its row NaN.
 
     Example:
 
@@ -533,17 +534,19 @@ def Program_CudnnAttentionOp : Program_CudnnAttentionBase<"cudnn_attention", 26,
     ```
   }];
   let inputs = "`ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` " #
-               "type($value) `)`";
+               "type($value) `)` " # Group<"bias">.format;
   let outputs = "`outs` `(` $result `,` $log_sum_exp `:` type($result) `,` " #
                 "type($log_sum_exp) `)`";
 }
 
 def Program_CudnnAttentionGradOp : Program_CudnnAttentionBase<"cudnn_attention_grad", 27,
-    (ins In:$dy, In:$query, In:$key, In:$value, In:$result, In:$log_sum_exp, Out:$dquery,
-     Out:$dkey, Out:$dvalue, Workspace:$workspace), 24> {
+    (ins In:$dy, In:$query, In:$key, In:$value, In:$result, In:$log_sum_exp,
+     OptionalIn:$bias, Out:$dquery, Out:$dkey, Out:$dvalue, OptionalOut:$dbias,
+     Workspace:$workspace), 24> {
   let summary = "the gradient of attention by cuDNN";
   let description = [{
-    The workspace holds an f32 for each query of each head.
+    The workspace holds an f32 for each query of each head. The bias's gradient, a packed
+    buffer of the query's type, is for biases that have all queries and keys.
 
     Example:
 
@@ -560,9 +563,10 @@ def Program_CudnnAttentionGradOp : Program_CudnnAttentionBase<"cudnn_attention_g
   }];
   let inputs = "`ins` `(` $dy `,` $query `,` $key `,` $value `,` $result `,` " #
                "$log_sum_exp `:` type($dy) `,` type($query) `,` type($key) `,` " #
-               "type($value) `,` type($result) `,` type($log_sum_exp) `)`";
+               "type($value) `,` type($result) `,` type($log_sum_exp) `)` " #
+               Group<"bias">.format;
   let outputs = "`outs` `(` $dquery `,` $dkey `,` $dvalue `:` type($dquery) `,` " #
-                "type($dkey) `,` type($dvalue) `)`";
+                "type($dkey) `,` type($dvalue) `)` " # Group<"dbias">.format;
 }
 
 //===----------------------------------------------------------------------===//
