@@ -234,8 +234,12 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module = _LossModule(model, loss)
     module.training = model.training
     try:
-        with (_lock, _mark_checkpoints(), _refuse_what_tracing_loses(), _keep_recurrent_layers(),
-              _trace_cumulative_averages(), _drop_checks_of_values(), _without_logs()):
+        if is_loss:
+            _refuse_hooks(model)
+        with (_lock, _mark_checkpoints(), _refuse_what_tracing_loses(),
+              _refuse_own_gradients() if is_loss else contextlib.nullcontext(),
+              _keep_recurrent_layers(), _trace_cumulative_averages(), _drop_checks_of_values(),
+              _without_logs()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program)
@@ -501,6 +505,56 @@ def _refuse_what_tracing_loses():
                        "what comes after each sequence's end"))]
     with _patched(patches):
         yield
+
+
+@contextlib.contextmanager
+def _refuse_own_gradients():
+    """While it lasts, what gives a value another gradient than its formula has is an error. A
+    traced graph has the formula only."""
+    exporting = threading.get_ident()
+    own = inspect.getattr_static(torch.autograd.Function, "apply")
+
+    def apply(cls, *arguments, **named):
+        if threading.get_ident() == exporting and torch.is_grad_enabled() \
+                and not cls.__module__.startswith("torch.") \
+                and any(isinstance(a, torch.Tensor) and a.requires_grad
+                        for a in [*arguments, *named.values()]):
+            raise ExportError(
+                f"the loss function calls the torch.autograd.Function {cls.__name__}, whose "
+                "backward() cannot be exported: call the formula of its forward(), with "
+                ".detach() where the gradient differs, as in `x + (f(x) - x).detach()` for f "
+                "with the gradient of x, or `2 * x.detach() - x` for a reversed gradient")
+        return own.__get__(None, cls)(*arguments, **named)
+
+    def refuse(*arguments, **named):
+        raise ExportError("the loss function calls register_hook of a tensor, which cannot be "
+                          "exported: write what the gradient shall be as a formula with "
+                          ".detach(), as in `s * x + ((1 - s) * x).detach()` for s times the "
+                          "gradient of x")
+
+    with _patched([(torch.Tensor, "register_hook", refuse)]):
+        torch.autograd.Function.apply = classmethod(apply)
+        try:
+            yield
+        finally:
+            torch.autograd.Function.apply = own
+
+
+def _refuse_hooks(model: torch.nn.Module) -> None:
+    """Hooks that see or change gradients are errors: none of them would be called."""
+    for name, parameter in model.named_parameters():
+        for attribute, register in (
+                ("_backward_hooks", "register_hook"),
+                ("_post_accumulate_grad_hooks", "register_post_accumulate_grad_hook")):
+            if parameter.requires_grad and getattr(parameter, attribute, None):
+                raise ExportError(f"the parameter {name} has a hook ({register}) that would not "
+                                  "be called; remove it")
+    for name, module in model.named_modules():
+        for attribute, register in (("_backward_hooks", "register_full_backward_hook"),
+                                    ("_backward_pre_hooks", "register_full_backward_pre_hook")):
+            if getattr(module, attribute, None):
+                raise ExportError(f"the module {name or type(module).__name__} has a hook "
+                                  f"({register}) that would not be called; remove it")
 
 
 def _line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":

@@ -52,6 +52,50 @@ def inner_gradient():
     return Net(), loss, make()[2]
 
 
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+def own_gradient():
+    return Net(), lambda model, x, y: Rounded.apply(model(x)).sum(), make()[2]
+
+
+def own_function():
+    """Its gradient does not count here."""
+    def loss(model, x, y):
+        z = model(Rounded.apply(x))
+        with torch.no_grad():
+            target = Rounded.apply(z)
+        return F.mse_loss(z, target)
+    return Net(), loss, make()[2]
+
+
+def tensor_hook():
+    def loss(model, x, y):
+        z = model(x)
+        z.register_hook(lambda gradient: gradient.clamp(-1, 1))
+        return F.cross_entropy(z, y)
+    return Net(), loss, make()[2]
+
+
+def parameter_hook():
+    model, loss, example = make()
+    next(model.parameters()).register_hook(lambda gradient: gradient.clamp(-1, 1))
+    return model, loss, example
+
+
+def module_hook():
+    model, loss, example = make()
+    model.register_full_backward_hook(lambda module, inputs, outputs: None)
+    return model, loss, example
+
+
 def clamped():
     def loss(model, x, y):
         z = model(x)
