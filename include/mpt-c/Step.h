@@ -87,6 +87,11 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaLibraries(MptStepOptions option
  * that the loader finds. */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetNcclLibrary(MptStepOptions options,
                                                          MlirStringRef nccl);
+/* Whether a step on a GPU measures the algorithms of its matmuls before its first run,
+ * and the file that keeps the choice; empty, the default: beside the program, and steps
+ * that are compiled in this process measure nothing (mpt_rt_set_tuning). */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetTuning(MptStepOptions options, bool on,
+                                                    MlirStringRef file);
 /* To compile for GPUs: the CUDA toolkit's folder (mpt-compile --cuda-toolkit), and
  * whether to compile for the stand-in for CUDA of MPT's tests, too (--emulated-kernels).
  */

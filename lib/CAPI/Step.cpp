@@ -128,6 +128,14 @@ MptError mptStepOptionsSetNcclLibrary(MptStepOptions options, MlirStringRef nccl
   return success();
 }
 
+MptError mptStepOptionsSetTuning(MptStepOptions options, bool on, MlirStringRef file) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetTuning: expected options");
+  unwrap(options)->tunes = on;
+  unwrap(options)->tuningFile = unwrapText(file).str();
+  return success();
+}
+
 MptError mptStepOptionsSetCudaCompiler(MptStepOptions options, MlirStringRef toolkit,
                                        bool emulatedKernels) {
   if (!options.ptr)

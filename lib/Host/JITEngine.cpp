@@ -66,8 +66,11 @@ createCudaEngine(ModuleOp module, StepSignature signature, const JITOptions &opt
   });
   if (llvm::Error error = writeSharedLibrary(**compiled, **machine, file))
     return std::move(error);
+  RuntimeOptions runtime = options;
+  // Nothing can be kept beside a file that goes: each run would choose for itself.
+  runtime.tunes &= !runtime.tuningFile.empty();
   return RuntimeEngine::open(file, std::move(signature.arguments),
-                             std::move(signature.results), options);
+                             std::move(signature.results), runtime);
 }
 
 static llvm::Expected<std::unique_ptr<RuntimeEngine>>

@@ -55,6 +55,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
       mpt_rt_set_nccl_library(context, orNull(options.nccl)) ||
+      mpt_rt_set_tuning(context, options.tunes, orNull(options.tuningFile)) ||
       setDevice(context, options) ||
       mpt_rt_set_communicator(context, options.communicator) ||
       (options.sharedState && mpt_rt_share_state(context, options.sharedState->context)))

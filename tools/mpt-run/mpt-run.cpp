@@ -26,6 +26,8 @@ static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   jit.cublasLt = options.cublasLt;
   jit.cudnn = options.cudnn;
   jit.nccl = options.nccl;
+  jit.tunes = options.tunes;
+  jit.tuningFile = options.tuningFile;
   jit.memoryLimit = options.memoryLimit;
   jit.isCuda = options.isCuda;
   jit.toolkit = options.toolkit;

@@ -38,6 +38,10 @@ struct RuntimeOptions {
   /// on those that the process sees.
   bool isLocalRank = false;
   std::string cudart, cublasLt, cudnn, nccl;
+  /// Whether the algorithms of matmuls on a GPU are measured before the first step, and
+  /// where the choice is kept; "": beside the program (mpt_rt_set_tuning).
+  bool tunes = true;
+  std::string tuningFile;
   /// State of this engine's name, type and shape is shared with it; it must be alive
   /// while the new one is opened, and neither runs while the other does. On the CPU.
   const class RuntimeEngine *sharedState = nullptr;

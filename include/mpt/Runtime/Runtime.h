@@ -82,6 +82,16 @@ MPT_RT_EXPORT int mpt_rt_set_cudnn_library(mpt_rt_context *context, const char *
  * or name; NULL: libnccl.so.2. Before it is opened. */
 MPT_RT_EXPORT int mpt_rt_set_nccl_library(mpt_rt_context *context, const char *nccl);
 
+/* Whether a program for GPUs measures cuBLASLt's algorithms for its matmuls before its
+ * first step, which takes less than a second more, and goes on with the fastest (`on`,
+ * the default), or takes those that cuBLASLt guesses to be. What was chosen is kept in
+ * the file `path`, and later runs with the same GPU, driver and cuBLASLt take it from
+ * there: they repeat each other's bits. NULL: the program's own path with ".tuning"
+ * behind it; a program in memory has none, and measures nothing. All ranks take what rank
+ * 0 chooses. mpt_rt_notes tells what was measured, or why the file is not read or
+ * written, which is no error. Before a program is opened. */
+MPT_RT_EXPORT int mpt_rt_set_tuning(mpt_rt_context *context, int on, const char *path);
+
 /* The GPU that a program for GPUs runs on, by CUDA's number; 0 unless this is called.
  * Before a program is opened. Whether there is such a GPU shows when it is first used. */
 MPT_RT_EXPORT int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device);

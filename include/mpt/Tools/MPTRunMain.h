@@ -34,6 +34,9 @@ struct EngineOptions {
   bool isLocalRank = false;
   /// CUDA's libraries; "": those that the loader finds.
   std::string cudart, cublasLt, cudnn, nccl;
+  /// As mpt_rt_set_tuning has them.
+  bool tunes = true;
+  std::string tuningFile;
   /// To compile for a GPU, as mpt-compile's options of these names.
   std::string toolkit;
   bool emulatedKernels = false;

@@ -658,8 +658,9 @@ private:
   /// Takes what is said of CUDA by the names of mpt-run's options.
   void setCuda(const nb::dict &cuda) {
     std::unordered_map<std::string, std::string> texts = {
-        {"cudart", ""}, {"cublaslt", ""}, {"cudnn", ""}, {"nccl", ""}, {"toolkit", ""}};
-    bool emulatedKernels = false;
+        {"cudart", ""}, {"cublaslt", ""}, {"cudnn", ""},
+        {"nccl", ""},   {"toolkit", ""},  {"tuning_file", ""}};
+    bool emulatedKernels = false, tunes = true;
     for (auto [key, value] : cuda) {
       const std::string name = nb::cast<std::string>(nb::str(key));
       if (auto found = texts.find(name);
@@ -667,9 +668,11 @@ private:
         found->second = nb::cast<std::string>(value);
       else if (name == "emulated_kernels" && nb::isinstance<nb::bool_>(value))
         emulatedKernels = nb::cast<bool>(value);
+      else if (name == "tune" && nb::isinstance<nb::bool_>(value))
+        tunes = nb::cast<bool>(value);
       else
-        raise("cuda: expected cudart, cublaslt, cudnn, nccl and toolkit as text and "
-              "emulated_kernels as a bool, found " +
+        raise("cuda: expected cudart, cublaslt, cudnn, nccl, toolkit and tuning_file as "
+              "text and tune and emulated_kernels as bools, found " +
               nb::cast<std::string>(nb::repr(key)) + ": " +
               nb::cast<std::string>(nb::repr(value)));
     }
@@ -677,6 +680,7 @@ private:
                                          toRef(texts["cublaslt"]),
                                          toRef(texts["cudnn"])));
     check(mptStepOptionsSetNcclLibrary(options, toRef(texts["nccl"])));
+    check(mptStepOptionsSetTuning(options, tunes, toRef(texts["tuning_file"])));
     check(
         mptStepOptionsSetCudaCompiler(options, toRef(texts["toolkit"]), emulatedKernels));
   }
@@ -729,16 +733,18 @@ NB_MODULE(_core, m) {
            "options"_a = std::vector<std::string>(),
            "Compiles a function into the shared library at `path`, as mpt-compile does "
            "with `options`. Returns the warnings and remarks.")
-      .def("program", createProgram, "function"_a = "", "threads"_a = 0,
-           "device"_a = "cpu", "memory_limit"_a = 0, "share"_a = nb::none(),
-           "cuda"_a = nb::dict(), "ranks"_a = nb::none(),
-           "Compiles a function (the only one, else `loss`) in this process. State that "
-           "the program `share` has too, by name, type and shape, is the same memory. "
-           "`cuda` may name CUDA's libraries by path (\"cudart\", \"cublaslt\", "
-           "\"cudnn\", \"nccl\"), the folder of its compiler (\"toolkit\"), and ask for "
-           "kernels "
-           "that run on the stand-in for CUDA of MPT's tests (\"emulated_kernels\"). A "
-           "step of several processes exchanges values with `ranks`.");
+      .def(
+          "program", createProgram, "function"_a = "", "threads"_a = 0,
+          "device"_a = "cpu", "memory_limit"_a = 0, "share"_a = nb::none(),
+          "cuda"_a = nb::dict(), "ranks"_a = nb::none(),
+          "Compiles a function (the only one, else `loss`) in this process. State that "
+          "the program `share` has too, by name, type and shape, is the same memory. "
+          "`cuda` may name CUDA's libraries by path (\"cudart\", \"cublaslt\", "
+          "\"cudnn\", \"nccl\"), the folder of its compiler (\"toolkit\"), the file that "
+          "keeps which algorithms are the fastest (\"tuning_file\"; \"tune\" False: "
+          "none are measured), and ask for kernels that run on the stand-in for CUDA of "
+          "MPT's tests (\"emulated_kernels\"). A "
+          "step of several processes exchanges values with `ranks`.");
 
   nb::class_<TensorInfo>(m, "TensorInfo", "What a program knows of a tensor.")
       .def_ro("name", &TensorInfo::name)

@@ -202,6 +202,14 @@ Status CublasLtMatmul::run(const CublasLtContext &context, const CublasLtAlgo &c
                              kGemmWorkspaceBytes, stream);
 }
 
+void CublasLtMatmul::take(const std::vector<CublasLtHeuristic> &found) {
+  hasAlgo = !found.empty();
+  others.clear();
+  for (const CublasLtHeuristic &proposal : found)
+    others.push_back(proposal.algo);
+  takeNext();
+}
+
 bool CublasLtMatmul::takeNext() {
   if (others.empty())
     return false;

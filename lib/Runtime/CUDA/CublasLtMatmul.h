@@ -67,6 +67,8 @@ public:
   Status run(const CublasLtContext &context, const CublasLtAlgo &algo, const void *a,
              const void *b, const void *c, void *d, void *workspace, Stream stream) const;
 
+  /// Has these algorithms, in this order.
+  void take(const std::vector<CublasLtHeuristic> &found);
   /// Goes on to the next algorithm; false if there is none.
   bool takeNext();
 

@@ -12,7 +12,6 @@
 #include "mpt/Runtime/Runtime.h"
 
 #include <algorithm>
-#include <array>
 
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
@@ -251,7 +250,9 @@ int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
     status = prepare(error);
   const bool meets = communicator && std::any_of(program.instructions.begin(),
                                                  program.instructions.end(), isExchange);
-  return meets ? connectRanks(status, error) : status;
+  if (meets)
+    status = connectRanks(status, error);
+  return status == MPT_RT_OK ? tune(error) : status;
 }
 
 int CudaExecutable::connectRanks(int status, std::string &error) {
@@ -452,9 +453,7 @@ int CudaExecutable::allocate(std::string &error) {
   return check(api.cudaStreamSynchronize(state->stream), "copying state", error);
 }
 
-/// The matrices A, B, C and D of a matmul among its buffers: cuBLASLt takes the operands
-/// of a row-major matmul in the other order.
-static std::array<size_t, 4> getMatrices(const Instruction &call) {
+std::array<size_t, 4> mpt::rt::cuda::getMatrices(const Instruction &call) {
   const size_t result = call.numInputs;
   const bool hasAddend = call.getCall<MatmulCall>()->hasAddend;
   return {1, 0, hasAddend ? 2 : result, result};
@@ -656,13 +655,14 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
     if (key == desc.tuned[i].key) {
       // The proposals stay behind it.
       gemm.others.insert(gemm.others.begin(), gemm.algo);
+      step.proposals = nullptr;
       std::memcpy(gemm.algo.data, desc.tuned[i].algo, sizeof(gemm.algo.data));
       notes += call.location + ": runs with a measured algorithm\n";
     }
   return MPT_RT_OK;
 }
 
-Status CudaExecutable::propose(const Instruction &call, const BoundInstruction &step,
+Status CudaExecutable::propose(const Instruction &call, BoundInstruction &step,
                                const GemmPlan &plan, CublasLtMatmul &matmul) {
   CublasLtAlignments alignments;
   std::string key = describeGemmPlan(plan) + "; aligned to";
@@ -682,12 +682,8 @@ Status CudaExecutable::propose(const Instruction &call, const BoundInstruction &
   Proposals &made = known->second;
   if (isNew)
     made.status = matmul.propose(*lt, kProposals, made.found, alignments);
-  matmul.hasAlgo = !made.found.empty();
-  for (size_t i = 0; i < made.found.size(); ++i)
-    if (i == 0)
-      matmul.algo = made.found[i].algo;
-    else
-      matmul.others.push_back(made.found[i].algo);
+  step.proposals = &made;
+  matmul.take(made.found);
   return made.status;
 }
 

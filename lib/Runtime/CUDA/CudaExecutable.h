@@ -22,9 +22,11 @@
 #include "CublasLtMatmul.h"
 #include "CudnnGraph.h"
 #include "DeviceState.h"
+#include "GemmChoices.h"
 #include "NcclRanks.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -32,6 +34,10 @@
 #include <vector>
 
 namespace mpt::rt::cuda {
+
+/// The matrices A, B, C and D of a matmul among its buffers: cuBLASLt takes the operands
+/// of a row-major matmul in the other order.
+std::array<size_t, 4> getMatrices(const Instruction &call);
 
 class CudaExecutable {
 public:
@@ -70,17 +76,27 @@ public:
   std::vector<bool> isOnDevice;
   /// Instructions are launched one by one and measured.
   bool profiling = false;
+  /// Where the choice among cuBLASLt's proposals is kept; "": the first is taken. Set
+  /// before the first run.
+  std::string tuningFile;
   /// What was decided at the first run, a line each.
   std::string notes;
   /// If that is why the device failed.
   std::optional<BadIndex> badIndex;
 
 private:
+  /// What cuBLASLt proposed for matmuls of one plan and alignments.
+  struct Proposals {
+    Status status = 0;
+    std::vector<CublasLtHeuristic> found;
+  };
   struct BoundInstruction {
     Kernel kernel = nullptr;
     const mpt_cuda_kernel *launch = nullptr;
     std::vector<void *> buffers, arguments;
     int gemm = -1;
+    /// Which the algorithms of `gemm` are; null if another was measured at compile time.
+    Proposals *proposals = nullptr;
     /// What cuDNN does, and the number of its buffers' pack.
     const CudnnGraph *graph = nullptr;
     int pack = -1;
@@ -126,8 +142,21 @@ private:
   bool usePlainMatmul(const Instruction &call, BoundInstruction &step,
                       const GemmPlan &plan, const std::string &why);
   /// Asks cuBLASLt for algorithms, once for equal plans, and keeps them in `matmul`.
-  Status propose(const Instruction &call, const BoundInstruction &step,
-                 const GemmPlan &plan, CublasLtMatmul &matmul);
+  Status propose(const Instruction &call, BoundInstruction &step, const GemmPlan &plan,
+                 CublasLtMatmul &matmul);
+  /// Before the first step: has matmuls run with the proposals that `tuningFile` names,
+  /// or, for plans that it does not know, with those that are fastest when measured, and
+  /// adds these to the file. All ranks take those of rank 0.
+  int tune(std::string &error);
+  /// The same for this process alone; `choices` are those of the program.
+  int tuneAlone(GemmChoices &choices, std::string &error);
+  /// Sends `choices` of rank 0 to the others.
+  int shareChoices(GemmChoices &choices, std::string &error);
+  /// Measures the proposals of the matmul `index` until `deadline`, in seconds of the
+  /// steady clock. On zeros and random numbers: writes arena, inputs and outputs.
+  int measureGemm(size_t index, double deadline, GemmChoice &choice, std::string &error);
+  /// What choices are good for: the GPU, the driver and cuBLASLt.
+  std::string describeTuned(const std::string &plan) const;
   /// Runs a matmul with the algorithm that it has.
   Status runGemm(const CublasLtMatmul &gemm, const Instruction &call,
                  const BoundInstruction &step);
@@ -201,11 +230,7 @@ private:
   std::unique_ptr<CublasLtContext> lt;
   std::vector<BoundInstruction> steps;
   std::vector<CublasLtMatmul> gemms;
-  /// What cuBLASLt proposed, by plan and alignments.
-  struct Proposals {
-    Status status = 0;
-    std::vector<CublasLtHeuristic> found;
-  };
+  /// By plan and alignments.
   std::map<std::string, Proposals> proposals;
   /// If the program is for several ranks; and the exchanges that were begun, by when they
   /// are done, in order.

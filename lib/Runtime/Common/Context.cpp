@@ -142,6 +142,9 @@ struct mpt_rt_context {
   std::unique_ptr<cuda::CudaExecutable> cuda;
   std::shared_ptr<cuda::DeviceState> deviceState;
   std::string cudart, cublasLt, cudnn, nccl;
+  /// Whether matmuls are measured, and where that is kept; "": beside the program.
+  bool tunes = true;
+  std::string tuningFile;
   cuda::DeviceChoice device;
   /// The other ranks, and the number of ranks that the program is for.
   mpt_rt_communicator *communicator = nullptr;
@@ -466,6 +469,8 @@ int mpt_rt_context::openFile(const std::string &path) {
   } else if (auto *desc =
                  static_cast<const mpt_program_desc *>(dlsym(library, "mpt_program"))) {
     status = open(desc);
+    if (status == MPT_RT_OK && cuda && tunes && tuningFile.empty())
+      cuda->tuningFile = path + ".tuning";
     metadata = static_cast<const char *>(dlsym(library, kProgramMetadata));
   } else {
     fail(status, path + ": no symbol mpt_program; compile the step again");
@@ -525,6 +530,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
       return status;
     cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, deviceState,
                                                   cudnn, nccl);
+    cuda->tuningFile = tunes ? tuningFile : "";
     findInputs();
     placeState();
     return cuda->open(desc->num_kernels, error);
@@ -634,6 +640,16 @@ int mpt_rt_set_cuda_libraries(mpt_rt_context *context, const char *cudart,
     return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   context->cudart = cudart ? cudart : "";
   context->cublasLt = cublaslt ? cublaslt : "";
+  return MPT_RT_OK;
+}
+
+int mpt_rt_set_tuning(mpt_rt_context *context, int on, const char *path) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  context->tunes = on != 0;
+  context->tuningFile = path ? path : "";
   return MPT_RT_OK;
 }
 

@@ -181,6 +181,8 @@ EngineOptions Run::getEngineOptions() const {
   result.cublasLt = options.cublasLt;
   result.cudnn = options.cudnn;
   result.nccl = options.nccl;
+  result.tunes = options.tunes;
+  result.tuningFile = options.tuningFile;
   result.toolkit = options.toolkit;
   result.emulatedKernels = options.emulatedKernels;
   result.communicator = ranks ? ranks->getCommunicator() : nullptr;

@@ -209,6 +209,11 @@ static llvm::Error checkCombination(const RunOptions &options) {
   if (options.device == "cpu" && options.namesCudaLibraries())
     return fail("--cudart, --cublaslt, --cudnn and --nccl have no meaning with "
                 "--device=cpu");
+  if (options.device == "cpu" && (!options.tunes || !options.tuningFile.empty()))
+    return fail("--no-tune and --tuning-file have no meaning with --device=cpu");
+  if (!options.tunes && !options.tuningFile.empty())
+    return fail("--no-tune measures nothing to keep in --tuning-file: give one or the "
+                "other");
   if (!options.parallel.empty() && options.hasDeviceNumber)
     return fail("--parallel gives each rank a GPU of its own; write --device=cuda, and "
                 "choose GPUs with CUDA_VISIBLE_DEVICES");
@@ -244,23 +249,26 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
                        : "expected one model, found " + llvm::join(inputs, " and "));
   options.model = inputs.front();
 
-  for (auto [id, value] :
-       {std::pair(OPT_function, &options.function),
-        std::pair(OPT_engine, &options.engine), std::pair(OPT_init, &options.init),
-        std::pair(OPT_eval_function, &options.evalFunction),
-        std::pair(OPT_checkpoint, &options.checkpoint),
-        std::pair(OPT_resume_from, &options.resumeFrom),
-        std::pair(OPT_metrics, &options.metrics),
-        std::pair(OPT_tensorboard, &options.tensorboard),
-        std::pair(OPT_plot, &options.plot),
-        std::pair(OPT_eval_program, &options.evalProgram),
-        std::pair(OPT_cudart, &options.cudart),
-        std::pair(OPT_cublaslt, &options.cublasLt), std::pair(OPT_cudnn, &options.cudnn),
-        std::pair(OPT_nccl, &options.nccl), std::pair(OPT_cuda_toolkit, &options.toolkit),
-        std::pair(OPT_profile_json, &options.profileJson),
-        std::pair(OPT_profile_html, &options.profileHtml),
-        std::pair(OPT_ranges, &options.ranges),
-        std::pair(OPT_ranges_html, &options.rangesHtml)})
+  for (auto [id, value] : {std::pair(OPT_function, &options.function),
+                           std::pair(OPT_engine, &options.engine),
+                           std::pair(OPT_init, &options.init),
+                           std::pair(OPT_eval_function, &options.evalFunction),
+                           std::pair(OPT_checkpoint, &options.checkpoint),
+                           std::pair(OPT_resume_from, &options.resumeFrom),
+                           std::pair(OPT_metrics, &options.metrics),
+                           std::pair(OPT_tensorboard, &options.tensorboard),
+                           std::pair(OPT_plot, &options.plot),
+                           std::pair(OPT_eval_program, &options.evalProgram),
+                           std::pair(OPT_cudart, &options.cudart),
+                           std::pair(OPT_cublaslt, &options.cublasLt),
+                           std::pair(OPT_cudnn, &options.cudnn),
+                           std::pair(OPT_nccl, &options.nccl),
+                           std::pair(OPT_cuda_toolkit, &options.toolkit),
+                           std::pair(OPT_tuning_file, &options.tuningFile),
+                           std::pair(OPT_profile_json, &options.profileJson),
+                           std::pair(OPT_profile_html, &options.profileHtml),
+                           std::pair(OPT_ranges, &options.ranges),
+                           std::pair(OPT_ranges_html, &options.rangesHtml)})
     if (llvm::Error error = parseText(args, id, *value))
       return std::move(error);
   auto optionalText = [&](ID id, std::optional<std::string> &value) {
@@ -268,6 +276,7 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
       value = arg->getValue();
   };
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
+  options.tunes = !args.hasArg(OPT_no_tune);
   optionalText(OPT_optimizer, options.optimizer);
   optionalText(OPT_loss_scale, options.lossScale);
   optionalText(OPT_autocast, options.autocast);

@@ -44,6 +44,9 @@ struct RunOptions {
     return !cudart.empty() || !cublasLt.empty() || !cudnn.empty() || !nccl.empty();
   }
   bool emulatedKernels = false;
+  /// Where measured algorithms are kept; empty: beside the program.
+  std::string tuningFile;
+  bool tunes = true;
 
   std::vector<DataSpec> data, evalData;
   /// Inputs whose data every step reads whole.

@@ -80,6 +80,12 @@ defm cudnn : Eq<"cudnn", g_device, "FILE",
   "The cuDNN library, for programs that call it (default: the one that the loader finds)">;
 defm nccl : Eq<"nccl", g_device, "FILE",
   "With --parallel, the NCCL library (default: the one that the loader finds)">;
+def no_tune : F<"no-tune", g_device,
+  "Run cuBLASLt's matmuls with the algorithms that it guesses to be the fastest; do not "
+  "measure them before the first step">;
+defm tuning_file : Eq<"tuning-file", g_device, "FILE",
+  "Where the choice among measured algorithms is kept (default: the program's name with "
+  ".tuning; a model that is compiled for this run has none, and measures nothing)">;
 defm cuda_toolkit : Eq<"cuda-toolkit", g_device, "DIR",
   "To compile for a GPU: the CUDA toolkit's folder, as mpt-compile has it">;
 def emulated_kernels : F<"emulated-kernels", g_device,

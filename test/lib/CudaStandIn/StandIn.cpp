@@ -108,6 +108,11 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly) {
   state.failingAlgorithms = count;
   state.algorithmCode = code;
 }
+void mpt_standin_set_times(double first, double second, double third, double fourth) {
+  const double times[] = {first, second, third, fourth};
+  for (int i = 0; i < 4; ++i)
+    state.milliseconds[i] = times[i] / 1000;
+}
 void mpt_standin_set_parts(int64_t parts) { state.parts = parts; }
 void mpt_standin_refuse_machine_code(int code) { state.machineCodeCode = code; }
 void mpt_standin_refuse_epilogue(unsigned epilogue) { state.refused.push_back(epilogue); }
@@ -224,8 +229,20 @@ Error cudaMemsetAsync(void *to, int value, size_t bytes, Stream stream) {
   if (!isOnDevice(to, static_cast<int64_t>(bytes)))
     return call.breach("a fill reaches outside the device's allocations", kInvalidValue);
   return submit(call, stream, [=] {
-    if (state.parts == 0 || value != 0)
-      std::memset(to, value, bytes);
+    constexpr size_t kPage = 4096;
+    auto *begin = static_cast<char *>(to), *end = begin + bytes;
+    auto *first = reinterpret_cast<char *>(
+        (reinterpret_cast<uintptr_t>(begin) + kPage - 1) / kPage * kPage);
+    auto *last =
+        reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(end) / kPage * kPage);
+    if (state.parts == 0 || value != 0 || first >= last) {
+      std::memset(begin, value, bytes);
+      return kSuccess;
+    }
+    // Whole pages are zeros again when they are next touched.
+    std::memset(begin, 0, first - begin);
+    madvise(first, last - first, MADV_DONTNEED);
+    std::memset(last, 0, end - last);
     return kSuccess;
   });
 }

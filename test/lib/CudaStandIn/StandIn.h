@@ -41,6 +41,9 @@ void mpt_standin_refuse_epilogue(unsigned epilogue);
 /// The first `count` algorithms of every matmul, or of those with an epilogue, are
 /// proposed, but fail to run with `code` (of cublasStatus_t).
 void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
+/// What the four algorithms that are proposed for every matmul take, in microseconds; at
+/// first 30, 20, 10 and 40.
+void mpt_standin_set_times(double first, double second, double third, double fourth);
 /// Images that are not PTX fail to load with `code`.
 void mpt_standin_refuse_machine_code(int code);
 /// Operations of this cudnnBackendDescriptorType_t are refused from now on.
@@ -48,7 +51,7 @@ void mpt_standin_refuse_convolutions(int kind);
 /// From now on launches run only the first, the middle and the last of so many parts of
 /// their blocks, and matmuls of their results' rows and of what they sum, where these are
 /// many. Allocations are mapped without memory behind them and hold zeros, so that a
-/// program may have more than the machine; clearing them does nothing.
+/// program may have more than the machine; clearing them takes none.
 void mpt_standin_set_parts(int64_t parts);
 /// What cuBLASLt says it is (130101 for 13.1.1).
 void mpt_standin_set_cublaslt_version(int64_t version);

@@ -6,12 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CUDA/GemmChoices.h"
 #include "CUDA/GemmTuning.h"
 #include "ProgramBuilder.h"
 #include "StandIn.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 using namespace mpt::rt;
 
@@ -470,6 +474,201 @@ TEST_F(Epilogues, Accumulates) {
   EXPECT_NE(matmul.run(context, found[0].algo, a, b, d + 4, d, workspace, stream), 0);
   EXPECT_EQ(std::string(mpt_standin_breach()),
             "cublasLtMatmul: the matrix that is added does not fit the result");
+}
+
+/// What algorithms are measured, which are taken, and the file that keeps it.
+class CudaTuning : public CudaMatmuls {
+protected:
+  void SetUp() override {
+    CudaMatmuls::SetUp();
+    char name[] = "/tmp/mpt-tuning-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder = name;
+    path = folder + "/step.tuning";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  std::string readFile() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  /// Runs two steps; returns the notes.
+  std::string runTuned(bool on = true) {
+    Context context;
+    EXPECT_EQ(mpt_rt_set_tuning(context.rt, on, path.c_str()), 0);
+    open(context);
+    for (int step = 0; step < 3; ++step)
+      EXPECT_EQ(run(context), model.expected(model.x));
+    return mpt_rt_notes(context.rt);
+  }
+  /// What the file says of the model's only plan.
+  std::string expectedFile(const std::string &choice, int driver = 13000) const {
+    return "MPT's choices among algorithms of cuBLASLt, 1\n" + choice +
+           " cublaslt 130101; driver " + std::to_string(driver) +
+           "; sm_90 with 132 multiprocessors; " + describeGemmPlan(model.plan) +
+           "; aligned to 256 256 256 256\n";
+  }
+  std::string note(int other) const {
+    return "matmuls: 1 of 1 plans were measured, " + std::to_string(other) +
+           " run with another algorithm than the first; " + path + " keeps that\n";
+  }
+  std::string folder, path;
+};
+
+TEST_F(CudaTuning, FastestIsKept) {
+  EXPECT_EQ(runTuned(), note(1));
+  EXPECT_EQ(readFile(), expectedFile("2 4 10000 30000"));
+  // Nothing is left beside it, and it is read again.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  const int64_t calls = mpt_standin_calls("cublasLtMatmul");
+  mpt_standin_set_times(1, 2, 3, 4);
+  EXPECT_EQ(runTuned(), "");
+  EXPECT_EQ(readFile(), expectedFile("2 4 10000 30000"));
+  // One launch, and one that is recorded.
+  EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), calls + 2);
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST_F(CudaTuning, Margin) {
+  // 3 % are noise; who comes later must beat who came before, too.
+  mpt_standin_set_times(30, 29.5, 29.3, 29.2);
+  EXPECT_EQ(runTuned(), note(0));
+  EXPECT_EQ(readFile(), expectedFile("0 4 30000 30000"));
+  std::filesystem::remove(path);
+  mpt_standin_set_times(30, 29, 28.5, 27);
+  EXPECT_EQ(runTuned(), note(1));
+  EXPECT_EQ(readFile(), expectedFile("3 4 27000 30000"));
+}
+
+TEST_F(CudaTuning, Off) {
+  const int64_t calls = mpt_standin_calls("cublasLtMatmul");
+  EXPECT_EQ(runTuned(false), "");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), calls + 2);
+}
+
+/// The chosen algorithm is the one that runs: the profile's times are its own.
+TEST_F(CudaTuning, ChosenRuns) {
+  for (bool on : {true, false}) {
+    Context context;
+    EXPECT_EQ(mpt_rt_set_tuning(context.rt, on, path.c_str()), 0);
+    open(context);
+    mpt_rt_set_profiling(context.rt, 1);
+    EXPECT_EQ(run(context), model.expected(model.x));
+    const char *what = nullptr, *location = nullptr;
+    double milliseconds = 0;
+    ASSERT_EQ(mpt_rt_get_profile(context.rt, 0, &what, &location, &milliseconds), 0);
+    EXPECT_FLOAT_EQ(milliseconds, on ? 0.01f : 0.03f);
+  }
+}
+
+TEST_F(CudaTuning, AnotherDriver) {
+  runTuned();
+  std::string text = expectedFile("1 4 20000 30000", 12040);
+  std::ofstream(path) << text;
+  // Choices for others stay as they are.
+  EXPECT_EQ(runTuned(), note(1));
+  text += expectedFile("2 4 10000 30000").substr(expectedFile("").find('\n') + 1);
+  EXPECT_EQ(readFile(), text);
+  EXPECT_EQ(runTuned(), "");
+}
+
+TEST_F(CudaTuning, Damaged) {
+  const std::string whole = expectedFile("2 4 10000 30000");
+  for (const std::string &text :
+       {std::string("{}"), whole.substr(0, whole.size() - 1), whole.substr(0, 20),
+        expectedFile("4 4 10000 30000"), expectedFile("-1 4 10000 30000"),
+        expectedFile("two 4 10000 30000"),
+        std::string("MPT's choices among algorithms of cuBLASLt, 2\n")}) {
+    SCOPED_TRACE(text);
+    std::ofstream(path) << text;
+    EXPECT_EQ(runTuned(), path +
+                              ": it is damaged, or of another version; the matmuls are "
+                              "measured again\n" +
+                              note(1));
+    EXPECT_EQ(readFile(), whole);
+  }
+  // Another number of proposals is another cuBLASLt, whatever it says it is.
+  std::ofstream(path) << expectedFile("2 8 10000 30000");
+  EXPECT_EQ(runTuned(), note(1));
+  EXPECT_EQ(readFile(), whole);
+}
+
+TEST_F(CudaTuning, CannotBeKept) {
+  path = folder + "/none/step.tuning";
+  EXPECT_EQ(runTuned(),
+            "matmuls: 1 of 1 plans were measured, 1 run with another algorithm than the "
+            "first; that cannot be kept in " +
+                path +
+                " (No such file or directory): the next run may choose another, and sum "
+                "in another order\n");
+}
+
+/// Those that do not run are not chosen, and the step runs with one that does.
+TEST_F(CudaTuning, SomeFailToRun) {
+  mpt_standin_fail_algorithms(3, 15, 0);
+  EXPECT_EQ(runTuned(), note(1));
+  EXPECT_EQ(readFile(), expectedFile("3 4 40000 0"));
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+}
+
+/// What fails otherwise ends the run, and nothing is kept.
+TEST_F(CudaTuning, Fails) {
+  mpt_standin_fail_algorithms(1, 13, 0);
+  Context context;
+  EXPECT_EQ(mpt_rt_set_tuning(context.rt, 1, path.c_str()), 0);
+  open(context);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(std::string(context.error()), "model.mlir:3:1: a matmul: cuBLASLt status 13, "
+                                          "it failed on the GPU");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+/// A matmul that adds to state, in place: measuring changes neither.
+TEST_F(CudaTuning, StateStays) {
+  ProgramBuilder builder{1};
+  builder.program.target = "cuda sm_90";
+  BufferRef x = builder.input("x", DataType::F32, {4, 16});
+  BufferRef w = builder.input("w", DataType::F32, {16, 8});
+  BufferRef sum = builder.state("sum", DataType::F32, {4, 8});
+  MatmulCall call = matmul(false, false);
+  call.hasAddend = true;
+  builder.call(call, {x, w, sum}, sum);
+  mpt_cuda_desc cuda = {};
+  std::string table = writeProgram(builder.program);
+  mpt_program_desc desc = describeForCuda(table, 0, cuda);
+  for (bool on : {true, false}) {
+    Context context;
+    EXPECT_EQ(mpt_rt_set_tuning(context.rt, on, path.c_str()), 0);
+    ASSERT_EQ(mpt_rt_set_cuda_libraries(context.rt, MPT_STANDIN, MPT_STANDIN), 0);
+    ASSERT_EQ(mpt_rt_open_desc(context.rt, &desc), 0) << context.error();
+    std::vector<float> values(32, 3), once(32), twice(32);
+    ASSERT_EQ(mpt_rt_write(context.rt, "sum", values.data(), 128), 0);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", model.x.data(), 256), 0);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "w", model.w.data(), 512), 0);
+    ASSERT_EQ(mpt_rt_run(context.rt), 0) << context.error() << mpt_standin_breach();
+    ASSERT_EQ(mpt_rt_read(context.rt, "sum", once.data(), 128), 0);
+    ASSERT_EQ(mpt_rt_run(context.rt), 0) << context.error();
+    ASSERT_EQ(mpt_rt_read(context.rt, "sum", twice.data(), 128), 0);
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 8; ++j) {
+        float product = 0;
+        for (int k = 0; k < 16; ++k)
+          product += model.x[i * 16 + k] * model.w[k * 8 + j];
+        EXPECT_EQ(once[i * 8 + j], 3 + product) << on;
+        EXPECT_EQ(twice[i * 8 + j], 3 + 2 * product) << on;
+      }
+  }
+  EXPECT_EQ(std::string(mpt_standin_breach()), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+TEST(GemmChoices, Choose) {
+  EXPECT_EQ(cuda::chooseProposal({}), 0);
+  EXPECT_EQ(cuda::chooseProposal({-1, -1}), 0);
+  EXPECT_EQ(cuda::chooseProposal({-1, 50, 49}), 1);
+  EXPECT_EQ(cuda::chooseProposal({10, 9.71, 9.69}), 2);
+  EXPECT_EQ(cuda::chooseProposal({0, 0}), 0);
 }
 
 } // namespace

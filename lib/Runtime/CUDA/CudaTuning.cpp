@@ -1,0 +1,308 @@
+//===- CudaTuning.cpp - Proposals measured at the first run -----*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaExecutable.h"
+#include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/InstructionCost.h"
+#include "mpt/Runtime/Runtime.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+/// Measuring ends after so many seconds; what has not been measured then runs with the
+/// first proposal, also later.
+static constexpr double kMostSeconds = 0.8;
+
+/// Proposals are measured in turns: once, and those that are not much slower than the
+/// best in so many rounds of a few launches, the fastest of which counts.
+static constexpr int kRounds = 3, kLaunches = 5;
+static constexpr double kMuchSlower = 1.5;
+/// Of launches that take longer one is enough.
+static constexpr double kLongMicroseconds = 500;
+
+/// What is multiplied decides how much power is drawn, and so the clock: of operands that
+/// hold nothing yet so many bytes are random.
+static constexpr int64_t kMostRandom = 256 << 20;
+
+/// Returns from the calling function if `expression` fails.
+#define MPT_TRY(expression)                                                              \
+  if (int status = (expression))                                                         \
+  return status
+
+static double getSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Numbers from 0.5 to 1 of both signs for who reads them as bf16 or f32, small ones for
+/// who reads them as another type.
+static std::vector<uint16_t> makeRandom() {
+  std::vector<uint16_t> numbers(1 << 20);
+  uint32_t random = 12345;
+  for (uint16_t &number : numbers) {
+    random = random * 1664525u + 1013904223u;
+    number = 0x3f00 | (random >> 16 & 0x7f) | (random >> 31) << 15;
+  }
+  return numbers;
+}
+
+std::string CudaExecutable::describeTuned(const std::string &plan) const {
+  int driver = 0;
+  (void)api.cudaDriverGetVersion(&driver);
+  return "cublaslt " + std::to_string(api.cublasLtGetVersion()) + "; driver " +
+         std::to_string(driver) + "; sm_" + std::to_string(state->architecture) +
+         " with " + std::to_string(state->multiprocessors) + " multiprocessors; " + plan;
+}
+
+int CudaExecutable::measureGemm(size_t index, double deadline, GemmChoice &choice,
+                                std::string &error) {
+  const Instruction &call = program.instructions[index];
+  BoundInstruction &step = steps[index];
+  CublasLtMatmul &gemm = gemms[step.gemm];
+  const std::array<size_t, 4> matrices = getMatrices(call);
+  CublasLtPointers pointers = getPointers(step);
+  // State holds what is needed: what would be written there is written elsewhere.
+  int64_t scratchBytes = 0;
+  for (size_t i = call.numInputs; i < call.refs.size(); ++i)
+    if (call.refs[i].space == SpaceId::State)
+      scratchBytes += (call.refs[i].bytes() + 255) / 256 * 256;
+  void *block = nullptr;
+  if (scratchBytes > 0) {
+    const Error code = api.cudaMalloc(&block, scratchBytes);
+    if (code == kOutOfMemory)
+      return MPT_RT_OK;
+    MPT_TRY(check(code, "memory of the GPU", error));
+  }
+  struct Free {
+    const Api &api;
+    void operator()(void *pointer) const { api.cudaFree(pointer); }
+  };
+  const std::unique_ptr<void, Free> scratch(block, {api});
+  auto *next = static_cast<char *>(block);
+  std::vector<void *> buffers = step.buffers;
+  for (size_t i = call.numInputs; i < call.refs.size(); ++i)
+    if (call.refs[i].space == SpaceId::State) {
+      if (pointers.bias == buffers[i])
+        pointers.bias = next;
+      if (pointers.aux == buffers[i])
+        pointers.aux = next;
+      buffers[i] = next;
+      next += (call.refs[i].bytes() + 255) / 256 * 256;
+    }
+  const char *what = nullptr;
+  if (block)
+    MPT_TRY(checkCublasLt(gemm.move(pointers, what), call.location + ": matmul", error));
+
+  const std::vector<CublasLtHeuristic> &found = step.proposals->found;
+  std::vector<double> best(found.size(), -1);
+  // What one of so many launches takes.
+  auto measure = [&](size_t proposal, int launches, double &microseconds) -> int {
+    auto run = [&](int times) {
+      Status status = 0;
+      for (int i = 0; i < times && status == 0; ++i)
+        status = gemm.run(*lt, found[proposal].algo, buffers[matrices[0]],
+                          buffers[matrices[1]], buffers[matrices[2]],
+                          buffers[matrices[3]], memory + workspaceAt, state->stream);
+      return status;
+    };
+    microseconds = -1;
+    MPT_TRY(check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
+    const Status status = run(launches);
+    MPT_TRY(check(api.cudaEventRecord(marks[1], state->stream), "measuring", error));
+    MPT_TRY(check(api.cudaEventSynchronize(marks[1]), "measuring", error));
+    float milliseconds = 0;
+    MPT_TRY(check(api.cudaEventElapsedTime(&milliseconds, marks[0], marks[1]),
+                  "measuring", error));
+    if (status == 0)
+      microseconds = 1000.0 * milliseconds / launches;
+    return status == 0 || isRefusedAlgorithm(status)
+               ? int(MPT_RT_OK)
+               : checkCublasLt(status, call.location + ": a matmul", error);
+  };
+  double fastest = -1;
+  bool isInTime = true;
+  for (size_t i = 0; i < found.size() && isInTime; ++i) {
+    // Its code is loaded first.
+    MPT_TRY(measure(i, 1, best[i]));
+    if (best[i] >= 0)
+      MPT_TRY(measure(i, 1, best[i]));
+    if (best[i] >= 0 && (fastest < 0 || best[i] < fastest))
+      fastest = best[i];
+    isInTime = getSeconds() < deadline;
+  }
+  const int launches = fastest > kLongMicroseconds ? 1 : kLaunches;
+  const std::vector<double> once = best;
+  for (int round = 0; round < kRounds && isInTime; ++round)
+    for (size_t i = 0; i < found.size() && isInTime; ++i) {
+      if (once[i] < 0 || once[i] > kMuchSlower * fastest)
+        continue;
+      double microseconds = -1;
+      MPT_TRY(measure(i, launches, microseconds));
+      if (microseconds >= 0)
+        best[i] = round == 0 ? microseconds : std::min(best[i], microseconds);
+      isInTime = getSeconds() < deadline;
+    }
+  if (block)
+    MPT_TRY(checkCublasLt(gemm.move(getPointers(step), what), call.location + ": matmul",
+                          error));
+  // Half of a comparison is none.
+  if (!isInTime)
+    return MPT_RT_OK;
+  choice.proposal = chooseProposal(best);
+  auto toNanoseconds = [](double microseconds) {
+    return static_cast<int64_t>(1000 * std::max(microseconds, 0.0) + 0.5);
+  };
+  choice.nanoseconds = toNanoseconds(best[choice.proposal]);
+  choice.firstNanoseconds = toNanoseconds(best[0]);
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
+  std::string why;
+  if (!readGemmChoices(tuningFile, choices, why))
+    notes += tuningFile + ": " + why + "; the matmuls are measured again\n";
+  // Of each plan the first matmul, in the order of what they all cost.
+  struct Unknown {
+    std::string plan;
+    size_t index;
+    double flops;
+  };
+  std::vector<Unknown> unknown;
+  for (auto &[plan, made] : proposals) {
+    const std::string key = describeTuned(plan);
+    auto known = choices.find(key);
+    if (made.found.size() < 2 ||
+        (known != choices.end() &&
+         known->second.proposals == static_cast<int>(made.found.size())))
+      continue;
+    Unknown entry = {key, steps.size(), 0};
+    for (size_t i = 0; i < steps.size(); ++i)
+      if (steps[i].proposals == &made && steps[i].gemm >= 0 && !steps[i].isSkipped) {
+        entry.index = std::min(entry.index, i);
+        entry.flops +=
+            static_cast<double>(countIterations(program, i)) * getCost(program, i).flops;
+      }
+    if (entry.index < steps.size())
+      unknown.push_back(std::move(entry));
+  }
+  if (unknown.empty())
+    return MPT_RT_OK;
+  std::sort(unknown.begin(), unknown.end(), [](const Unknown &x, const Unknown &y) {
+    return x.flops != y.flops ? x.flops > y.flops : x.plan < y.plan;
+  });
+  marks.resize(std::max<size_t>(marks.size(), 2), nullptr);
+  for (Event &mark : marks)
+    if (!mark)
+      MPT_TRY(check(api.cudaEventCreateWithFlags(&mark, 0), "an event", error));
+  const std::vector<uint16_t> random = makeRandom();
+  const auto randomBytes = static_cast<int64_t>(random.size() * sizeof(random[0]));
+  auto fill = [&](const BufferRef &ref, void *data) -> int {
+    if (ref.space != SpaceId::Arena && ref.space != SpaceId::Input)
+      return MPT_RT_OK;
+    auto *begin = static_cast<char *>(data);
+    const int64_t bytes = std::min(ref.bytes(), kMostRandom);
+    int64_t filled = std::min(bytes, randomBytes);
+    MPT_TRY(check(
+        api.cudaMemcpyAsync(begin, random.data(), filled, HostToDevice, state->stream),
+        "measuring", error));
+    for (int64_t piece; filled < bytes; filled += piece) {
+      piece = std::min(filled, bytes - filled);
+      MPT_TRY(check(api.cudaMemcpyAsync(begin + filled, begin, piece, DeviceToDevice,
+                                        state->stream),
+                    "measuring", error));
+    }
+    return MPT_RT_OK;
+  };
+  const double deadline = getSeconds() + kMostSeconds;
+  int other = 0, late = 0;
+  for (const Unknown &entry : unknown) {
+    GemmChoice &choice = choices[entry.plan];
+    choice = GemmChoice();
+    choice.proposals = static_cast<int>(steps[entry.index].proposals->found.size());
+    const bool isInTime = getSeconds() < deadline;
+    for (size_t i = 0; i < 2 && isInTime; ++i)
+      MPT_TRY(
+          fill(program.instructions[entry.index].refs[i], steps[entry.index].buffers[i]));
+    if (isInTime)
+      MPT_TRY(measureGemm(entry.index, deadline, choice, error));
+    other += choice.proposal != 0;
+    late += choice.nanoseconds == 0;
+  }
+  // As the first step expects it.
+  for (auto [at, bytes] : {std::pair<int64_t, int64_t>(0, program.arenaBytes),
+                           std::pair<int64_t, int64_t>(outputAt, program.outputBytes)})
+    if (bytes > 0)
+      MPT_TRY(check(api.cudaMemsetAsync(memory + at, 0, bytes, state->stream), "clearing",
+                    error));
+  notes += "matmuls: " + std::to_string(unknown.size() - late) + " of " +
+           std::to_string(unknown.size()) + " plans were measured, " +
+           std::to_string(other) + " run with another algorithm than the first";
+  if (writeGemmChoices(tuningFile, choices, why))
+    notes += "; " + tuningFile + " keeps that\n";
+  else
+    notes += "; that cannot be kept in " + tuningFile + " (" + why +
+             "): the next run may choose another, and sum in another order\n";
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::shareChoices(GemmChoices &choices, std::string &error) {
+  std::string text;
+  // A rank without choices sends nothing.
+  if (rank == 0 && !choices.empty())
+    text = printGemmChoices(choices);
+  uint64_t bytes = text.size();
+  std::vector<uint64_t> all(communicator->ranks);
+  auto lost = [&] {
+    error = communicator->error;
+    return int(MPT_RT_COMMUNICATION_FAILED);
+  };
+  if (!communicator->gather(&bytes, sizeof(bytes), all.data()))
+    return lost();
+  text.resize(all[0]);
+  std::vector<mpt_rt_message> sends(communicator->ranks), receives(communicator->ranks);
+  if (rank == 0)
+    sends.assign(communicator->ranks, {text.data(), text.size()});
+  receives[0] = {text.data(), text.size()};
+  if (!communicator->exchange(sends.data(), receives.data()))
+    return lost();
+  parseGemmChoices(text, choices);
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::tune(std::string &error) {
+  GemmChoices choices;
+  int status = MPT_RT_OK;
+  if (!tuningFile.empty() && rank == 0)
+    status = tuneAlone(choices, error);
+  if (others) {
+    // The other ranks wait for this, whatever became of it.
+    std::string unused;
+    const int shared = shareChoices(choices, status ? unused : error);
+    status = status ? status : shared;
+  }
+  if (status)
+    return status;
+  for (auto &[plan, made] : proposals) {
+    auto known = choices.find(describeTuned(plan));
+    if (known == choices.end() ||
+        known->second.proposals != static_cast<int>(made.found.size()))
+      continue;
+    auto chosen = made.found.begin() + known->second.proposal;
+    std::rotate(made.found.begin(), chosen, chosen + 1);
+    for (BoundInstruction &step : steps)
+      if (step.proposals == &made && step.gemm >= 0)
+        gemms[step.gemm].take(made.found);
+  }
+  return MPT_RT_OK;
+}
