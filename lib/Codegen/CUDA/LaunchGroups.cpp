@@ -24,6 +24,8 @@ static constexpr size_t kMixReach = 256, kMostTried = 8;
 /// Four blocks for each of an H200's 132 processors: as many as run at once if a thread
 /// has 64 registers.
 static constexpr int64_t kMostMixedBlocks = 528;
+/// Parameters of one launch: 4,096 bytes of them, which every driver takes.
+static constexpr size_t kMostParameters = 512;
 
 namespace {
 
@@ -127,6 +129,19 @@ int64_t mpt::detail::startInBlock(program::BufferOp buffer) {
 
 namespace {
 
+void addBlock(SmallVector<MemoryBlock> &blocks, MemoryBlock block) {
+  if (!llvm::is_contained(blocks, block))
+    blocks.push_back(block);
+}
+
+/// The block of memory that each buffer of `launch` lies in.
+void forBuffers(program::LaunchOp launch, llvm::function_ref<void(MemoryBlock)> visit) {
+  for (ValueRange buffers :
+       {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
+    for (Value buffer : buffers)
+      visit(blockOf(buffer.getDefiningOp<program::BufferOp>()));
+}
+
 /// Puts the launches of a program next to each other.
 class LaunchGrouper {
 public:
@@ -147,6 +162,8 @@ private:
   struct Unit {
     size_t begin, end;
     int64_t blocks;
+    /// What it reads and writes: its parameters.
+    SmallVector<MemoryBlock> memory;
   };
   /// Joins units of few blocks.
   void mix();
@@ -253,9 +270,13 @@ void LaunchGrouper::mix() {
   std::vector<Entry> rest = std::move(entries);
   entries.clear();
   for (size_t i = 0; i < rest.size();) {
-    Unit unit = {entries.size(), entries.size(), 0};
+    Unit unit = {entries.size(), entries.size(), 0, {}};
     const int group = rest[i].group;
     const bool isOpen = !rest[i].key.empty();
+    // Those of one kernel have the same.
+    if (isOpen)
+      forBuffers(cast<program::LaunchOp>(rest[i].op),
+                 [&](MemoryBlock block) { addBlock(unit.memory, block); });
     do {
       unit.blocks += rest[i].blocks;
       entries.push_back(std::move(rest[i++]));
@@ -274,6 +295,11 @@ bool LaunchGrouper::join(const Unit &last) {
       return false;
     const SmallVector<ByteRange> other = rangesIn(unit);
     if (unit.blocks + last.blocks > kMostMixedBlocks || conflict(other, ranges))
+      continue;
+    SmallVector<MemoryBlock> memory = unit.memory;
+    for (MemoryBlock block : last.memory)
+      addBlock(memory, block);
+    if (memory.size() > kMostParameters)
       continue;
     const bool movesUp = isFree(ranges, unit.end, last.begin);
     if (!movesUp && !isFree(other, unit.end, last.begin))
@@ -294,6 +320,7 @@ bool LaunchGrouper::join(const Unit &last) {
         moved.end += by;
       }
     unit.blocks += last.blocks;
+    unit.memory = std::move(memory);
     unit.begin = movesUp ? unit.begin : last.begin - length;
     unit.end = unit.begin + length + added;
     llvm::sort(open, [](const Unit &a, const Unit &b) { return a.begin < b.begin; });
@@ -304,18 +331,11 @@ bool LaunchGrouper::join(const Unit &last) {
 
 LaunchGroup LaunchGrouper::makeGroup(ArrayRef<Entry> members) {
   LaunchGroup group;
-  auto forBuffers = [](program::LaunchOp launch,
-                       llvm::function_ref<void(MemoryBlock)> visit) {
-    for (ValueRange buffers :
-         {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
-      for (Value buffer : buffers)
-        visit(blockOf(buffer.getDefiningOp<program::BufferOp>()));
-  };
   for (bool isReadOnly : {true, false})
     for (const Entry &entry : members)
       forBuffers(cast<program::LaunchOp>(entry.op), [&](MemoryBlock block) {
-        if (block.isReadOnly() == isReadOnly && !llvm::is_contained(group.blocks, block))
-          group.blocks.push_back(block);
+        if (block.isReadOnly() == isReadOnly)
+          addBlock(group.blocks, block);
       });
   llvm::StringMap<unsigned> parts;
   for (const Entry &entry : members) {
