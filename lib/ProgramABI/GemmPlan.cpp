@@ -471,6 +471,16 @@ std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
   return text;
 }
 
+bool mpt::rt::isPlainMatmul(const Instruction &call) {
+  GemmPlan plan;
+  PlainMatmul plain;
+  std::string unused;
+  return call.getCall<MatmulCall>() &&
+         makeGemmPlan(call, /*allowTF32=*/false, plan, unused) &&
+         plan.epilogue == GemmEpilogue::Default && plan.compute == GemmCompute::F32 &&
+         makePlainMatmul(plan, plain);
+}
+
 bool mpt::rt::makePlainMatmul(const GemmPlan &plan, PlainMatmul &matmul) {
   const bool isScaled = plan.isScaled();
   auto isKnown = [](GemmScaling scaling) {

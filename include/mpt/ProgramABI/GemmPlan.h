@@ -154,6 +154,10 @@ inline constexpr int64_t kPlainMatmulTile = 64, kPlainMatmulThreads = 256;
 /// has as epilogue is left out.
 bool makePlainMatmul(const GemmPlan &plan, PlainMatmul &matmul);
 
+/// Whether a call is a matmul without an epilogue that such a function does on every GPU,
+/// whatever checkCudaCall says of cuBLASLt.
+bool isPlainMatmul(const Instruction &call);
+
 } // namespace mpt::rt
 
 #endif // MPT_PROGRAMABI_GEMMPLAN_H

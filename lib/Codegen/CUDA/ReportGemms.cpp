@@ -83,6 +83,19 @@ private:
         remark << remark::detail::Remark::Arg("Suggestion", hint);
     };
     std::string shape = llvm::formatv("{0} x {1} x {2}", plan.n, plan.m, plan.k);
+    for (StringAttr chip : program.getTarget().getChips()) {
+      int64_t number = 0;
+      StringRef name = chip.getValue();
+      if (name.consume_front("sm_") && !name.getAsInteger(10, number) &&
+          !rt::checkGemmPlan(plan, static_cast<int>(number), why) &&
+          rt::isPlainMatmul(*matmul)) {
+        say(RemarkId::TensorCoresOff,
+            shape + ": cuBLASLt cannot do it on " + chip.getValue().str() + " (" + why +
+                "); MPT's own function runs, which is many times slower",
+            "");
+        return success();
+      }
+    }
     if (plan.a.type == rt::DataType::F32 && plan.compute == rt::GemmCompute::F32) {
       say(RemarkId::TensorCoresOff, shape + " of f32, summed exactly",
           getRemarkInfo(RemarkId::TensorCoresOff).hint);

@@ -269,7 +269,8 @@ LogicalResult ProgramEncoder::addCall(program::LibraryCallOpInterface call) {
     return failure();
   for (int64_t architecture : architectures) {
     std::string why;
-    if (!rt::checkCudaCall(*instruction, static_cast<int>(architecture), why))
+    if (!rt::checkCudaCall(*instruction, static_cast<int>(architecture), why) &&
+        !rt::isPlainMatmul(*instruction))
       return call->emitError("sm_") << architecture << ": " << why;
   }
   instruction->refs.clear();

@@ -128,7 +128,8 @@ int CudaExecutable::open(uint64_t numKernels, std::string &error) {
     // What the newest can do, or the one that has what newer ones have not; a device's
     // own limits are checked at the first run.
     if (std::string other; !checkCudaCall(instruction, /*sm=*/999, why) &&
-                           !checkCudaCall(instruction, /*sm=*/90, other))
+                           !checkCudaCall(instruction, /*sm=*/90, other) &&
+                           !isPlainMatmul(instruction))
       return fail(error, MPT_RT_UNSUPPORTED, instruction.location + ": " + why);
   }
   if (!checkCudnnParts(error))
@@ -706,8 +707,9 @@ bool CudaExecutable::replaceGemm(size_t index, Status code) {
     plan.epilogue = GemmEpilogue::Default;
   why = "cuBLASLt fails to run (" + describeCublasLtStatus(code) + ") " +
         describeGemmPlan(plan);
+  const std::string before = notes;
   if (dropsEpilogue) {
-    notes +=
+    const std::string note =
         call.location + ": " + why + "; it runs without the epilogue, and a kernel\n";
     plan.epilogue = GemmEpilogue::Default;
     step.bias = step.aux = step.gemm = -1;
@@ -716,10 +718,14 @@ bool CudaExecutable::replaceGemm(size_t index, Status code) {
     for (size_t i = index + 1;
          i < steps.size() && program.instructions[i].replacesEpilogue; ++i)
       steps[i].isSkipped = false;
+    notes += note;
     if (step.gemm >= 0)
       return true;
   }
-  return usePlainMatmul(call, step, plan, why);
+  if (usePlainMatmul(call, step, plan, why))
+    return true;
+  notes = before;
+  return false;
 }
 
 Status CudaExecutable::runGemm(const CublasLtMatmul &gemm, const Instruction &call,

@@ -201,6 +201,17 @@ TEST_F(CudaMatmuls, NothingRuns) {
             "model.mlir:3:1: a matmul: cuBLASLt status 14, an internal error");
 }
 
+/// A note says what has been done: nothing, where there is no other matmul either.
+TEST_F(CudaMatmuls, NothingReplaces) {
+  mpt_standin_fail_algorithms(4, 14, /*withEpilogueOnly=*/1);
+  mpt_standin_fail("cublasLtMatmulDescCreate", 2, 14);
+  Context context;
+  open(context);
+  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  EXPECT_EQ(std::string(mpt_rt_notes(context.rt)).find("without the epilogue"),
+            std::string::npos);
+}
+
 /// What no algorithm does is done by the program's own function, and by the launch for
 /// who cannot do the epilogue; and it is told.
 TEST_F(CudaMatmuls, OwnFunction) {

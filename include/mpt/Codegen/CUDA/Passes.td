@@ -191,7 +191,8 @@ def ReportGemmsPass : Pass<"mpt-report-gemms", "::mlir::ModuleOp"> {
   let summary = "Report matmuls of a program that do not run on tensor cores";
   let description = [{
     Emits a remark for each f32 matmul that is summed exactly, and for each matmul with rows
-    that are not multiples of 16 bytes.
+    that are not multiples of 16 bytes; and for each matmul that cuBLASLt cannot do on one of
+    the chips, so that a function of the program does it.
   }];
 }
 

@@ -1,10 +1,11 @@
 """Matmuls that cuBLASLt does not do, by the program's own functions, on the stand-in for
 CUDA.
 
-  plain_matmuls.py make STEP.mlir
-  plain_matmuls.py run LIB_DIR CPU.so CUDA.so refuse|fail|none
+  plain_matmuls.py make STEP.mlir [mixed]
+  plain_matmuls.py run LIB_DIR CPU.so CUDA.so refuse|fail|none|mixed
 
-cuBLASLt proposes nothing, or what it proposes fails to run, or there is no cuBLASLt. All
+cuBLASLt proposes nothing, or what it proposes fails to run, or there is no cuBLASLt, or the
+operands' types are none that it takes. All
 numbers are multiples of 1/8 so small that no sum is rounded before the result is, so all
 bits must be those of the CPU.
 """
@@ -16,11 +17,14 @@ import sys
 # Elements along each side are 1, a tile's, and odd ones around that of tiles and of what is
 # in shared memory at a time.
 SIZES = [(1, 1, 1), (5, 3, 17), (65, 63, 1), (64, 128, 16), (130, 66, 33)]
-TYPES = [("f32", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f16"), ("f16", "f32")]
+TYPES = [("f32", "f32", "f32"), ("bf16", "bf16", "bf16"), ("bf16", "bf16", "f32"),
+         ("f16", "f16", "f16"), ("f16", "f16", "f32")]
+MIXED = [("f16", "bf16", "f32"), ("bf16", "f16", "f32"), ("f32", "bf16", "f32")]
 
 def make():
     arguments, results, body = [], [], []
-    for (kind, to), (m, n, k) in itertools.product(TYPES, SIZES):
+    types_of_all = MIXED if sys.argv[3:] else TYPES
+    for (kind, other, to), (m, n, k) in itertools.product(types_of_all, SIZES):
         for left, right in itertools.product([False, True], repeat=2):
             # A batch, one right side for all of it, and one matmul.
             for batch, shared in [((), True), ((2, 3), False), ((4,), True)]:
@@ -31,7 +35,7 @@ def make():
                           [*(() if shared else batch), *((n, k) if right else (k, n))],
                           [*batch, m, n]]
                 types = ["tensor<%s>" % "x".join(map(str, [*shape, element]))
-                         for shape, element in zip(shapes, [kind, kind, to])]
+                         for shape, element in zip(shapes, [kind, other, to])]
                 for side, type in zip("xw", types):
                     arguments.append('%%%s%s: %s {mpt.name = "%s%s", mpt.role = "input"}' %
                                      (side, name, type, side, name))
