@@ -156,7 +156,7 @@
   mpt_kernel.yield %y : f32
 }) : () -> ()
 
-// A product costs less than a store and a load, and a long row would not stay in the cache.
+// A product costs less than a store and a load.
 // CHECK-LABEL: func.func @cheap(
 // CHECK-NOT: llvm.alloca
 // CHECK: return
@@ -171,12 +171,67 @@
   %y = arith.divf %e, %s : f32
   mpt_kernel.yield %y : f32
 }) : () -> ()
+// A row that leaves the first-level cache: an exponential costs more than that, a quotient
+// does not.
 // CHECK-LABEL: func.func @long(
+// CHECK: llvm.alloca {{.*}} x f32
 // CHECK-NOT: llvm.alloca
+// CHECK-COUNT-1: math.exp
+// CHECK-NOT: math.exp
 // CHECK: return
 "mpt_kernel.func"() <{sym_name = "long", kind = #mpt_kernel.kind<row>,
     domain = array<i64: 4, 4112>, chunk_rows = 2 : i64,
     function_type = (tensor<4x4112xf32>) -> tensor<4x4112xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %e = math.exp %a : f32
+  %s = mpt_kernel.row_reduce <sum> %e : f32
+  %y = arith.divf %e, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+
+// CHECK-LABEL: func.func @quotient(
+// CHECK-NOT: llvm.alloca
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "quotient", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 4112>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x4112xf32>) -> tensor<4x4112xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %d = arith.divf %a, %a : f32
+  %b = arith.addf %d, %a : f32
+  %e = arith.addf %b, %a : f32
+  %s = mpt_kernel.row_reduce <sum> %e : f32
+  %y = arith.divf %e, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+
+// CHECK-LABEL: func.func @short_quotient(
+// CHECK: llvm.alloca {{.*}} x f32
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "short_quotient", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 512>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x512xf32>) -> tensor<4x512xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %d = arith.divf %a, %a : f32
+  %b = arith.addf %d, %a : f32
+  %e = arith.addf %b, %a : f32
+  %s = mpt_kernel.row_reduce <sum> %e : f32
+  %y = arith.divf %e, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+
+// 256 KiB are the most.
+// CHECK-LABEL: func.func @longest(
+// CHECK-NOT: llvm.alloca
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "longest", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 65552>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x65552xf32>) -> tensor<4x65552xf32>,
     operand_maps = [affine_map<(i, j) -> (i, j)>],
     result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
 ^bb0(%a: f32):

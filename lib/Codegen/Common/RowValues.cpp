@@ -13,11 +13,24 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-/// Bytes that kept values may take, a half or a third of a first-level cache.
-static constexpr int64_t mostBytes = 16384;
-/// Instructions from which a value is kept: a store and a load are hidden by fewer.
-static constexpr unsigned leastCost = 8;
+namespace {
+
+/// Where kept values lie while a row is walked.
+struct CacheLevel {
+  /// That kept values may take.
+  int64_t bytes;
+  /// Instructions from which a value is kept: a store and a load are hidden by fewer.
+  unsigned leastCost;
+};
+
+} // namespace
+
+/// A half or a third of a first-level cache, and of a second-level cache, which serves as
+/// many bytes in two to four times the time.
+static constexpr CacheLevel cacheLevels[] = {{16384, 8}, {262144, 12}};
 static constexpr unsigned mostCost = 1000;
+/// Of an f32, which is what most kept values are.
+static constexpr int64_t bytesOfF32 = 4;
 
 /// Vector instructions that an op takes, roughly.
 static unsigned getCost(Operation &op) {
@@ -41,7 +54,10 @@ mpt::detail::chooseRowValues(Block &body, function_ref<bool(Value)> isFull,
                              const DenseMap<Value, unsigned> &levels, unsigned mostLevels,
                              int64_t columns) {
   DenseMap<Value, unsigned> kept;
-  if (mostLevels == 0)
+  const CacheLevel *cache = llvm::find_if(cacheLevels, [&](const CacheLevel &level) {
+    return columns <= level.bytes / bytesOfF32;
+  });
+  if (mostLevels == 0 || cache == std::end(cacheLevels))
     return kept;
   auto computes = [&](Operation &op) {
     return op.getNumResults() == 1 && isFull(op.getResult(0)) &&
@@ -80,7 +96,7 @@ mpt::detail::chooseRowValues(Block &body, function_ref<bool(Value)> isFull,
       own.first = std::min(own.first, next.first);
       own.last = std::max(own.last, next.last);
     }
-    if (own.first < own.last && costs.lookup(value) >= leastCost) {
+    if (own.first < own.last && costs.lookup(value) >= cache->leastCost) {
       kept[value] = own.first;
       own.last = own.first;
     }
@@ -96,7 +112,7 @@ mpt::detail::chooseRowValues(Block &body, function_ref<bool(Value)> isFull,
     if (!kept.contains(value))
       continue;
     const int64_t width = storageOf(value.getType()).getIntOrFloatBitWidth() / 8;
-    if (cost < leastCost || columns > (mostBytes - bytes) / width)
+    if (cost < cache->leastCost || columns > (cache->bytes - bytes) / width)
       kept.erase(value);
     else
       bytes += columns * width;

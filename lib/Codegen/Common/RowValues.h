@@ -22,7 +22,8 @@ namespace mpt::detail {
 ///
 /// `isFull` says whether a value has an element for each column, `levels` how many row
 /// reductions, one after the other, a value waits for. `columns` are the elements that a
-/// kept value takes; in all, kept values take at most 16 KiB.
+/// kept value takes. In all, kept values take at most 16 KiB if one of them in f32 does,
+/// else 256 KiB, and then each must cost more.
 llvm::DenseMap<mlir::Value, unsigned>
 chooseRowValues(mlir::Block &body, llvm::function_ref<bool(mlir::Value)> isFull,
                 const llvm::DenseMap<mlir::Value, unsigned> &levels, unsigned mostLevels,

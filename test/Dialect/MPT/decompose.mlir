@@ -23,11 +23,26 @@ func.func @rms_norm(%x: tensor<4x8xbf16>, %g: tensor<8xf32>) -> tensor<4x8xbf16>
 // CSE-LABEL: func.func @cross_entropy
 //       CSE:   %[[T:.*]] = mpt.check_indices %arg1 {ignore_index = -1 : i64, size = 8 : i64}
 //       CSE:   mpt.reshape %[[T]]
-//   CSE-NOT:   mpt.check_indices
+// One exponential serves both.
+// CSE-COUNT-1:   mpt.exp
+//   CSE-NOT:   mpt.{{exp|check_indices}}
 //       CSE:   return
 func.func @cross_entropy(%x: tensor<4x8xf32>, %t: tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>) {
   %l, %lse = mpt.cross_entropy %x, %t {ignore_index = -1 : i64} : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
   %g = mpt.cross_entropy_grad %l, %x, %t, %lse {ignore_index = -1 : i64} : (tensor<f32>, tensor<4x8xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return %l, %g : tensor<f32>, tensor<4x8xf32>
+}
+
+// -----
+
+// The logarithm of a sum that is not of these logits says nothing of their powers.
+// CHECK-LABEL: func.func @other_logits
+// CHECK-COUNT-2: mpt.exp
+// CSE-LABEL: func.func @other_logits
+// CSE-COUNT-2: mpt.exp
+func.func @other_logits(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>, %t: tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>) {
+  %l, %lse = mpt.cross_entropy %x, %t : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  %g = mpt.cross_entropy_grad %l, %z, %t, %lse : (tensor<f32>, tensor<4x8xf32>, tensor<4xi32>, tensor<4xf32>) -> tensor<4x8xf32>
   return %l, %g : tensor<f32>, tensor<4x8xf32>
 }
 

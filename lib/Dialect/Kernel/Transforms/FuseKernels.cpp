@@ -442,9 +442,25 @@ bool isShiftedWidening(Operation *op, int depth = 0) {
          });
 }
 
+/// True if `op` is the x - m of an e^(x - m) with a number m for each row, and x is a
+/// widened narrow tensor or lies in memory.
+bool isShiftedExponent(Operation *op) {
+  auto sub = dyn_cast_or_null<SubOp>(op);
+  if (!sub || !llvm::all_of(sub->getUsers(), llvm::IsaPred<ExpOp>))
+    return false;
+  auto type = typeOf(sub.getResult()), small = typeOf(sub.getRhs());
+  if (typeOf(sub.getLhs()).getShape() != type.getShape() ||
+      small.getRank() != type.getRank() || type.getRank() == 0 ||
+      small.getShape().back() != 1 || type.getShape().back() == 1)
+    return false;
+  Operation *producer = getRenamed(sub.getLhs()).getDefiningOp();
+  return !producer || isa<CastOp>(producer) || !isFusibleElementwise(producer);
+}
+
 /// Gives each user its own copy, next to it, of what is cheaper to compute again
 /// than to store: index tensors, masks made of them, widened narrow floats (also shifted
-/// or scaled), f32 numbers kept in two halves, and what lies in memory times a number.
+/// or scaled), f32 numbers kept in two halves, what lies in memory times a number, and
+/// the powers that a cross-entropy adds, which its gradient reads.
 void duplicateCheapOps(Block &block) {
   auto isCheap = [](Operation &op) {
     // Made of what the step keeps anyway.
@@ -460,8 +476,10 @@ void duplicateCheapOps(Block &block) {
       return isa<FloatType>(from) && isa<FloatType>(to) &&
              from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
     }
+    if (auto exp = dyn_cast<ExpOp>(op))
+      return isShiftedExponent(exp.getX().getDefiningOp());
     Value base;
-    return isShiftedWidening(&op) ||
+    return isShiftedExponent(&op) || isShiftedWidening(&op) ||
            (getScaled(&op) && !getScalings(op.getResult(0), base).empty());
   };
   // Backwards, so that a copy's operands are copied in turn.

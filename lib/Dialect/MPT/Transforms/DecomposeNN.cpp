@@ -174,9 +174,12 @@ LogicalResult decomposeBatchNormInference(BatchNormInferenceOp op,
 /// label is, and which rows count.
 struct CrossEntropyRows {
   Value labels;
+  /// As one dimension.
+  Value labelList;
   Value isLabel;
-  /// Null if every row counts.
+  /// Null if every row counts, as the label whose rows do not.
   Value counts;
+  Value ignored;
   double smoothing;
   int64_t rows;
   int64_t classes;
@@ -186,24 +189,30 @@ struct CrossEntropyRows {
     auto type = DecomposeBuilder::typeOf(logits);
     Type integer = DecomposeBuilder::typeOf(labelIds).getElementType();
     classes = type.getShape().back();
-    labels = b.asRow(CheckIndicesOp::create(
+    Value checked = CheckIndicesOp::create(
         b.builder, b.loc, labelIds, static_cast<uint64_t>(classes),
-        ignoreIndex ? b.builder.getI64IntegerAttr(*ignoreIndex) : IntegerAttr()));
+        ignoreIndex ? b.builder.getI64IntegerAttr(*ignoreIndex) : IntegerAttr());
+    labels = b.asRow(checked);
+    labelList = b.reshape(checked, DecomposeBuilder::typeOf(checked).getNumElements());
     Value position =
         IotaOp::create(b.builder, b.loc, type.clone(integer), type.getRank() - 1);
     isLabel = b.compare(position, labels, ComparePredicate::EQ);
-    if (ignoreIndex)
-      counts = b.compare(labels, b.integer(integer, *ignoreIndex), ComparePredicate::NE);
+    if (ignoreIndex) {
+      ignored = b.integer(integer, *ignoreIndex);
+      counts = b.compare(labels, ignored, ComparePredicate::NE);
+    }
     smoothing = labelSmoothing.convertToDouble();
     rows = type.getNumElements() / std::max<int64_t>(classes, 1);
   }
 
-  /// `value` times 1 / (number of rows that count).
+  /// `value` times 1 / (number of rows that count). That number comes from the labels
+  /// alone, in a kernel of its own.
   Value divideByRows(DecomposeBuilder &b, Value value) {
     if (!counts)
       return b.mul(value, 1.0 / static_cast<double>(rows));
-    Value ones = b.where(counts, b.scalar(1.0), b.scalar(0.0));
-    return b.div(value, b.reduceAll(ReduceKind::Sum, ones));
+    Value ones = b.where(b.compare(labelList, ignored, ComparePredicate::NE),
+                         b.scalar(1.0), b.scalar(0.0));
+    return b.mul(value, b.div(b.scalar(1.0), b.reduceAll(ReduceKind::Sum, ones)));
   }
 };
 
@@ -221,27 +230,62 @@ LogicalResult decomposeCrossEntropy(CrossEntropyOp op, PatternRewriter &rewriter
     loss = b.sub(loss, b.mul(b.reduceRow(ReduceKind::Mean, x), rows.smoothing));
   if (rows.counts)
     loss = b.where(rows.counts, loss, b.scalar(0.0));
+  // Divided before they are added, if their number is not known, so that the gradient of
+  // the logits does not wait for the sum.
+  const bool isMean = op.getReduction() == LossReduction::Mean;
+  if (isMean && rows.counts)
+    loss = rows.divideByRows(b, loss);
   Value total = b.reduceAll(ReduceKind::Sum, loss);
-  if (op.getReduction() == LossReduction::Mean)
+  if (isMean && !rows.counts)
     total = rows.divideByRows(b, total);
   rewriter.replaceOp(op, {b.round(total, op.getLoss().getType()),
                           b.round(lse, op.getLogSumExp().getType())});
   return success();
 }
 
+/// The sum of a row's powers that `logSumExp` was made of by decomposeCrossEntropy; null
+/// if that is not in `block` or is of other logits.
+ReduceOp findPowerSum(Value logSumExp, Value logits, Block *block) {
+  while (auto reshape = logSumExp.getDefiningOp<ReshapeOp>())
+    logSumExp = reshape.getX();
+  auto add = logSumExp.getDefiningOp<AddOp>();
+  auto log = add ? add.getLhs().getDefiningOp<LogOp>() : LogOp();
+  auto sum = log ? log.getX().getDefiningOp<ReduceOp>() : ReduceOp();
+  auto exp = sum ? sum.getX().getDefiningOp<ExpOp>() : ExpOp();
+  auto sub = exp ? exp.getX().getDefiningOp<SubOp>() : SubOp();
+  auto max = sub ? sub.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
+  if (!max || max.getY() != add.getRhs() || max.getX() != sub.getLhs() ||
+      max.getKind() != ReduceKind::Max || sum.getKind() != ReduceKind::Sum ||
+      sum.getAxes() != max.getAxes() || sum->getBlock() != block)
+    return {};
+  Value x = sub.getLhs();
+  if (auto cast = x.getDefiningOp<CastOp>(); cast && x != logits)
+    x = cast.getX();
+  return x == logits ? sum : ReduceOp();
+}
+
 LogicalResult decomposeCrossEntropyGrad(CrossEntropyGradOp op,
                                         PatternRewriter &rewriter) {
+  // The loss goes first.
+  if (op.getLogSumExp().getDefiningOp<CrossEntropyOp>())
+    return failure();
   DecomposeBuilder b(rewriter, op.getLoc(), op.getLogits());
   CrossEntropyRows rows(b, op.getLogits(), op.getLabels(), op.getLabelSmoothing(),
                         op.getIgnoreIndex());
   Value dloss = b.widen(op.getDloss());
   if (op.getReduction() == LossReduction::Mean)
     dloss = rows.divideByRows(b, dloss);
-  Value p = b.exp(b.sub(op.getLogits(), b.asRow(op.getLogSumExp())));
+  // One exponential serves the loss and its gradient. The sum is at least 1. dloss goes
+  // into factors of the row.
+  Value p;
+  if (ReduceOp sum = findPowerSum(op.getLogSumExp(), op.getLogits(), op->getBlock()))
+    p = b.mul(sum.getX(), b.div(dloss, sum.getY()));
+  else
+    p = b.mul(b.exp(b.sub(op.getLogits(), b.asRow(op.getLogSumExp()))), dloss);
   double off = rows.smoothing / static_cast<double>(rows.classes);
   double on = 1.0 - rows.smoothing + off;
-  Value target = b.where(rows.isLabel, b.scalar(on), b.scalar(off));
-  Value dx = b.mul(b.sub(p, target), dloss);
+  Value target = b.where(rows.isLabel, b.mul(dloss, on), b.mul(dloss, off));
+  Value dx = b.sub(p, target);
   if (rows.counts)
     dx = b.where(rows.counts, dx, b.scalar(0.0));
   rewriter.replaceOp(op, b.round(dx, op.getType()));
