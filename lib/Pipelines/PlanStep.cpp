@@ -33,6 +33,7 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
     legalize.lowBiases = options.lowBiases;
     legalize.fusedAttention = options.fusedAttention;
     legalize.maxUnrolled = options.maxUnrolled;
+    legalize.bothOrientations = StringRef(options.memoryBudget).empty();
     FuseGemmEpiloguesPassOptions epilogues;
     for (StringRef chip : chips) {
       legalize.chips.push_back(chip.str());

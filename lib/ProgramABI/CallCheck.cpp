@@ -124,7 +124,9 @@ const char *Check::checkGpuEpilogue(const MatmulCall &matmul) const {
   if (matmul.hasLhsScales || matmul.hasRhsScales) {
     if (!matmul.hasLhsScales || !matmul.hasRhsScales)
       return "one operand of a matmul has scales, and the other has none";
-    const int64_t k = dims(0)[matmul.transposeLhs ? 0 : 1];
+    // Two numbers of four bits share a byte.
+    const int64_t k =
+        dims(0)[matmul.transposeLhs ? 0 : 1] * (in(0).type == DataType::I8 ? 2 : 1);
     const std::pair<GemmScaling, int64_t> operands[] = {{matmul.lhsScaling, rows},
                                                         {matmul.rhsScaling, columns}};
     for (size_t i = 0; i < 2; ++i) {
@@ -154,7 +156,11 @@ const char *Check::check(const MatmulCall &matmul) const {
     if (const char *why = checkGpuEpilogue(matmul))
       return why;
   const uint32_t scales = matmul.hasLhsScales + matmul.hasRhsScales;
-  for (uint32_t i = 0; i <= call.numInputs; ++i)
+  // Operands of four bits lie in bytes.
+  const bool isPacked = matmul.lhsScaling == GemmScaling::Vec16UE4M3 &&
+                        matmul.rhsScaling == GemmScaling::Vec16UE4M3 && scales == 2 &&
+                        in(0).type == DataType::I8 && in(1).type == DataType::I8;
+  for (uint32_t i = isPacked ? 2 : 0; i <= call.numInputs; ++i)
     if (!(matmul.hasAux && i == 2) &&
         !(i < call.numInputs && i + scales >= call.numInputs) &&
         (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64))
@@ -289,21 +295,28 @@ const char *Check::check(const RandomMaskCall &mask) const {
 
 const char *Check::check(const GemmQuantizeCall &quantize) const {
   const BufferRef &x = in(0);
+  const GemmScaling scaling = quantize.scaling;
+  const bool isTensor = scaling == GemmScaling::None;
+  const bool isPacked = scaling == GemmScaling::Vec16UE4M3;
   if (x.dims.size() != 2 || x.type == DataType::F64 || !isFloat(x) ||
-      isF8(x.type) != quantize.hasScales)
+      (isF8(x.type) && (quantize.hasFactor || isPacked)) ||
+      (isF8(x.type) && !isTensor) != quantize.hasScales ||
+      (quantize.rounding != Rounding::None && x.type != DataType::F32))
     return "what becomes 8 bits wide is no matrix of f32, f16 or bf16, or one of 8 bits "
            "with its scales";
   const int64_t rows = x.dims[0], columns = x.dims[1];
-  const GemmScaling scaling = quantize.scaling;
   const auto [outerBlock, block] = quantize.block;
   const bool isSquare = outerBlock == 128 && block == 128;
-  const bool fits = scaling == GemmScaling::Vec128F32 ? outerBlock == 1 && block == 128
-                    : scaling == GemmScaling::Block128F32 ? isSquare
-                    : scaling == GemmScaling::Vec32UE8M0
-                        ? isSquare || (outerBlock == 1 && (block == 32 || block == 128))
-                        : false;
-  if (!fits || !isSmall(rows) || !isSmall(columns) || rows % 16 != 0 ||
-      columns % 16 != 0 || rows == 0 || columns == 0)
+  const int64_t multiple = isPacked ? 32 : 16;
+  bool fits = outerBlock == 1 && block == getScaleLength(scaling);
+  if (isTensor)
+    fits = outerBlock == 0 && block == 0;
+  else if (scaling == GemmScaling::Block128F32)
+    fits = isSquare;
+  else if (scaling == GemmScaling::Vec32UE8M0)
+    fits = fits || isSquare || (outerBlock == 1 && block == 128);
+  if (!fits || !isSmall(rows) || !isSmall(columns) || rows % multiple != 0 ||
+      columns % multiple != 0 || rows == 0 || columns == 0)
     return "blocks of an 8-bit matrix do not fit its scales, or its sizes are not "
            "multiples of 16";
   auto isScales = [&](const BufferRef &scales, int64_t outer, int64_t k) {
@@ -311,21 +324,31 @@ const char *Check::check(const GemmQuantizeCall &quantize) const {
            scales.count() == countScales(scaling, outer, k);
   };
   auto isMatrix = [&](const BufferRef &q, int64_t outer, int64_t k) {
-    return isF8(q.type) && q.dims == std::vector<int64_t>{outer, k};
+    return (isPacked ? q.type == DataType::I8 : isF8(q.type)) &&
+           q.dims == std::vector<int64_t>{outer, isPacked ? k / 2 : k};
   };
   const char *misfit = "an 8-bit matrix or its scales do not fit what they are made of";
-  if (quantize.hasRow != quantize.hasRowScales ||
-      quantize.hasColumn != quantize.hasColumnScales ||
+  if (quantize.hasRowScales != (quantize.hasRow && !isTensor) ||
+      quantize.hasColumnScales != (quantize.hasColumn && !isTensor) ||
       (quantize.hasScales && !isScales(in(1), rows, columns)))
     return misfit;
+  auto isNumbers = [](const BufferRef &numbers, int64_t count) {
+    return numbers.type == DataType::F32 && numbers.count() == count;
+  };
+  if (quantize.hasFactor && !isNumbers(in(1), 1))
+    return misfit;
   const BufferRef *output = &call.refs[call.numInputs];
-  if (quantize.hasRow) {
-    if (!isMatrix(output[0], rows, columns) || !isScales(output[1], rows, columns))
-      return misfit;
-    output += 2;
-  }
-  if (quantize.hasColumn &&
-      (!isMatrix(output[0], columns, rows) || !isScales(output[1], columns, rows)))
+  auto isSide = [&](bool exists, int64_t outer, int64_t k) {
+    if (!exists)
+      return true;
+    const BufferRef *q = output;
+    output += isTensor ? 1 : 2;
+    return isMatrix(q[0], outer, k) && (isTensor || isScales(q[1], outer, k));
+  };
+  if (!isSide(quantize.hasRow, rows, columns) ||
+      !isSide(quantize.hasColumn, columns, rows) ||
+      (quantize.hasAmax &&
+       !isNumbers(*output, (rows + 127) / 128 * ((columns + 127) / 128))))
     return misfit;
   return nullptr;
 }

@@ -22,6 +22,11 @@ static const char *nameOf(DataType type) {
   return names[static_cast<int>(type)];
 }
 
+/// Of an operand: i8 holds two numbers of four bits.
+static const char *nameOfOperand(DataType type) {
+  return type == DataType::I8 ? "f4E2M1FN" : nameOf(type);
+}
+
 const char *mpt::rt::getName(GemmEpilogue epilogue) {
   switch (epilogue) {
   case GemmEpilogue::Default:
@@ -141,7 +146,8 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   plan.batch = shape.batch;
   plan.m = shape.n;
   plan.n = shape.m;
-  plan.k = shape.k;
+  // Two numbers in a byte.
+  plan.k = shape.lhs == DataType::I8 ? 2 * shape.k : shape.k;
   if (shape.sharedRhs && shape.batch > 1 && !shape.transposeLhs) {
     plan.n *= plan.batch;
     plan.batch = 1;
@@ -199,13 +205,14 @@ static bool fail(std::string &error, std::string message) {
 /// The table of types: what A, B and D may be together.
 static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
   DataType a = plan.a.type, b = plan.b.type, d = plan.d.type;
-  std::string found = std::string("a matmul of ") + nameOf(b) + " and " + nameOf(a) +
-                      " into " + nameOf(d);
-  if (isF8(a) || isF8(b)) {
-    if (!isF8(a) || !isF8(b))
+  std::string found = std::string("a matmul of ") + nameOfOperand(b) + " and " +
+                      nameOfOperand(a) + " into " + nameOf(d);
+  const bool isFour = a == DataType::I8 && b == DataType::I8;
+  if (isFour || isF8(a) || isF8(b)) {
+    if (!isFour && (!isF8(a) || !isF8(b)))
       return fail(error, found + ": both operands must be 8 bits wide; cast one");
-    if (sm < 89)
-      return fail(error, found + " needs sm_89 or newer");
+    if (sm < (isFour ? 100 : 89))
+      return fail(error, found + " needs sm_" + (isFour ? "100" : "89") + " or newer");
     if (a == DataType::F8E5M2 && b == DataType::F8E5M2)
       return fail(error, found + ": one operand must be f8E4M3FN");
     if (d != DataType::F32 && d != DataType::F16 && d != DataType::BF16)
@@ -214,8 +221,9 @@ static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
       return fail(error, found + ": on sm_" + std::to_string(sm) +
                              " the summed dimension must be the last one of both "
                              "operands; transpose a copy");
-    if (plan.m % 16 || plan.n % 16 || plan.k % 16)
-      return fail(error, found + ": all dimensions must be multiples of 16");
+    if (plan.m % 16 || plan.n % 16 || plan.k % (isFour ? 32 : 16))
+      return fail(error, found + ": all dimensions must be multiples of 16" +
+                             (isFour ? ", and K of 32" : ""));
     return true;
   }
   if (a != b)
@@ -232,15 +240,19 @@ static bool checkTypes(const GemmPlan &plan, int sm, std::string &error) {
 
 /// The table of scaling modes, and what goes with them.
 static bool checkScaling(const GemmPlan &plan, int sm, std::string &error) {
-  if (!plan.isScaled())
+  if (!plan.isScaled() && plan.a.type != DataType::I8)
     return true;
   const std::string found = std::string("a matmul with scales ") +
                             getName(plan.scalingA) + " and " + getName(plan.scalingB);
   if (plan.scalingA == GemmScaling::None || plan.scalingB == GemmScaling::None)
     return fail(error, found + ": either both operands have scales of blocks or none");
-  if (!isF8(plan.a.type) || !isF8(plan.b.type))
-    return fail(error, found + " needs operands of 8 bits, found " + nameOf(plan.b.type) +
-                           " and " + nameOf(plan.a.type));
+  const bool areFour = plan.scalingA == GemmScaling::Vec16UE4M3 &&
+                       plan.scalingB == GemmScaling::Vec16UE4M3;
+  auto fits = [&](DataType type) { return areFour ? type == DataType::I8 : isF8(type); };
+  if (!fits(plan.a.type) || !fits(plan.b.type))
+    return fail(error, found + " needs operands of " + (areFour ? "f4E2M1FN" : "8 bits") +
+                           ", found " + nameOfOperand(plan.b.type) + " and " +
+                           nameOfOperand(plan.a.type));
   auto areF32 = [](GemmScaling scaling) {
     return scaling == GemmScaling::Vec128F32 || scaling == GemmScaling::Block128F32;
   };
@@ -259,7 +271,7 @@ static bool checkScaling(const GemmPlan &plan, int sm, std::string &error) {
     if (sm < 100)
       return fail(error, found + " needs sm_100 or newer, and this is sm_" +
                              std::to_string(sm) + "; use VEC128_32F");
-  } else {
+  } else if (!areFour) {
     return fail(error, found + ": these do not go together for 8-bit floats");
   }
   if (plan.batch != 1)
@@ -448,8 +460,8 @@ bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error)
 std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
   auto matrix = [](const GemmMatrix &matrix, bool transposed) {
     std::string text =
-        std::string(nameOf(matrix.type)) + "[" + std::to_string(matrix.rows) + "x" +
-        std::to_string(matrix.columns) + " ld " + std::to_string(matrix.ld);
+        std::string(nameOfOperand(matrix.type)) + "[" + std::to_string(matrix.rows) +
+        "x" + std::to_string(matrix.columns) + " ld " + std::to_string(matrix.ld);
     if (matrix.stride)
       text += " stride " + std::to_string(matrix.stride);
     return text + "]" + (transposed ? "T" : "N");
@@ -485,19 +497,23 @@ bool mpt::rt::makePlainMatmul(const GemmPlan &plan, PlainMatmul &matmul) {
   const bool isScaled = plan.isScaled();
   auto isKnown = [](GemmScaling scaling) {
     return scaling == GemmScaling::Vec128F32 || scaling == GemmScaling::Block128F32 ||
-           scaling == GemmScaling::Vec32UE8M0;
+           scaling == GemmScaling::Vec32UE8M0 || scaling == GemmScaling::Vec16UE4M3;
   };
   auto isNarrow = [](DataType type) {
     return type > DataType::F64 && type <= DataType::F8E5M2;
   };
-  if (!isNarrow(plan.a.type) || !isNarrow(plan.b.type) || !isNarrow(plan.d.type) ||
-      isF8(plan.d.type) || plan.alpha != 1 || (plan.beta != 0 && plan.beta != 1) ||
+  auto isOperand = [&](DataType type, GemmScaling scaling) {
+    return scaling == GemmScaling::Vec16UE4M3 ? type == DataType::I8 : isNarrow(type);
+  };
+  if (!isOperand(plan.a.type, plan.scalingA) || !isOperand(plan.b.type, plan.scalingB) ||
+      !isNarrow(plan.d.type) || isF8(plan.d.type) || plan.alpha != 1 ||
+      (plan.beta != 0 && plan.beta != 1) ||
       (isScaled &&
        (plan.batch != 1 || !isKnown(plan.scalingA) || !isKnown(plan.scalingB))))
     return false;
   matmul = PlainMatmul();
-  matmul.function = std::string("mpt_matmul_") + nameOf(plan.a.type) + "_" +
-                    nameOf(plan.b.type) + "_" + nameOf(plan.d.type);
+  matmul.function = std::string("mpt_matmul_") + nameOfOperand(plan.a.type) + "_" +
+                    nameOfOperand(plan.b.type) + "_" + nameOf(plan.d.type);
   if (isScaled)
     matmul.function +=
         std::string("_") + getName(plan.scalingA) + "_" + getName(plan.scalingB);

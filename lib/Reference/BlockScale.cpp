@@ -220,7 +220,11 @@ struct ScalePlaces {
   GemmScaling scaling;
   int64_t outer, k;
 
-  int64_t getLength() const { return scaling == GemmScaling::Vec32UE8M0 ? 32 : 128; }
+  int64_t getLength() const {
+    return scaling == GemmScaling::Vec16UE4M3   ? 16
+           : scaling == GemmScaling::Vec32UE8M0 ? 32
+                                                : 128;
+  }
   int64_t countBlocks() const { return llvm::divideCeil(k, getLength()); }
   /// Where the scale of element `at` of row `row` is.
   int64_t find(int64_t row, int64_t at) const {
@@ -249,11 +253,56 @@ struct ScalePlaces {
   }
 };
 
+/// Two numbers of f4E2M1FN in each byte, the first in its lower bits.
+std::vector<int64_t> pack(ArrayRef<double> numbers) {
+  auto encode = [](double number) -> int64_t {
+    APFloat value(number);
+    bool losesInfo = false;
+    value.convert(APFloat::Float4E2M1FN(), APFloat::rmNearestTiesToEven, &losesInfo);
+    // There is no NaN. As NVIDIA's conversions have it.
+    return std::isnan(number)
+               ? 7
+               : static_cast<int64_t>(value.bitcastToAPInt().getZExtValue());
+  };
+  std::vector<int64_t> bytes;
+  for (size_t i = 0; i < numbers.size(); i += 2)
+    bytes.push_back(
+        static_cast<int8_t>(encode(numbers[i]) | encode(numbers[i + 1]) << 4));
+  return bytes;
+}
+
+/// The numbers of what `pack` has packed, or those of 8 bits as they are.
+std::vector<double> unpack(const Tensor &packed, GemmScaling scaling) {
+  if (scaling != GemmScaling::Vec16UE4M3)
+    return packed.floats;
+  std::vector<double> numbers;
+  for (int64_t byte : packed.ints)
+    for (int64_t bits : {byte & 15, byte >> 4 & 15})
+      numbers.push_back(
+          APFloat(APFloat::Float4E2M1FN(), APInt(4, static_cast<uint64_t>(bits)))
+              .convertToDouble());
+  return numbers;
+}
+
+/// `x` times `factor` if `factor` is the only scale. What is finite saturates.
+double scaleTensor(double x, double factor, double largest, const Frame &frame,
+                   Type f32) {
+  if (!std::isfinite(x))
+    return x;
+  const double number = frame.round(x * factor, f32);
+  return std::isnan(number) ? number : std::clamp(number, -largest, largest);
+}
+
 LogicalResult evaluateGemmQuantize(GemmQuantizeOp op, Frame &frame) {
   Type f32 = Float32Type::get(op.getContext());
   const Tensor &x = frame.get(op.getX());
   const int64_t rows = x.shape[0], columns = x.shape[1];
+  const bool isTensor = op.getScaling() == GemmScaling::None;
+  const bool isPacked = op.getScaling() == GemmScaling::Vec16UE4M3;
   std::vector<double> numbers = x.floats;
+  if (std::optional<Type> via = op.getVia())
+    for (double &number : numbers)
+      number = frame.round(number, *via);
   if (op.getScales()) {
     const ScalePlaces places{op.getScaling(), rows, columns};
     const std::vector<double> scales = frame.floats(op.getScales());
@@ -262,6 +311,23 @@ LogicalResult evaluateGemmQuantize(GemmQuantizeOp op, Frame &frame) {
     for (auto [i, number] : llvm::enumerate(numbers))
       number = frame.round(number * scales[places.find(i / columns, i % columns)], f32);
   }
+  if (op.getAmax()) {
+    std::vector<double> amax = frame.zeros(op.getAmax());
+    const int64_t tiles = llvm::divideCeil(columns, 128);
+    for (auto [i, number] : llvm::enumerate(numbers)) {
+      double &most = amax[static_cast<int64_t>(i) / columns / 128 * tiles +
+                          static_cast<int64_t>(i) % columns / 128];
+      if (std::isnan(number) || std::isnan(most))
+        most = std::numeric_limits<double>::quiet_NaN();
+      else
+        most = std::max(most, std::fabs(number));
+    }
+    frame.set(op.getAmax(), std::move(amax));
+  }
+  const double factor = op.getFactor() ? frame.floats(op.getFactor())[0] : 1.0;
+  if (op.getFactor() && !isTensor)
+    for (double &number : numbers)
+      number = frame.round(number * factor, f32);
   for (bool isColumn : {false, true}) {
     Value q = isColumn ? op.getColumn() : op.getRow();
     Value scales = isColumn ? op.getColumnScales() : op.getRowScales();
@@ -271,13 +337,21 @@ LogicalResult evaluateGemmQuantize(GemmQuantizeOp op, Frame &frame) {
     auto read = [&](int64_t row, int64_t at) {
       return numbers[isColumn ? at * columns + row : row * columns + at];
     };
-    Type format = getElementTypeOrSelf(q.getType());
+    Type format = isPacked ? Type(Float4E2M1FNType::get(op.getContext()))
+                           : getElementTypeOrSelf(q.getType());
     const double largest = getLargest(format);
+    std::vector<double> elements(outer * k);
+    if (isTensor) {
+      for (int64_t i = 0; i < outer * k; ++i)
+        elements[i] = scaleTensor(read(i / k, i % k), factor, largest, frame, f32);
+      frame.set(q, std::move(elements));
+      continue;
+    }
     const ScalePlaces places{op.getScaling(), outer, k};
     // f8E8M0FNU has no zero: its bits 0 are 2^-127.
     const double filler =
         op.getScaling() == GemmScaling::Vec32UE8M0 ? std::ldexp(1.0, -127) : 0.0;
-    std::vector<double> elements(outer * k), stored(places.count(), filler);
+    std::vector<double> stored(places.count(), filler);
     const int64_t height = op.getBlock()[0], width = op.getBlock()[1];
     for (int64_t top = 0; top < outer; top += height)
       for (int64_t left = 0; left < k; left += width) {
@@ -303,7 +377,10 @@ LogicalResult evaluateGemmQuantize(GemmQuantizeOp op, Frame &frame) {
             stored[places.find(row, at)] = scale;
           }
       }
-    frame.set(q, std::move(elements));
+    if (isPacked)
+      frame.set(q, pack(elements));
+    else
+      frame.set(q, std::move(elements));
     frame.set(scales, std::move(stored));
   }
   return success();
@@ -315,14 +392,17 @@ LogicalResult mpt::reference::multiplyScaled(GemmOp op, Frame &frame,
                                              std::vector<double> &result) {
   Type f32 = Float32Type::get(op.getContext());
   const Tensor &lhs = frame.get(op.getLhs()), &rhs = frame.get(op.getRhs());
-  const int64_t rows = lhs.shape[0], columns = rhs.shape[0], k = lhs.shape[1];
+  const int64_t rows = lhs.shape[0], columns = rhs.shape[0];
+  const std::vector<double> leftNumbers = unpack(lhs, op.getLhsScaling());
+  const std::vector<double> rightNumbers = unpack(rhs, op.getRhsScaling());
+  const int64_t k = static_cast<int64_t>(leftNumbers.size()) / rows;
   const ScalePlaces left{op.getLhsScaling(), rows, k},
       right{op.getRhsScaling(), columns, k};
   const std::vector<double> leftScales = frame.floats(op.getLhsScales());
   const std::vector<double> rightScales = frame.floats(op.getRhsScales());
   if (failed(left.check(op, leftScales)) || failed(right.check(op, rightScales)))
     return failure();
-  const bool hasSegments = op.getLhsScaling() != GemmScaling::Vec32UE8M0;
+  const bool hasSegments = left.getLength() == 128;
   const int64_t segment = hasSegments ? 128 : k;
   result.assign(rows * columns, 0.0);
   for (int64_t m = 0; m < rows; ++m)
@@ -330,7 +410,7 @@ LogicalResult mpt::reference::multiplyScaled(GemmOp op, Frame &frame,
       for (int64_t begin = 0; begin < k; begin += segment) {
         double partial = 0;
         for (int64_t at = begin; at < std::min(begin + segment, k); ++at) {
-          double x = lhs.floats[m * k + at], y = rhs.floats[n * k + at];
+          double x = leftNumbers[m * k + at], y = rightNumbers[n * k + at];
           if (!hasSegments) {
             x = frame.round(x * leftScales[left.find(m, at)], f32);
             y = frame.round(y * rightScales[right.find(n, at)], f32);

@@ -12,9 +12,9 @@
 
 // CHECK-LABEL: func.func @f32(
 // CHECK-SAME: %[[A:[^:]*]]: tensor<256x32xf8E4M3FN> {{.*}}, %[[S:[^:]*]]: tensor<2x32xf32> {{.*}}, %[[B:[^:]*]]: tensor<256x144xf8E4M3FN> {{.*}}, %[[T:[^:]*]]: tensor<2x2xf32>
-// CHECK: %[[L:.*]] = mpt.transpose %[[A]] {permutation = array<i64: 1, 0>} : (tensor<256x32xf8E4M3FN>) -> tensor<32x256xf8E4M3FN>
+// CHECK: %[[L:.*]] = mpt.gemm_quantize %[[A]] {block = array<i64: 0, 0>, {{.*}} : (tensor<256x32xf8E4M3FN>) -> tensor<32x256xf8E4M3FN>
 // CHECK: %[[LS:.*]] = mpt.transpose %[[S]] {permutation = array<i64: 1, 0>} : (tensor<2x32xf32>) -> tensor<32x2xf32>
-// CHECK: %[[R:.*]] = mpt.transpose %[[B]]
+// CHECK: %[[R:.*]] = mpt.gemm_quantize %[[B]]
 // CHECK: %[[RS:.*]] = mpt.transpose %[[T]]
 // CHECK: mpt.scaled_matmul %[[L]], %[[LS]], %[[R]], %[[RS]] {lhs_block = array<i64: 1, 128>, rhs_block = array<i64: 128, 128>, transpose_rhs} :
 func.func @f32(%a: tensor<256x32xf8E4M3FN> {mpt.name = "a", mpt.role = "input"}, %s: tensor<2x32xf32> {mpt.name = "s", mpt.role = "input"},

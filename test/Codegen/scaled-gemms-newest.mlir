@@ -6,7 +6,7 @@
 // REMARK: mpt.cuda.scaled-matmul-refused {{.*}}scales that are not powers of two, and sm_100 has no others
 
 // CHECK-LABEL: func.func @mxfp8(
-// CHECK: %[[Q:.*]], %[[S:.*]], %[[T:.*]], %[[U:.*]] = mpt.gemm_quantize %{{.*}} {block = array<i64: 1, 32>, resultSegmentSizes = array<i32: 1, 1, 1, 1>, scaling = #mpt.gemm_scaling<vec32_ue8m0>} : (tensor<144x160xf32>) -> (tensor<144x160xf8E4M3FN>, tensor<2048xf8E8M0FNU>, tensor<160x144xf8E4M3FN>, tensor<2048xf8E8M0FNU>)
+// CHECK: %[[Q:.*]], %[[S:.*]], %[[T:.*]], %[[U:.*]] = mpt.gemm_quantize %{{.*}} {block = array<i64: 1, 32>, resultSegmentSizes = array<i32: 1, 1, 1, 1, 0>, scaling = #mpt.gemm_scaling<vec32_ue8m0>} : (tensor<144x160xf32>) -> (tensor<144x160xf8E4M3FN>, tensor<2048xf8E8M0FNU>, tensor<160x144xf8E4M3FN>, tensor<2048xf8E8M0FNU>)
 // CHECK: mpt.gemm %[[Q]], %[[Q]] lhs_scales(%[[S]]) rhs_scales(%[[S]])
 // CHECK: mpt.gemm %[[T]], %[[T]] lhs_scales(%[[U]]) rhs_scales(%[[U]])
 // One launch of 2 x 2 blocks; the matrix is read in vectors of 16 bytes, of which 16 are 8 rows of 8 floats.

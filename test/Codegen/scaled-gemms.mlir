@@ -2,7 +2,7 @@
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --split-input-file | FileCheck %s --check-prefixes=CHECK,HOPPER
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_100,sm_103 --split-input-file | FileCheck %s --check-prefixes=CHECK,NEWER
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90,sm_100 --split-input-file | FileCheck %s --check-prefix=BOTH
-// BOTH-NOT: mpt.gemm
+// BOTH-NOT: mpt.gemm %
 // RUN: mpt-opt %s --mpt-legalize-for-gpu=chip=sm_90 --split-input-file --remark-policy=all --remarks-filter='mpt.cuda' --mlir-print-op-on-diagnostic=false -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: remark: {{.*}}mpt.cuda.scaled-matmul {{.*}}256 x 384 x 272: VEC128_32F by BLK128x128_32F
 // REMARK: remark: {{.*}}mpt.cuda.scaled-matmul {{.*}}256 x 272 x 384: VEC128_32F by BLK128x128_32F
@@ -18,12 +18,12 @@
 // A layer, its input's gradient, and its weight's, of which one operand is made from the 8-bit copy.
 // CHECK-LABEL: func.func @layer(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<256x272xbf16>, %[[W:[^:]*]]: tensor<272x384xf32>, %[[DY:[^:]*]]: tensor<256x384xbf16>
-// HOPPER: %[[XQ:.*]], %[[XS:.*]] = mpt.gemm_quantize %[[X]] {block = array<i64: 1, 128>, resultSegmentSizes = array<i32: 1, 1, 0, 0>, scaling = #mpt.gemm_scaling<vec128_32f>} : (tensor<256x272xbf16>) -> (tensor<256x272xf8E4M3FN>, tensor<768xf32>)
+// HOPPER: %[[XQ:.*]], %[[XS:.*]] = mpt.gemm_quantize %[[X]] {block = array<i64: 1, 128>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>, scaling = #mpt.gemm_scaling<vec128_32f>} : (tensor<256x272xbf16>) -> (tensor<256x272xf8E4M3FN>, tensor<768xf32>)
 // HOPPER: %[[WQ:.*]], %[[WS:.*]], %[[WT:.*]], %[[WU:.*]] = mpt.gemm_quantize %[[W]] {block = array<i64: 128, 128>, {{.*}}scaling = #mpt.gemm_scaling<blk128x128_32f>} : (tensor<272x384xf32>) -> (tensor<272x384xf8E4M3FN>, tensor<12xf32>, tensor<384x272xf8E4M3FN>, tensor<12xf32>)
 // HOPPER: %[[Y:.*]] = mpt.gemm %[[XQ]], %[[WT]] lhs_scales(%[[XS]]) rhs_scales(%[[WU]]) {lhs_scaling = #mpt.gemm_scaling<vec128_32f>, {{.*}}rhs_scaling = #mpt.gemm_scaling<blk128x128_32f>, transpose_rhs} : {{.*}} -> tensor<256x384xbf16>
 // HOPPER: %[[DQ:.*]], %[[DS:.*]], %[[DT:.*]], %[[DU:.*]] = mpt.gemm_quantize %[[DY]] {block = array<i64: 1, 128>, {{.*}} : (tensor<256x384xbf16>) -> (tensor<256x384xf8E4M3FN>, tensor<768xf32>, tensor<384x256xf8E4M3FN>, tensor<768xf32>)
 // HOPPER: %[[DX:.*]] = mpt.gemm %[[DQ]], %[[WQ]] lhs_scales(%[[DS]]) rhs_scales(%[[WS]]) {{.*}} -> tensor<256x272xf32>
-// HOPPER: %[[XT:.*]], %[[XU:.*]] = mpt.gemm_quantize %[[XQ]] scales(%[[XS]]) {block = array<i64: 1, 128>, resultSegmentSizes = array<i32: 0, 0, 1, 1>, {{.*}} : (tensor<256x272xf8E4M3FN>, tensor<768xf32>) -> (tensor<272x256xf8E4M3FN>, tensor<544xf32>)
+// HOPPER: %[[XT:.*]], %[[XU:.*]] = mpt.gemm_quantize %[[XQ]] scales(%[[XS]]) {block = array<i64: 1, 128>, resultSegmentSizes = array<i32: 0, 0, 1, 1, 0>, {{.*}} : (tensor<256x272xf8E4M3FN>, tensor<768xf32>) -> (tensor<272x256xf8E4M3FN>, tensor<544xf32>)
 // HOPPER: %[[DW:.*]] = mpt.gemm %[[XT]], %[[DT]] lhs_scales(%[[XU]]) rhs_scales(%[[DU]]) {{.*}} -> tensor<272x384xf32>
 // CHECK-NOT: mpt.quantize
 // CHECK-NOT: mpt.scaled_matmul

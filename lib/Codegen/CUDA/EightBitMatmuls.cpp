@@ -101,17 +101,23 @@ LogicalResult mpt::checkBlockScales(Operation *root, ArrayRef<int64_t> architect
   const int64_t oldest = *llvm::min_element(architectures);
   bool fails = false;
   root->walk([&](ScaledMatmulOp op) {
-    const bool areE8M0 =
-        isa<Float8E8M0FNUType>(getElementTypeOrSelf(op.getLhsScales().getType())) ||
-        isa<Float8E8M0FNUType>(getElementTypeOrSelf(op.getRhsScales().getType()));
-    const int64_t needed = areE8M0 ? 100 : 90;
+    auto have = [&](auto type) {
+      return isa<decltype(type)>(getElementTypeOrSelf(op.getLhsScales().getType())) ||
+             isa<decltype(type)>(getElementTypeOrSelf(op.getRhsScales().getType()));
+    };
+    const bool areE8M0 = have(Float8E8M0FNUType()), areE4M3 = have(Float8E4M3FNType());
+    const int64_t needed = areE8M0 || areE4M3 ? 100 : 90;
     if (oldest >= needed)
       return;
     fails = true;
     op.emitError("a matmul of 8-bit floats with ")
-        << (areE8M0 ? "f8E8M0FNU" : "f32") << " scales of blocks needs sm_" << needed
+        << (areE8M0   ? "f8E8M0FNU"
+            : areE4M3 ? "f8E4M3FN"
+                      : "f32")
+        << " scales of blocks needs sm_" << needed
         << " or newer, and this is compiled for sm_" << oldest << "; use "
-        << (areE8M0 && oldest >= 90 ? "recipe=deepseek or recipe=current of --mpt-fp8"
+        << (needed == 100 && oldest >= 90
+                ? "recipe=deepseek or recipe=current of --mpt-fp8"
             : oldest >= 89 ? "recipe=current of --mpt-fp8"
                            : "--mpt-autocast, since this chip has no 8-bit floats");
   });

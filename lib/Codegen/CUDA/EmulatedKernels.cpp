@@ -123,28 +123,36 @@ llvm::Value *Emulator::multiply(llvm::IRBuilder<> &b, llvm::CallInst &old) {
   return loadAll(b, place, old.getType());
 }
 
-/// cvt.rn.satfinite.e4m3x2.f32 of one number, in an i16.
-static llvm::Value *convertToE4M3(llvm::IRBuilder<> &b, llvm::Value *x) {
+/// cvt.rn.satfinite.e4m3x2.f32 of one number, in an i16, or .e5m2x2.
+static llvm::Value *convertToEightBits(llvm::IRBuilder<> &b, llvm::Value *x,
+                                       bool isE5M2) {
   auto select = [&](llvm::CmpInst::Predicate predicate, llvm::Value *left, uint32_t right,
                     llvm::Value *yes, llvm::Value *no) {
     return b.CreateSelect(b.CreateICmp(predicate, left, b.getInt32(right)), yes, no);
   };
+  // Bits of the fraction that are dropped, and what exponents are less by.
+  const uint32_t dropped = isE5M2 ? 21 : 20, bias = isE5M2 ? 112 << 2 : 120 << 3;
+  // 57344, or 448; 2^-14, or 2^-6.
+  const uint32_t largest = isE5M2 ? 0x47600000 : 0x43e00000;
+  const uint32_t leastNormal = isE5M2 ? 0x38800000 : 0x3c800000;
   llvm::Value *bits = b.CreateBitCast(x, b.getInt32Ty());
   llvm::Value *sign = b.CreateAnd(b.CreateLShr(bits, 24), 0x80);
   llvm::Value *magnitude = b.CreateAnd(bits, 0x7fffffff);
-  // 448 is the largest.
-  llvm::Value *kept = select(llvm::CmpInst::ICMP_UGT, magnitude, 0x43e00000,
-                             b.getInt32(0x43e00000), magnitude);
-  llvm::Value *odd = b.CreateAnd(b.CreateLShr(kept, 20), 1);
-  llvm::Value *rounded = b.CreateAdd(b.CreateAdd(kept, odd), b.getInt32(0x7ffff));
-  llvm::Value *normal = b.CreateSub(b.CreateLShr(rounded, 20), b.getInt32(120 << 3));
-  // Below 2^-6 numbers are 2^-9 apart, as those of f32 after 2^14.
+  llvm::Value *kept =
+      select(llvm::CmpInst::ICMP_UGT, magnitude, largest, b.getInt32(largest), magnitude);
+  llvm::Value *odd = b.CreateAnd(b.CreateLShr(kept, dropped), 1);
+  llvm::Value *rounded =
+      b.CreateAdd(b.CreateAdd(kept, odd), b.getInt32((1u << (dropped - 1)) - 1));
+  llvm::Value *normal = b.CreateSub(b.CreateLShr(rounded, dropped), b.getInt32(bias));
+  // Below the normal ones numbers are 2^-16 or 2^-9 apart, as those of f32 after 2^7 or
+  // 2^14.
+  const float from = isE5M2 ? 0x1p7f : 0x1p14f;
   llvm::Value *shifted = b.CreateFAdd(b.CreateBitCast(kept, x->getType()),
-                                      llvm::ConstantFP::get(x->getType(), 0x1p14));
-  llvm::Value *subnormal =
-      b.CreateSub(b.CreateBitCast(shifted, b.getInt32Ty()), b.getInt32(0x46800000));
+                                      llvm::ConstantFP::get(x->getType(), from));
+  llvm::Value *subnormal = b.CreateSub(b.CreateBitCast(shifted, b.getInt32Ty()),
+                                       b.getInt32(llvm::bit_cast<uint32_t>(from)));
   llvm::Value *code =
-      select(llvm::CmpInst::ICMP_ULT, kept, 0x3c800000, subnormal, normal);
+      select(llvm::CmpInst::ICMP_ULT, kept, leastNormal, subnormal, normal);
   code = select(llvm::CmpInst::ICMP_UGT, magnitude, 0x7f800000, b.getInt32(0x7f),
                 b.CreateOr(code, sign));
   return b.CreateTrunc(code, b.getInt16Ty());
@@ -215,9 +223,14 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
       break;
     }
     case llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn:
-      value = b.CreateOr(b.CreateShl(convertToE4M3(b, old->getArgOperand(0)), 8),
-                         convertToE4M3(b, old->getArgOperand(1)));
+    case llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn: {
+      const bool isE5M2 =
+          function.getIntrinsicID() == llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn;
+      llvm::Value *high = convertToEightBits(b, old->getArgOperand(0), isE5M2);
+      value = b.CreateOr(b.CreateShl(high, 8),
+                         convertToEightBits(b, old->getArgOperand(1), isE5M2));
       break;
+    }
     case llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn: {
       llvm::Value *pair = b.CreateZExt(old->getArgOperand(0), i32);
       llvm::Value *high = convertFromE4M3(b, b.CreateLShr(pair, 8));

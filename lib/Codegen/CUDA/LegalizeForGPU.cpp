@@ -14,6 +14,7 @@
 #include "mpt/Codegen/CUDA/EightBitMatmuls.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/CUDA/ScaledGemms.h"
+#include "mpt/Codegen/CUDA/TensorCasts.h"
 #include "mpt/Codegen/CUDA/WidenMatmuls.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
@@ -103,6 +104,9 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
     populateWidenMatmulsPatterns(patterns, architectures, lowBiases);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
+    // Older chips have no conversions to 8 bits.
+    if (!architectures.empty() && *llvm::min_element(architectures) >= 89)
+      fuseTensorCasts(getOperation(), bothOrientations);
     if (fusedAttention)
       markFusedAttention(getOperation(), RemarkId::AttentionDecomposed,
                          explainUnfusedOnGPU);

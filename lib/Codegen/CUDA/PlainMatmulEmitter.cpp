@@ -9,6 +9,7 @@
 #include "PlainMatmulEmitter.h"
 #include "GPUFunctionBuilder.h"
 
+#include "../Common/EightBitFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -36,6 +37,8 @@ Type elementOf(OpBuilder &b, rt::DataType type) {
     return Float8E4M3FNType::get(b.getContext());
   case rt::DataType::F8E5M2:
     return Float8E5M2Type::get(b.getContext());
+  case rt::DataType::I8:
+    return Float4E2M1FNType::get(b.getContext());
   default:
     return b.getF32Type();
   }
@@ -64,6 +67,9 @@ private:
   Index divideUp(Index x, int64_t y) { return (x + (y - 1)) / y; }
   /// The scale of row or column `at` in the block of `k`; any where there is no such row.
   Value loadScale(const Operand &operand, Index at, Index k);
+  /// Element `at` of the operand. Two of four bits share a byte, the first in its lower
+  /// bits.
+  Value loadElement(const Operand &operand, Index at);
   /// The elements [first, first + kTile) x [k, k + kDepth), zeros where there are none.
   void stage(const Operand &operand, Index first, Index k, Value shared);
   /// What the values [begin, end) of k add to this thread's sums: a vector of rows for
@@ -93,8 +99,10 @@ Value MatmulEmitter::loadScale(const Operand &operand, Index at, Index k) {
   if (operand.scaling == rt::GemmScaling::Block128F32)
     return code.load(operand.scales, type, at / 128 * (divideUp(blocks, 4) * 4) + block);
   Index tile = at / 128 * divideUp(blocks, 4) + block / 4;
-  Value exponent = code.load(operand.scales, b.getI8Type(),
-                             tile * 512 + at % 32 * 16 + at % 128 / 32 * 4 + block % 4);
+  Index place = tile * 512 + at % 32 * 16 + at % 128 / 32 * 4 + block % 4;
+  if (operand.scaling == rt::GemmScaling::Vec16UE4M3)
+    return code.loadNumber(operand.scales, Float8E4M3FNType::get(b.getContext()), place);
+  Value exponent = code.load(operand.scales, b.getI8Type(), place);
   exponent = arith::ExtUIOp::create(b, loc, b.getI32Type(), exponent);
   auto unless = [&](int64_t special, int64_t bits, Value otherwise) -> Value {
     Value isSpecial = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, exponent,
@@ -105,6 +113,18 @@ Value MatmulEmitter::loadScale(const Operand &operand, Index at, Index k) {
   Value bits = arith::ShLIOp::create(b, loc, exponent, code.get32(23));
   return arith::BitcastOp::create(b, loc, type,
                                   unless(255, 0x7fc00000, unless(0, 0x00400000, bits)));
+}
+
+Value MatmulEmitter::loadElement(const Operand &operand, Index at) {
+  if (!isa<Float4E2M1FNType>(operand.element))
+    return code.loadNumber(operand.base, operand.element, at);
+  Type byte = b.getI8Type();
+  Value pair = code.load(operand.base, byte, at / 2);
+  Value shift = arith::TruncIOp::create(b, loc, byte, code.get(at % 2 * 4));
+  Value half =
+      arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, pair, shift),
+                            arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(15)));
+  return extendEightBitFloat(b, loc, half, operand.element);
 }
 
 void MatmulEmitter::stage(const Operand &operand, Index first, Index k, Value shared) {
@@ -121,8 +141,7 @@ void MatmulEmitter::stage(const Operand &operand, Index first, Index k, Value sh
     at = code.select(exists, at, 0);
     step = code.select(exists, step, 0);
     Value value =
-        code.loadNumber(operand.base, operand.element,
-                        operand.begin + at * operand.stride + step * operand.step);
+        loadElement(operand, operand.begin + at * operand.stride + step * operand.step);
     value = arith::SelectOp::create(b, loc, exists, value, zero);
     code.store(value, shared, type, depth * kPitch + place);
   }

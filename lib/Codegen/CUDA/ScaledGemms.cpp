@@ -34,8 +34,6 @@ static std::string planOperand(Value q, Value scales, ArrayRef<int64_t> block,
   if (!operand.quantize || operand.quantize.getQ() != q ||
       operand.quantize.getScales() != scales)
     return "an operand is not what an mpt.quantize makes, with its scales";
-  if (isa<Float4E2M1FNType>(typeOf(q).getElementType()))
-    return "f4E2M1FN, of which the library wants two in a byte, and each takes one here";
   if (typeOf(q).getRank() != 2 || !typeOf(q).hasStaticShape())
     return "an operand is no matrix of a known shape";
   operand.isColumn = isColumn;
@@ -44,6 +42,16 @@ static std::string planOperand(Value q, Value scales, ArrayRef<int64_t> block,
   const bool isRow = outer == 1, isSquare = outer == 128 && length == 128;
   std::string found = llvm::formatv("blocks of {0}x{1} with scales of {2}", outer, length,
                                     typeOf(scales).getElementType());
+  const bool isFourBit = isa<Float4E2M1FNType>(typeOf(q).getElementType());
+  if (isFourBit || isa<Float8E4M3FNType>(typeOf(scales).getElementType())) {
+    if (isHopper || !isFourBit || !isRow || length != 16 ||
+        !isa<Float8E4M3FNType>(typeOf(scales).getElementType()))
+      return llvm::formatv("{0} in {1}, and the library has f4E2M1FN in blocks of 1x16 "
+                           "with scales of f8E4M3FN, from sm_100 on",
+                           typeOf(q).getElementType(), found);
+    operand.scaling = GemmScaling::Vec16UE4M3;
+    return "";
+  }
   if (isHopper) {
     if (!typeOf(scales).getElementType().isF32() || length != 128 || !(isRow || isSquare))
       return found + ", and sm_90 has 1x128 and 128x128 with f32";
@@ -237,17 +245,26 @@ GemmQuantizeOp Rewriter::make(Copies &copies) {
     Type element = builder.getF32Type();
     if (copies.scaling == GemmScaling::Vec32UE8M0)
       element = Float8E8M0FNUType::get(builder.getContext());
+    else if (copies.scaling == GemmScaling::Vec16UE4M3)
+      element = Float8E4M3FNType::get(builder.getContext());
     return RankedTensorType::get(
         {rt::countScales(static_cast<rt::GemmScaling>(copies.scaling), outer, k)},
         element);
   };
+  // Two numbers of four bits share a byte.
+  auto matrixType = [&](int64_t outer, int64_t k) -> Type {
+    if (copies.scaling == GemmScaling::Vec16UE4M3)
+      return RankedTensorType::get({outer, k / 2}, builder.getI8Type());
+    return format.clone({outer, k});
+  };
   Type none;
-  Type column = format.clone({columns, rows});
   copies.made = GemmQuantizeOp::create(
-      builder, first.getLoc(), copies.hasRow ? Type(format) : none,
-      copies.hasRow ? scalesType(rows, columns) : none, copies.hasColumn ? column : none,
-      copies.hasColumn ? scalesType(columns, rows) : none, x, scales, copies.block,
-      copies.scaling, first.getRule());
+      builder, first.getLoc(), copies.hasRow ? matrixType(rows, columns) : none,
+      copies.hasRow ? scalesType(rows, columns) : none,
+      copies.hasColumn ? matrixType(columns, rows) : none,
+      copies.hasColumn ? scalesType(columns, rows) : none, /*amax=*/none, x, scales,
+      /*factor=*/Value(), copies.block, copies.scaling, first.getRule(),
+      /*via=*/TypeAttr());
   copies.made->setDiscardableAttrs(first->getDiscardableAttrDictionary());
   return copies.made;
 }

@@ -92,6 +92,9 @@ int mpt::rt::cuda::cudaType(DataType type) {
     return 28;
   case DataType::F8E5M2:
     return 29;
+  case DataType::I8:
+    // Two numbers of f4E2M1FN.
+    return 33;
   default:
     return 0;
   }

@@ -114,7 +114,7 @@ func.func @no_scales(%x: tensor<16x128xf8E4M3FN>) {
 
 func.func @odd(%x: tensor<16x120xf32>) {
   // expected-error @+1 {{needs sizes that are multiples of 16, found 'tensor<16x120xf32>'}}
-  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x120xf32>) -> (tensor<16x120xf8E4M3FN>, tensor<16xf32>)
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<16x120xf32>) -> (tensor<16x120xf8E4M3FN>, tensor<16xf32>)
   return
 }
 
@@ -122,7 +122,7 @@ func.func @odd(%x: tensor<16x120xf32>) {
 
 func.func @block(%x: tensor<16x128xf32>) {
   // expected-error @+1 {{needs blocks that fit scaling = vec128_32f, found [1, 64]}}
-  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 64>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 64>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
   return
 }
 
@@ -130,7 +130,7 @@ func.func @block(%x: tensor<16x128xf32>) {
 
 func.func @rule(%x: tensor<16x128xf32>) {
   // expected-error @+1 {{needs the rule 'power_of_two' or 'ocp_mx' for scales of f8E8M0FNU, found 'largest'}}
-  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 32>, scaling = #mpt.gemm_scaling<vec32_ue8m0>, rule = #mpt.scale_rule<largest>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<512xf8E8M0FNU>)
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 32>, scaling = #mpt.gemm_scaling<vec32_ue8m0>, rule = #mpt.scale_rule<largest>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<512xf8E8M0FNU>)
   return
 }
 
@@ -138,7 +138,7 @@ func.func @rule(%x: tensor<16x128xf32>) {
 
 func.func @eight_bits(%x: tensor<16x128xf8E4M3FN>) {
   // expected-error @+1 {{needs scales that fit x if x is 8 bits wide, and none otherwise}}
-  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<16x128xf8E4M3FN>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<16x128xf8E4M3FN>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
   return
 }
 
@@ -146,7 +146,7 @@ func.func @eight_bits(%x: tensor<16x128xf8E4M3FN>) {
 
 func.func @nothing(%x: tensor<16x128xf32>) {
   // expected-error @+1 {{needs a result}}
-  mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 0, 0, 0, 0>} : (tensor<16x128xf32>) -> ()
+  mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 0, 0, 0, 0, 0>} : (tensor<16x128xf32>) -> ()
   return
 }
 
@@ -154,6 +154,62 @@ func.func @nothing(%x: tensor<16x128xf32>) {
 
 func.func @turned(%x: tensor<16x128xf32>) {
   // expected-error @+1 {{needs results of x's shape and of its transpose's, with their scales}}
-  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 0, 0, 1, 1>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>, resultSegmentSizes = array<i32: 0, 0, 1, 1, 0>} : (tensor<16x128xf32>) -> (tensor<16x128xf8E4M3FN>, tensor<16xf32>)
   return
+}
+
+// -----
+
+func.func @packed(%x: tensor<16x64xf32>) -> (tensor<16x32xi8>, tensor<512xf8E4M3FN>) {
+  // expected-error @below {{needs sizes that are multiples of 32, found 'tensor<16x64xf32>'}}
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 16>, scaling = #mpt.gemm_scaling<vec16_ue4m3>, rule = #mpt.scale_rule<largest>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<16x64xf32>) -> (tensor<16x32xi8>, tensor<512xf8E4M3FN>)
+  return %q, %s : tensor<16x32xi8>, tensor<512xf8E4M3FN>
+}
+
+// -----
+
+func.func @packed_rule(%x: tensor<32x64xf32>) -> (tensor<32x32xi8>, tensor<512xf8E4M3FN>) {
+  // expected-error @below {{needs the rule 'largest' for scales of f8E4M3FN, found 'power_of_two'}}
+  %q, %s = mpt.gemm_quantize %x {block = array<i64: 1, 16>, scaling = #mpt.gemm_scaling<vec16_ue4m3>, resultSegmentSizes = array<i32: 1, 1, 0, 0, 0>} : (tensor<32x64xf32>) -> (tensor<32x32xi8>, tensor<512xf8E4M3FN>)
+  return %q, %s : tensor<32x32xi8>, tensor<512xf8E4M3FN>
+}
+
+// -----
+
+func.func @packed_bytes(%x: tensor<32x64xf32>) -> tensor<32x64xi8> {
+  // expected-error @below {{makes i8 for scales of vec16_ue4m3 alone, and turns 8-bit floats without scales as they are, found 'tensor<32x64xi8>'}}
+  %q = mpt.gemm_quantize %x {block = array<i64: 0, 0>, scaling = #mpt.gemm_scaling<none>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0>} : (tensor<32x64xf32>) -> tensor<32x64xi8>
+  return %q : tensor<32x64xi8>
+}
+
+// -----
+
+func.func @factor(%x: tensor<32x64xf8E5M2>, %f: tensor<f32>) -> tensor<32x64xf8E5M2> {
+  // expected-error @below {{needs a factor of tensor<f32>, and x wider than 8 bits, found 'tensor<f32>' and 'tensor<32x64xf8E5M2>'}}
+  %q = mpt.gemm_quantize %x factor(%f) {block = array<i64: 0, 0>, scaling = #mpt.gemm_scaling<none>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0>} : (tensor<32x64xf8E5M2>, tensor<f32>) -> tensor<32x64xf8E5M2>
+  return %q : tensor<32x64xf8E5M2>
+}
+
+// -----
+
+func.func @via(%x: tensor<32x64xbf16>, %f: tensor<f32>) -> tensor<32x64xf8E5M2> {
+  // expected-error @below {{rounds f32 by way of f16 or bf16, found 'tensor<32x64xbf16>' and 'f16'}}
+  %q = mpt.gemm_quantize %x factor(%f) {block = array<i64: 0, 0>, scaling = #mpt.gemm_scaling<none>, via = f16, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0>} : (tensor<32x64xbf16>, tensor<f32>) -> tensor<32x64xf8E5M2>
+  return %q : tensor<32x64xf8E5M2>
+}
+
+// -----
+
+func.func @amax(%x: tensor<32x144xf32>, %f: tensor<f32>) -> (tensor<32x144xf8E5M2>, tensor<1x1xf32>) {
+  // expected-error @below {{needs one amax for each 128 x 128 elements, found 'tensor<1x1xf32>'}}
+  %q, %a = mpt.gemm_quantize %x factor(%f) {block = array<i64: 0, 0>, scaling = #mpt.gemm_scaling<none>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 1>} : (tensor<32x144xf32>, tensor<f32>) -> (tensor<32x144xf8E5M2>, tensor<1x1xf32>)
+  return %q, %a : tensor<32x144xf8E5M2>, tensor<1x1xf32>
+}
+
+// -----
+
+func.func @bytes(%x: tensor<32x64xi8>) -> tensor<32x32xf32> {
+  // expected-error @below {{needs scales of operands of i8}}
+  %y, %b = mpt.gemm %x, %x {transpose_rhs, resultSegmentSizes = array<i32: 1, 0, 1>} : (tensor<32x64xi8>, tensor<32x64xi8>) -> (tensor<32x32xf32>, tensor<32xf32>)
+  return %y : tensor<32x32xf32>
 }

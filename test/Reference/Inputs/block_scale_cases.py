@@ -147,6 +147,59 @@ def lay_out(scales, scaling):
     return np.pad(scales, ((0, 0), (0, -scales.shape[1] % 4))).ravel()
 
 
+def tile_scales(scales):
+    """Scales of blocks in tiles of 128 rows and 4 blocks, filled up with zeros."""
+    rows, blocks = (-(-size // step) * step for size, step in zip(scales.shape, (128, 4)))
+    padded = np.zeros((rows, blocks))
+    padded[:scales.shape[0], :scales.shape[1]] = scales
+    return padded.reshape(rows // 128, 4, 32, blocks // 4, 4).transpose(0, 3, 2, 1, 4).ravel()
+
+
+def amax_of_tiles(x):
+    return np.float32([[np.abs(x[i:i + 128, j:j + 128]).max() for j in range(0, x.shape[1], 128)]
+                       for i in range(0, x.shape[0], 128)])
+
+
+def gemm_tensor_cases(random):
+    """One scale for a tensor; and numbers of four bits, two in a byte."""
+    x = wild(random, (144, 272))
+    x[3, 5], x[130, 7], x[2, 200] = np.inf, -np.inf, np.nan
+    for format, largest in ("f8E4M3FN", 448.0), ("f8E5M2", 57344.0):
+        for via in None, "bf16":
+            numbers = TYPES[via].round(x) if via else x
+            with np.errstate(invalid="ignore", over="ignore"):
+                q = np.clip(np.float32(np.float32(numbers) * np.float32(3.7)), -largest, largest)
+            q = np.where(np.isfinite(numbers), q, numbers)
+            wanted = [(format, q), (format, np.ascontiguousarray(q.T)), ("f32", amax_of_tiles(numbers))]
+            yield Case("gemm_quantize", [("f32", x), ("f32", np.float32(3.7))], wanted,
+                       "block = array<i64: 0, 0>, scaling = #mpt.gemm_scaling<none>, resultSegmentSizes = "
+                       "array<i32: 1, 0, 1, 0, 1>" + (f", via = {via}" if via else ""),
+                       "{} factor({}) {attributes}", error=0)
+    turned = TYPES["f8E5M2"].round(wild(random, (32, 48)))
+    yield Case("gemm_quantize", [("f8E5M2", turned)], [("f8E5M2", np.ascontiguousarray(turned.T))],
+               "block = array<i64: 0, 0>, scaling = #mpt.gemm_scaling<none>, resultSegmentSizes = array<i32: 0, 0, 1, 0, 0>",
+               "{} {attributes}", error=0)
+    # The factor 1/4 changes no digit.
+    x = wild(random, (160, 96))
+    x[5], x[7] = 0, 1e-6
+    ties = np.float32([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5])
+    wanted = []
+    for one in np.float32(x / 4), np.ascontiguousarray(np.float32(x.T / 4)):
+        amax = abs(one).reshape(one.shape[0], -1, 16).max(2)
+        scales = TYPES["f8E4M3FN"].round(np.clip(np.float64(amax / np.float32(6)), 2.0**-9, 448))
+        scales = np.where(amax > 0, scales, 1)
+        scaled = one / spread(np.float32(scales), (1, 16), one.shape)
+        codes = np.searchsorted(ties, abs(scaled))
+        # Of two numbers as near, the even one.
+        codes += (codes % 2 == 1) & (abs(scaled) == ties[np.minimum(codes, 6)])
+        codes |= np.signbit(scaled) * 8
+        packed = (codes[:, ::2] | codes[:, 1::2] << 4).astype(np.uint8).astype(np.int8)
+        wanted += [("i8", packed), ("f8E4M3FN", tile_scales(scales))]
+    attributes = "block = array<i64: 1, 16>, scaling = #mpt.gemm_scaling<vec16_ue4m3>, rule = #mpt.scale_rule<largest>, "
+    yield Case("gemm_quantize", [("f32", x), ("f32", np.float32(0.25))], wanted,
+               attributes + "resultSegmentSizes = array<i32: 1, 1, 1, 1, 0>", "{} factor({}) {attributes}", error=0)
+
+
 def gemm_scale_cases(random):
     """Operands of cuBLASLt's matmuls, both ways round, and the matmuls."""
     rounded = TYPES["f8E4M3FN"].round
@@ -163,7 +216,7 @@ def gemm_scale_cases(random):
 
             x = wild(random, (48, 272))
             both = sides(x)
-            for segments, wanted in ("1, 1, 1, 1", both), ("1, 1, 0, 0", both[:2]), ("0, 0, 1, 1", both[2:]):
+            for segments, wanted in ("1, 1, 1, 1, 0", both), ("1, 1, 0, 0, 0", both[:2]), ("0, 0, 1, 1, 0", both[2:]):
                 yield Case("gemm_quantize", [("f32", x)], wanted,
                            f"{attributes}, resultSegmentSizes = array<i32: {segments}>", "{} {attributes}", error=0)
             # From 8-bit rows.
@@ -171,7 +224,7 @@ def gemm_scale_cases(random):
             q = rounded(q)
             numbers = np.float32(q) * spread(scales, block, q.shape)
             yield Case("gemm_quantize", [("f8E4M3FN", q), ("f32", lay_out(scales, scaling))], sides(numbers)[2:],
-                       f"{attributes}, resultSegmentSizes = array<i32: 0, 0, 1, 1>", "{} scales({}) {attributes}", error=0)
+                       f"{attributes}, resultSegmentSizes = array<i32: 0, 0, 1, 1, 0>", "{} scales({}) {attributes}", error=0)
             # By 1x128 blocks, as cuBLASLt has no square by square.
             w = wild(random, (32, 272))
             p, others = quantize(w, (1, 128), rule, "f8E4M3FN")

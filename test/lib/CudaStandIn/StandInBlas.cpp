@@ -152,8 +152,11 @@ DataType typeOf(int type) {
     return DataType::F8E4M3FN;
   case 29:
     return DataType::F8E5M2;
-  default:
+  case 33:
+    // Two numbers of f4E2M1FN.
     return DataType::I8;
+  default:
+    return DataType::I1;
   }
 }
 
@@ -192,11 +195,18 @@ double readElement(DataType type, const void *data, int64_t i) {
 /// A matrix of a batch as op() of it lies by rows, in f32.
 std::vector<float> widen(const GemmMatrix &matrix, const void *data, int64_t batch,
                          bool byColumns) {
+  auto read = [&](int64_t at) -> float {
+    if (matrix.type != DataType::I8)
+      return toF32(matrix.type, data, at);
+    const int bits = static_cast<const uint8_t *>(data)[at / 2] >> at % 2 * 4;
+    const float magnitudes[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    return bits & 8 ? -magnitudes[bits & 7] : magnitudes[bits & 7];
+  };
   std::vector<float> wide(matrix.rows * matrix.columns);
   for (int64_t j = 0; j < matrix.columns; ++j)
     for (int64_t i = 0; i < matrix.rows; ++i)
       wide[byColumns ? j * matrix.rows + i : i * matrix.columns + j] =
-          toF32(matrix.type, data, batch * matrix.stride + j * matrix.ld + i);
+          read(batch * matrix.stride + j * matrix.ld + i);
   return wide;
 }
 
@@ -268,11 +278,12 @@ std::vector<float> readScales(GemmScaling scaling, const void *data, int64_t out
 
 /// Whether what fills up tiles of scales is zeros, as the library asks for.
 bool isFilledUp(GemmScaling scaling, const void *data, int64_t outer, int64_t k) {
-  if (scaling != GemmScaling::Vec32UE8M0)
+  const int64_t length = getScaleLength(scaling);
+  if (length == 128)
     return true;
   std::vector<char> isUsed(countScales(scaling, outer, k), 0);
   for (int64_t o = 0; o < outer; ++o)
-    for (int64_t block = 0; block * 32 < k; ++block)
+    for (int64_t block = 0; block * length < k; ++block)
       isUsed[findScale(scaling, outer, k, o, block)] = 1;
   for (size_t i = 0; i < isUsed.size(); ++i)
     if (!isUsed[i] && static_cast<const uint8_t *>(data)[i] != 0)
@@ -492,7 +503,9 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
     int64_t elements =
         (plan.batch - 1) * matrix.stride + (matrix.columns - 1) * matrix.ld + matrix.rows;
     return reinterpret_cast<uintptr_t>(data) % kGemmOperandAlignment == 0 &&
-           isOnDevice(data, elements * getSize(matrix.type));
+           isOnDevice(data, matrix.type == DataType::I8
+                                ? elements / 2
+                                : elements * getSize(matrix.type));
   };
   if (!fits(a, plan.a) || !fits(b, plan.b) || !fits(d, plan.d))
     return call.breach("an operand lies outside the device's allocations or is not "

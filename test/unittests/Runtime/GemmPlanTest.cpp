@@ -471,6 +471,96 @@ TEST(GemmPlan, ScaledCalls) {
   expectMisfit([](Instruction &, auto &call) { call.scaling = GemmScaling::Vec16UE4M3; });
 }
 
+/// NVFP4: two numbers in a byte, blocks of 16.
+TEST(GemmPlan, FourBits) {
+  const DataType i8 = DataType::I8, e4 = DataType::F8E4M3FN;
+  Instruction call;
+  MatmulCall matmul;
+  matmul.transposeRhs = matmul.hasLhsScales = matmul.hasRhsScales = true;
+  matmul.lhsScaling = matmul.rhsScaling = GemmScaling::Vec16UE4M3;
+  call.call = matmul;
+  call.numInputs = 4;
+  call.numOutputs = 1;
+  // K is 96: 6 blocks, filled up to 8.
+  call.refs = {buffer(i8, {32, 48}), buffer(i8, {64, 48}), buffer(e4, {128 * 8}),
+               buffer(e4, {128 * 8}), buffer(bf16, {32, 64})};
+  std::string error;
+  GemmPlan plan;
+  ASSERT_TRUE(makeGemmPlan(call, false, plan, error)) << error;
+  EXPECT_EQ(describeGemmPlan(plan),
+            "m=64 n=32 k=96 A=f4E2M1FN[96x64 ld 96]T B=f4E2M1FN[96x32 ld 96]N "
+            "D=bf16[64x32 ld 64]N compute=32F epilogue=DEFAULT "
+            "scales=VEC16_UE4M3,VEC16_UE4M3");
+  EXPECT_TRUE(checkCudaCall(call, 100, error)) << error;
+  EXPECT_FALSE(checkCudaCall(call, 90, error));
+  EXPECT_EQ(error, "a matmul of f4E2M1FN and f4E2M1FN into bf16 needs sm_100 or newer");
+  GemmPlan bad = plan;
+  bad.scalingA = GemmScaling::Vec32UE8M0;
+  EXPECT_FALSE(checkGemmPlan(bad, 100, error));
+  bad = plan;
+  bad.scalingA = bad.scalingB = GemmScaling::None;
+  EXPECT_FALSE(checkGemmPlan(bad, 100, error));
+  bad = plan;
+  bad.k = bad.a.rows = bad.a.ld = bad.b.rows = bad.b.ld = 80;
+  EXPECT_FALSE(checkGemmPlan(bad, 100, error));
+  EXPECT_EQ(error, "a matmul of f4E2M1FN and f4E2M1FN into bf16: all dimensions must be "
+                   "multiples of 16, and K of 32");
+  bad = plan;
+  bad.a.type = bad.b.type = e4;
+  EXPECT_FALSE(checkGemmPlan(bad, 100, error));
+  EXPECT_EQ(error, "a matmul with scales VEC16_UE4M3 and VEC16_UE4M3 needs operands of "
+                   "f4E2M1FN, found f8E4M3FN and f8E4M3FN");
+  PlainMatmul plain;
+  ASSERT_TRUE(makePlainMatmul(plan, plain));
+  EXPECT_EQ(plain.function, "mpt_matmul_f4E2M1FN_f4E2M1FN_bf16_VEC16_UE4M3_VEC16_UE4M3");
+  // One operand of bytes alone.
+  call.refs[0] = buffer(e4, {32, 96});
+  EXPECT_FALSE(makeGemmPlan(call, false, plan, error));
+
+  GemmQuantizeCall quantize;
+  quantize.block = {1, 16};
+  quantize.scaling = GemmScaling::Vec16UE4M3;
+  quantize.rule = ScaleRule::Largest;
+  quantize.hasFactor = quantize.hasRow = quantize.hasRowScales = true;
+  Instruction made;
+  made.call = quantize;
+  made.numInputs = 2;
+  made.numOutputs = 2;
+  made.refs = {buffer(f32, {32, 96}), buffer(f32, {}), buffer(i8, {32, 48}),
+               buffer(e4, {128 * 8})};
+  EXPECT_TRUE(checkCall(made, error)) << error;
+  made.refs[2].dims = {32, 96};
+  EXPECT_FALSE(checkCall(made, error));
+}
+
+/// One scale for the tensor, both orientations and the amax of tiles.
+TEST(GemmPlan, TensorScale) {
+  const DataType e5 = DataType::F8E5M2;
+  GemmQuantizeCall quantize;
+  quantize.block = {0, 0};
+  quantize.hasFactor = quantize.hasRow = quantize.hasColumn = quantize.hasAmax = true;
+  quantize.rounding = Rounding::BF16;
+  Instruction made;
+  made.call = quantize;
+  made.numInputs = 2;
+  made.numOutputs = 3;
+  made.refs = {buffer(f32, {144, 272}), buffer(f32, {}), buffer(e5, {144, 272}),
+               buffer(e5, {272, 144}), buffer(f32, {2, 3})};
+  std::string error;
+  EXPECT_TRUE(checkCall(made, error)) << error;
+  auto expectMisfit = [&](auto change) {
+    Instruction bad = made;
+    change(bad, std::get<GemmQuantizeCall>(*bad.call));
+    EXPECT_FALSE(checkCall(bad, error));
+  };
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[4].dims = {2, 2}; });
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[1].dims = {2}; });
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[3].dims = {144, 272}; });
+  expectMisfit([](Instruction &bad, auto &) { bad.refs[0].type = bf16; });
+  expectMisfit([](Instruction &, auto &call) { call.block = {1, 128}; });
+  expectMisfit([](Instruction &, auto &call) { call.hasRowScales = true; });
+}
+
 TEST(GemmPlan, Rounding) {
   Instruction call = square(f32, f32, f32).instruction();
   std::string error;

@@ -151,7 +151,9 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
     marked, so that it is not decomposed; the remark mpt.cuda.attention-decomposed names
     the rest. Matmuls of 8-bit floats get operands whose last dimension is summed, unless
     all of `chip` are sm_100 or newer; scales of blocks that one of them does not have are
-    an error. Filters [O, C / groups, KH, KW] (`oihw`) are transposed, and so are their
+    an error. Casts to 8 bits by one scale, and transposes of 8-bit matrices, become
+    `mpt.gemm_quantize` (mpt/Codegen/CUDA/TensorCasts.h). Filters
+    [O, C / groups, KH, KW] (`oihw`) are transposed, and so are their
     gradients. `mpt.scan` of few iterations is unrolled before.
   }];
   let options = [
@@ -162,6 +164,9 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
            "Mark attention; without it all attention is decomposed">,
     Option<"maxUnrolled", "max-unrolled", "int64_t", "16",
            "Most iterations of an mpt.scan that is unrolled; others stay loops">,
+    Option<"bothOrientations", "both-orientations", "bool", "true",
+           "Make an 8-bit tensor and its transpose at once; without it the transpose is "
+           "made where it is read, which takes less memory">,
   ];
   let dependentDialects = ["::mpt::MPTDialect"];
 }

@@ -28,6 +28,11 @@ static bool isEightBit(Value value) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(value.getType()));
 }
 
+/// Whether `value` holds two numbers of f4E2M1FN in a byte.
+static bool isByte(Value value) {
+  return getElementTypeOrSelf(value.getType()).isInteger(8);
+}
+
 /// Whether `scales` has one dimension, of a known size, of what `scaling` stores. How
 /// many there must be is the library's affair (mpt/ProgramABI/GemmScales.h).
 static bool areScales(Value scales, GemmScaling scaling) {
@@ -48,7 +53,8 @@ static LogicalResult verifyScales(GemmOp op) {
       {op.getLhs(), op.getLhsScales(), op.getLhsScaling(), "lhs"},
       {op.getRhs(), op.getRhsScales(), op.getRhsScaling(), "rhs"}};
   for (auto [operand, scales, scaling, name] : operands) {
-    if (!isEightBit(operand))
+    const bool isPacked = scaling == GemmScaling::Vec16UE4M3;
+    if (isPacked != isByte(operand) || (!isPacked && !isEightBit(operand)))
       return op.emitOpError("needs operands of 8 bits with scales, found ")
              << operand.getType();
     if (!areScales(scales, scaling))
@@ -90,6 +96,8 @@ LogicalResult GemmOp::verify() {
   } else if (getLhsScaling() != GemmScaling::None ||
              getRhsScaling() != GemmScaling::None) {
     return emitOpError("says how scales are that it does not have");
+  } else if (isByte(getLhs()) || isByte(getRhs())) {
+    return emitOpError("needs scales of operands of i8");
   }
   bool isActivated = getEpilogue() != Epilogue::None;
   if (isActivated != (getAux() || getSaved()) || (getAux() && getSaved()) ||
@@ -114,24 +122,32 @@ LogicalResult GemmQuantizeOp::verify() {
   auto x = cast<RankedTensorType>(getX().getType());
   if (!x.hasStaticShape() || x.getRank() != 2)
     return emitOpError("needs a matrix of static shape, found ") << x;
+  const bool isTensor = getScaling() == GemmScaling::None;
+  const bool isPacked = getScaling() == GemmScaling::Vec16UE4M3;
+  const int64_t multiple = isPacked ? 32 : 16;
   for (int64_t size : x.getShape())
-    if (size == 0 || size % 16 != 0)
-      return emitOpError("needs sizes that are multiples of 16, found ") << x;
-  const int64_t outer = getBlock().size() == 2 ? getBlock()[0] : 0;
-  const int64_t length = getBlock().size() == 2 ? getBlock()[1] : 0;
+    if (size == 0 || size % multiple != 0)
+      return emitOpError("needs sizes that are multiples of ")
+             << multiple << ", found " << x;
+  const int64_t outer = getBlock().size() == 2 ? getBlock()[0] : -1;
+  const int64_t length = getBlock().size() == 2 ? getBlock()[1] : -1;
   const bool isRow = outer == 1, isSquare = outer == 128 && length == 128;
   bool fits = false;
   switch (getScaling()) {
+  case GemmScaling::None:
+    fits = outer == 0 && length == 0;
+    break;
+  case GemmScaling::Vec16UE4M3:
+    fits = isRow && length == 16;
+    break;
+  case GemmScaling::Vec32UE8M0:
+    fits = isSquare || (isRow && (length == 32 || length == 128));
+    break;
   case GemmScaling::Vec128F32:
     fits = isRow && length == 128;
     break;
   case GemmScaling::Block128F32:
     fits = isSquare;
-    break;
-  case GemmScaling::Vec32UE8M0:
-    fits = isSquare || (isRow && (length == 32 || length == 128));
-    break;
-  default:
     break;
   }
   if (!fits)
@@ -140,22 +156,52 @@ LogicalResult GemmQuantizeOp::verify() {
   if (getScaling() == GemmScaling::Vec32UE8M0 && getRule() == ScaleRule::Largest)
     return emitOpError("needs the rule 'power_of_two' or 'ocp_mx' for scales of "
                        "f8E8M0FNU, found 'largest'");
-  if ((getScales() != nullptr) != isEightBit(getX()) ||
+  if (isPacked && getRule() != ScaleRule::Largest)
+    return emitOpError("needs the rule 'largest' for scales of f8E4M3FN, found '")
+           << stringifyScaleRule(getRule()) << "'";
+  if (isPacked && isEightBit(getX()))
+    return emitOpError("makes f4E2M1FN of f32, f16 or bf16, found ") << x;
+  if ((getScales() != nullptr) != (isEightBit(getX()) && !isTensor) ||
       (getScales() && !areScales(getScales(), getScaling())))
     return emitOpError("needs scales that fit x if x is 8 bits wide, and none otherwise");
+  if (Value factor = getFactor();
+      factor &&
+      (isEightBit(getX()) || cast<RankedTensorType>(factor.getType()).getRank() != 0))
+    return emitOpError("needs a factor of tensor<f32>, and x wider than 8 bits, found ")
+           << factor.getType() << " and " << x;
+  if (std::optional<Type> via = getVia();
+      via && (!x.getElementType().isF32() || !(via->isF16() || via->isBF16())))
+    return emitOpError("rounds f32 by way of f16 or bf16, found ")
+           << x << " and " << *via;
   const std::tuple<Value, Value, SmallVector<int64_t>> results[] = {
       {getRow(), getRowScales(), {x.getDimSize(0), x.getDimSize(1)}},
       {getColumn(), getColumnScales(), {x.getDimSize(1), x.getDimSize(0)}}};
   if (!getRow() && !getColumn())
     return emitOpError("needs a result");
-  for (const auto &[q, scales, shape] : results) {
+  for (auto [q, scales, shape] : results) {
     if (!q && !scales)
       continue;
-    if (!q || !scales ||
+    if (isPacked)
+      shape[1] /= 2;
+    if (!q || isTensor != (scales == nullptr) ||
         cast<RankedTensorType>(q.getType()).getShape() != ArrayRef<int64_t>(shape) ||
-        !areScales(scales, getScaling()))
+        (scales && !areScales(scales, getScaling())))
       return emitOpError("needs results of x's shape and of its transpose's, with their "
                          "scales");
+    if (isByte(q) != isPacked ||
+        (isTensor && isEightBit(getX()) &&
+         getElementTypeOrSelf(q.getType()) != x.getElementType()))
+      return emitOpError(
+                 "makes i8 for scales of vec16_ue4m3 alone, and turns 8-bit floats "
+                 "without scales as they are, found ")
+             << q.getType();
   }
+  auto tiles = [](int64_t size) { return llvm::divideCeil(size, 128); };
+  if (Value amax = getAmax();
+      amax && cast<RankedTensorType>(amax.getType()).getShape() !=
+                  ArrayRef<int64_t>{static_cast<int64_t>(tiles(x.getDimSize(0))),
+                                    static_cast<int64_t>(tiles(x.getDimSize(1)))})
+    return emitOpError("needs one amax for each 128 x 128 elements, found ")
+           << amax.getType();
   return success();
 }

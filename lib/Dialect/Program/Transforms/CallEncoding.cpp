@@ -99,7 +99,11 @@ rt::LibraryCall getCall(GemmQuantizeOp op) {
   call.block = toArray<2>(op.getBlock());
   call.scaling = static_cast<rt::GemmScaling>(op.getScaling());
   call.rule = static_cast<rt::ScaleRule>(op.getRule());
+  if (std::optional<Type> via = op.getVia())
+    call.rounding = via->isF16() ? rt::Rounding::F16 : rt::Rounding::BF16;
   call.hasScales = op.getScales() != nullptr;
+  call.hasFactor = op.getFactor() != nullptr;
+  call.hasAmax = op.getAmax() != nullptr;
   call.hasRow = op.getRow() != nullptr;
   call.hasRowScales = op.getRowScales() != nullptr;
   call.hasColumn = op.getColumn() != nullptr;

@@ -415,7 +415,8 @@ def Program_GemmQuantizeOp
     : Program_CallOp<"gemm_quantize", 25, [AttrSizedOperandSegments]> {
   let summary = "8-bit operands of matmuls, both ways round";
   let description = [{
-    As `mpt.gemm_quantize`. x is a matrix. Only GPUs support it, with a device function.
+    As `mpt.gemm_quantize`, with `rounding` for its `via`. x is a matrix. Only GPUs support
+    it, with a device function.
 
     Example:
 
@@ -426,13 +427,15 @@ def Program_GemmQuantizeOp
         {block = array<i64: 1, 128>, scaling = #mpt.gemm_scaling<vec128_32f>}
     ```
   }];
-  let arguments = (ins In:$x, OptionalIn:$scales, OptionalOut:$row, OptionalOut:$row_scales,
-    OptionalOut:$column, OptionalOut:$column_scales, Workspace:$workspace,
-    Int64s<2>:$block, MPT_GemmScaling:$scaling,
-    DefaultValuedAttr<MPT_ScaleRule, "::mpt::ScaleRule::PowerOfTwo">:$rule);
-  let inputs = OneInput<"x">.format # Group<"scales">.format;
+  let arguments = (ins In:$x, OptionalIn:$scales, OptionalIn:$factor,
+    OptionalOut:$row, OptionalOut:$row_scales, OptionalOut:$column, OptionalOut:$column_scales,
+    OptionalOut:$amax, Workspace:$workspace, Int64s<2>:$block,
+    MPT_GemmScaling:$scaling,
+    DefaultValuedAttr<MPT_ScaleRule, "::mpt::ScaleRule::PowerOfTwo">:$rule,
+    DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding);
+  let inputs = OneInput<"x">.format # Group<"scales">.format # Group<"factor">.format;
   let outputs = Group<"row">.format # Group<"row_scales">.format # Group<"column">.format #
-                Group<"column_scales">.format;
+                Group<"column_scales">.format # Group<"amax">.format;
 }
 
 //===----------------------------------------------------------------------===//
