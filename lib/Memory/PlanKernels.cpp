@@ -44,6 +44,32 @@ struct Variant {
   SmallVector<RepeatedOp> repeated;
 };
 
+/// A step that is fused in more ways than one.
+struct Decided {
+  RematTarget *target;
+  StringRef name;
+  /// Whether nothing is asked of it.
+  bool isUnasked;
+  /// With what is marked repeated, and with what fusion absorbs: at most one each, but
+  /// for what is unasked.
+  SmallVector<Variant, 1> marked, free;
+};
+
+/// Bytes of the arena and time of a fused step, by estimate.
+struct StepNeeds {
+  int64_t bytes, cost;
+};
+
+/// What a step of which nothing is asked repeats: at these prices of a unit of time in
+/// bytes, the first that is good enough. The least lets kernels run again whose results
+/// matmuls read; the greatest leaves functions such as exp alone.
+constexpr double pricesUnasked[] = {0.25, 0.5, 1};
+
+/// Such a step may cost so much more than without, and what is repeated may cost as much.
+/// Estimates count bytes that caches hold as if they were moved, so steps that were
+/// measured take about as long.
+constexpr double mostMoreUnasked = 0.05;
+
 /// Fuses the steps of a module.
 class KernelPlanner {
 public:
@@ -56,10 +82,29 @@ public:
 
 private:
   /// A copy of `function` in a module of its own, with what was repeated.
-  FailureOr<Variant> makeVariant(func::FuncOp function, bool onlyMarked);
+  FailureOr<Variant> makeVariant(func::FuncOp function, bool onlyMarked,
+                                 double price = 0);
   LogicalResult fuse(ModuleOp module, Variant &variant);
+  /// Whether `target` is a training step for CPUs of which nothing is asked.
+  bool isUnasked(const RematTarget &target) {
+    func::FuncOp function = target.function;
+    return !isForGPU && !session.curves && !target.budget &&
+           StringRef(session.request.strategy) == "auto" && !hasNeverMarks(function) &&
+           !function.getOps<GradSeedOp>().empty();
+  }
   LogicalResult fuseWithin(ModuleOp module, RematTarget &target, Variant marked,
                            Variant free);
+  /// What `function`, which is fused, needs.
+  FailureOr<StepNeeds> estimate(func::FuncOp function);
+  /// For steps of which nothing is asked: puts the first of `variants` that needs less
+  /// memory, and about as much time, in the place of `target.function`.
+  LogicalResult takeSmaller(ModuleOp module, RematTarget &target,
+                            MutableArrayRef<Variant> variants);
+  /// Empties `variant` if it takes a sum in another order than `plain`, and says so.
+  void dropIfOtherSums(func::FuncOp plain, const SumOrders &sums, Variant &variant);
+  /// Tells what the step that takes the place of `target.function` repeats, and puts it
+  /// there.
+  void take(RematTarget &target, Variant &variant);
 
   RematSession &session;
   int64_t maxUnrolled;
@@ -68,7 +113,8 @@ private:
   RunPasses runPipeline;
 };
 
-FailureOr<Variant> KernelPlanner::makeVariant(func::FuncOp function, bool onlyMarked) {
+FailureOr<Variant> KernelPlanner::makeVariant(func::FuncOp function, bool onlyMarked,
+                                              double price) {
   Variant variant;
   variant.module = ModuleOp::create(function.getLoc());
   // Such as the mesh of a step of several ranks.
@@ -77,7 +123,7 @@ FailureOr<Variant> KernelPlanner::makeVariant(func::FuncOp function, bool onlyMa
   variant.function = function.clone();
   variant.module->push_back(variant.function);
   FailureOr<SmallVector<RepeatedOp>> repeated =
-      repeatBeforeFusion(variant.function, session.table, onlyMarked);
+      repeatBeforeFusion(variant.function, session.table, onlyMarked, price);
   if (failed(repeated))
     return failure();
   variant.repeated = std::move(*repeated);
@@ -101,6 +147,95 @@ LogicalResult KernelPlanner::fuse(ModuleOp module, Variant &variant) {
   return success(fused && variant.function);
 }
 
+void KernelPlanner::dropIfOtherSums(func::FuncOp plain, const SumOrders &sums,
+                                    Variant &variant) {
+  if (!variant.module)
+    return;
+  std::optional<int64_t> other = findOtherSum(sums, getSumOrders(variant.function));
+  if (!other)
+    return;
+  StringRef name = plain.getName();
+  Location at = plain.getLoc();
+  plain.walk([&](Operation *op) {
+    auto number = op->getAttrOfType<IntegerAttr>(kSumAttr);
+    if (number && number.getInt() == *other)
+      at = op->getLoc();
+  });
+  emitRemark(RemarkId::KeptForBits, at, name)
+      << remark::reason("{0} ops of '{1}' are not repeated before fusion: this sum would "
+                        "be taken in another order",
+                        variant.repeated.size(), name);
+  variant = Variant();
+}
+
+void KernelPlanner::take(RematTarget &target, Variant &variant) {
+  StringRef name = target.function.getName();
+  for (const RepeatedOp &op : variant.repeated)
+    emitRemark(RemarkId::RecomputedInFusion, op.location, name)
+        << remark::reason("{0} is computed again where the backward pass reads it: {1} "
+                          "bytes need not be kept for that",
+                          op.name, op.bytes);
+  eraseMarks(variant.function);
+  if (variant.function == target.function)
+    return;
+  variant.function->remove();
+  target.function->getBlock()->getOperations().insert(target.function->getIterator(),
+                                                      variant.function);
+  target.function.erase();
+}
+
+FailureOr<StepNeeds> KernelPlanner::estimate(func::FuncOp function) {
+  FailureOr<RematerializerOptions> options = session.getOptions(function);
+  if (failed(options))
+    return failure();
+  FailureOr<InstructionList> schedule =
+      listInstructions(function, options->maxThreads, options->target);
+  RematFunctionOptions build;
+  build.rules = &session.table;
+  FailureOr<RematFunction> described = buildRematFunction(function, build);
+  if (failed(schedule) || failed(described))
+    return failure();
+  // Offsets are not searched for: the step that is taken is planned again.
+  ArenaOptions arena;
+  arena.searchSteps = 0;
+  MemorySchedule planned = scheduleForMemory(function, *schedule, options->order, arena);
+  return StepNeeds{planned.plan.arenaBytes, described->graph.getTotalCost()};
+}
+
+LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
+                                         MutableArrayRef<Variant> variants) {
+  Variant plain;
+  plain.function = target.function;
+  const SumOrders sums = getSumOrders(target.function);
+  eraseTemporaryMarks(target.function);
+  FailureOr<StepNeeds> before = estimate(target.function);
+  if (failed(before))
+    return failure();
+  Variant *chosen = &plain;
+  for (Variant &variant : variants) {
+    if (failed(fuse(module, variant)))
+      return failure();
+    if (findOtherSum(sums, getSumOrders(variant.function)))
+      continue;
+    eraseTemporaryMarks(variant.function);
+    FailureOr<StepNeeds> after = estimate(variant.function);
+    if (failed(after))
+      return failure();
+    double again = 0;
+    for (const RepeatedOp &op : variant.repeated)
+      again += double(op.cost);
+    const double cost = double(before->cost);
+    if (after->bytes < before->bytes &&
+        double(after->cost) <= (1 + mostMoreUnasked) * cost &&
+        again <= mostMoreUnasked * cost) {
+      chosen = &variant;
+      break;
+    }
+  }
+  take(target, *chosen);
+  return success();
+}
+
 /// Puts the fastest of what meets the budget in the place of `target.function`, which is
 /// fused as it is.
 LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
@@ -109,25 +244,8 @@ LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
   if (failed(options))
     return failure();
   SumOrders sums = getSumOrders(target.function);
-  StringRef name = target.function.getName();
-  for (Variant *variant : {&marked, &free}) {
-    if (!variant->module)
-      continue;
-    std::optional<int64_t> other = findOtherSum(sums, getSumOrders(variant->function));
-    if (!other)
-      continue;
-    Location at = target.function.getLoc();
-    target.function.walk([&](Operation *op) {
-      auto number = op->getAttrOfType<IntegerAttr>(kSumAttr);
-      if (number && number.getInt() == *other)
-        at = op->getLoc();
-    });
-    emitRemark(RemarkId::KeptForBits, at, name) << remark::reason(
-        "{0} ops of '{1}' are not repeated before fusion: this sum would "
-        "be taken in another order",
-        variant->repeated.size(), name);
-    *variant = Variant();
-  }
+  for (Variant *variant : {&marked, &free})
+    dropIfOtherSums(target.function, sums, *variant);
   for (Variant *variant : {&marked, &free})
     if (variant->module)
       eraseTemporaryMarks(variant->function);
@@ -199,25 +317,14 @@ LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
   }
   if (failed(best->finish()))
     return failure();
-  for (const RepeatedOp &op : chosen->repeated)
-    emitRemark(RemarkId::RecomputedInFusion, op.location, name)
-        << remark::reason("{0} is computed again where the backward pass reads it: {1} "
-                          "bytes need not be kept for that",
-                          op.name, op.bytes);
-  eraseMarks(chosen->function);
-  if (chosen == &asItIs)
-    return success();
-  chosen->function->remove();
-  target.function->getBlock()->getOperations().insert(target.function->getIterator(),
-                                                      chosen->function);
-  target.function.erase();
+  take(target, *chosen);
   return success();
 }
 
 LogicalResult KernelPlanner::fuseAll(ModuleOp module,
                                      MutableArrayRef<RematTarget> targets) {
   // Only what has something to decide goes more than one way.
-  SmallVector<RematTarget *> decided;
+  SmallVector<Decided, 0> decided;
   SmallVector<StringRef> allNames;
   SmallVector<bool> cameFused;
   StringRef asked = session.request.strategy;
@@ -226,16 +333,14 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
       return failure();
     allNames.push_back(target.function.getName());
     cameFused.push_back(isFused(target.function));
+    const bool unasked = isUnasked(target);
     bool decides = session.curves || target.budget || hasNeverMarks(target.function) ||
-                   asked == "mincut";
+                   asked == "mincut" || unasked;
     if (!decides || asked == "none" || isFused(target.function))
       continue;
-    decided.push_back(&target);
+    decided.push_back({&target, target.function.getName(), unasked, {}, {}});
     markBackward(target.function);
   }
-  SmallVector<StringRef> names;
-  for (RematTarget *target : decided)
-    names.push_back(target->function.getName());
   OpPassManager decompose(ModuleOp::getOperationName());
   DecomposePassOptions decomposeOptions;
   decomposeOptions.maxUnrolled = maxUnrolled;
@@ -246,28 +351,31 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
   if (failed(runPipeline(decompose, module)))
     return failure();
   isolateScans(module);
-  SmallVector<std::pair<Variant, Variant>> variants;
-  for (auto [target, name] : llvm::zip_equal(decided, names)) {
+  for (Decided &each : decided) {
     // Passes may have put another in its place.
-    target->function = module.lookupSymbol<func::FuncOp>(name);
-    numberSums(target->function);
-    auto &[marked, free] = variants.emplace_back();
-    if (hasNeverMarks(target->function)) {
-      FailureOr<Variant> made = makeVariant(target->function, /*onlyMarked=*/true);
+    RematTarget &target = *each.target;
+    target.function = module.lookupSymbol<func::FuncOp>(each.name);
+    numberSums(target.function);
+    auto make = [&](SmallVectorImpl<Variant> &into, bool onlyMarked, double price) {
+      FailureOr<Variant> made = makeVariant(target.function, onlyMarked, price);
       if (failed(made))
         return failure();
-      marked = std::move(*made);
-    }
-    bool triesFree = asked == "mincut" || ((session.curves || target->budget) &&
+      if (onlyMarked || !made->repeated.empty())
+        into.push_back(std::move(*made));
+      return success();
+    };
+    if (hasNeverMarks(target.function) &&
+        failed(make(each.marked, /*onlyMarked=*/true, 0)))
+      return failure();
+    bool triesFree = asked == "mincut" || ((session.curves || target.budget) &&
                                            (asked == "auto" || asked == "optimal"));
-    if (triesFree) {
-      FailureOr<Variant> made = makeVariant(target->function, /*onlyMarked=*/false);
-      if (failed(made))
-        return failure();
-      if (!made->repeated.empty())
-        free = std::move(*made);
-    }
-    eraseNeverMarks(target->function);
+    if (triesFree && failed(make(each.free, /*onlyMarked=*/false, 0)))
+      return failure();
+    if (each.isUnasked)
+      for (double price : pricesUnasked)
+        if (failed(make(each.free, /*onlyMarked=*/false, price)))
+          return failure();
+    eraseNeverMarks(target.function);
   }
   OpPassManager kernels(ModuleOp::getOperationName());
   addKernelPasses(kernels, fusion);
@@ -275,11 +383,19 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
     return failure();
   // Equal ops became one, also in bodies of scans.
   isolateScans(module);
-  for (auto [target, name, pair] : llvm::zip_equal(decided, names, variants)) {
-    auto &[marked, free] = pair;
-    target->function = module.lookupSymbol<func::FuncOp>(name);
+  for (Decided &each : decided) {
+    each.target->function = module.lookupSymbol<func::FuncOp>(each.name);
+    if (each.isUnasked) {
+      if (failed(takeSmaller(module, *each.target, each.free)))
+        return failure();
+      continue;
+    }
+    auto first = [](SmallVectorImpl<Variant> &variants) {
+      return variants.empty() ? Variant() : std::move(variants.front());
+    };
+    Variant marked = first(each.marked), free = first(each.free);
     if (failed(fuse(module, marked)) || failed(fuse(module, free)) ||
-        failed(fuseWithin(module, *target, std::move(marked), std::move(free))))
+        failed(fuseWithin(module, *each.target, std::move(marked), std::move(free))))
       return failure();
   }
   // Steps that came fused.

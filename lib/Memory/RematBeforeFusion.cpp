@@ -60,13 +60,15 @@ void mpt::detail::eraseNeverMarks(func::FuncOp function) {
 
 FailureOr<SmallVector<RepeatedOp>> mpt::detail::repeatBeforeFusion(func::FuncOp function,
                                                                    RuleTable &rules,
-                                                                   bool onlyMarked) {
+                                                                   bool onlyMarked,
+                                                                   double price) {
   RematFunctionOptions options;
   options.rules = &rules;
   FailureOr<RematFunction> described = buildRematFunction(function, options);
   if (failed(described))
     return failure();
-  std::vector<uint32_t> order = planFreeRemat(described->graph, onlyMarked);
+
+  std::vector<uint32_t> order = planFreeRemat(described->graph, onlyMarked, price);
   SmallVector<bool> ran(described->ops.size(), false);
   SmallVector<RepeatedOp> repeated;
   for (uint32_t node : order) {
@@ -75,7 +77,8 @@ FailureOr<SmallVector<RepeatedOp>> mpt::detail::repeatBeforeFusion(func::FuncOp 
       for (uint32_t value : described->graph.nodes[node].outputs)
         bytes += described->graph.values[value].bytes;
       Operation *op = described->ops[node];
-      repeated.push_back({op->getLoc(), op->getName().getStringRef(), bytes});
+      repeated.push_back({op->getLoc(), op->getName().getStringRef(), bytes,
+                          described->graph.nodes[node].repeatCost});
     }
     ran[node] = true;
   }

@@ -26,11 +26,11 @@
 
 namespace mpt::detail {
 
-/// An op that was repeated, and the bytes of its results.
+/// An op that was repeated, the bytes of its results, and RematNode::repeatCost.
 struct RepeatedOp {
   mlir::Location location;
   llvm::StringRef name;
-  int64_t bytes;
+  int64_t bytes, cost;
 };
 
 /// True if an op says `mpt.save = "never"`.
@@ -53,9 +53,11 @@ void eraseMarks(mlir::func::FuncOp function);
 void eraseNeverMarks(mlir::func::FuncOp function);
 
 /// Repeats in the backward pass what `mpt.save = "never"` asks for, and unless
-/// `onlyMarked` what the strategy `mincut` repeats. Fails with a diagnostic.
+/// `onlyMarked` what the strategy `mincut` repeats, at a price (planFreeRemat). Fails
+/// with a diagnostic.
 mlir::FailureOr<llvm::SmallVector<RepeatedOp>>
-repeatBeforeFusion(mlir::func::FuncOp function, RuleTable &rules, bool onlyMarked);
+repeatBeforeFusion(mlir::func::FuncOp function, RuleTable &rules, bool onlyMarked,
+                   double price = 0);
 
 /// How each numbered sum of a fused step is taken: everything that its order depends on.
 using SumOrders = llvm::DenseMap<int64_t, std::set<std::string>>;

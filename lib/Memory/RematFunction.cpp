@@ -100,6 +100,15 @@ bool isExactWidening(Operation *op, const RuleTable &rules) {
   return kernel ? onlyWidens(kernel) : isCast(op, rules);
 }
 
+/// Instructions for an element of a function such as exp, and of another op.
+constexpr double functionWeight = 32, simpleWeight = 0.5;
+
+/// Whether `op` computes such a function.
+bool isFunction(Operation *op) {
+  return isa<ExpOp, LogOp, Log1pOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, PowOp, SiluOp,
+             GeluOp, SoftplusOp>(op);
+}
+
 class Describer {
 public:
   Describer(Block &block, const RematFunctionOptions &options)
@@ -122,12 +131,18 @@ public:
       result.graph.backward = *backward;
     else
       guessBackward(result.graph);
+    for (auto [node, op] : llvm::zip_equal(result.graph.nodes, result.ops))
+      setRepeatCost(op, node);
     return std::move(result);
   }
 
 private:
   LogicalResult visit(Operation *op);
   void setCost(Operation *op, RematNode &node, int64_t read, int64_t made);
+  /// Whether the kernels that read `op` in the backward pass can compute it themselves.
+  bool isAbsorbed(Operation *op);
+  /// Describes how `node`, of `op`, would run once more in the backward pass.
+  void setRepeatCost(Operation *op, RematNode &node);
   /// What one iteration costs.
   double getIterationCost(ScanOp scan);
 
@@ -177,6 +192,37 @@ void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t ma
     cost = std::max(cost, getIterationCost(scan) * double(scan.getTripCount()));
   node.cost = int64_t(std::min(cost, 1e15)) + options.startCost;
   node.isFree = !flops && !isa<ScanOp>(op) && 4 * made >= read;
+}
+
+bool Describer::isAbsorbed(Operation *op) {
+  if (!isFusibleElementwise(op) || result.graph.backward >= result.ops.size())
+    return false;
+  Operation *firstBackward = result.ops[result.graph.backward];
+  SmallVector<Operation *> readers(op->getUsers());
+  while (!readers.empty()) {
+    Operation *reader = readers.pop_back_val();
+    if (reader->getBlock() != &block)
+      return false;
+    if (isa<ReshapeOp>(reader))
+      llvm::append_range(readers, reader->getUsers());
+    else if (!reader->isBeforeInBlock(firstBackward) && !isa<ReduceOp>(reader) &&
+             !isFusibleElementwise(reader))
+      return false;
+  }
+  return true;
+}
+
+void Describer::setRepeatCost(Operation *op, RematNode &node) {
+  node.isAbsorbed = isAbsorbed(op);
+  node.splitsKernels = isHeavyCall(op);
+  node.repeatCost = node.cost;
+  if (!node.isAbsorbed)
+    return;
+  double points = 1;
+  for (int64_t size : cast<RankedTensorType>(op->getResult(0).getType()).getShape())
+    points *= double(size);
+  const double weight = isFunction(op) ? functionWeight : simpleWeight;
+  node.repeatCost = int64_t(std::min(points * weight / options.flopsPerByte, 1e15));
 }
 
 LogicalResult Describer::visit(Operation *op) {

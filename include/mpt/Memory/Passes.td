@@ -143,7 +143,10 @@ def PlanKernelsPass : BudgetPass<"mpt-plan-kernels"> {
   let summary = "Make kernels and library calls of steps, within a memory budget";
   let description = [{
     Decomposes and fuses steps (`--mpt-decompose`, `--mpt-fuse-kernels`), for CPUs after
-    `--mpt-defer-gradients`. Without a budget and without `mpt.save` it does nothing else.
+    `--mpt-defer-gradients`. In training steps for CPUs without a budget and without
+    `mpt.save = "never"` the backward pass computes again what its kernels need no memory
+    for, where the arena becomes smaller and the estimated time grows by at most a
+    twentieth; `strategy=none` does nothing else.
 
     A step with a budget is fused in two ways: as it is, and with what the strategy
     `mincut` of `--mpt-rematerialize` repeats before fusion, whose clones become part

@@ -77,8 +77,19 @@ std::vector<uint32_t> detail::runWithSaved(const RematIndex &index,
                  (saved[value] && node.save != RematSave::Never);
     execution.present[value] = execution.present[value] && keeps;
   }
-  for (uint32_t id = backward; id < graph.nodes.size(); ++id)
+  // What kernels compute for themselves is made again for those behind the next matmul:
+  // else it would be stored for them.
+  std::vector<uint32_t> fading;
+  for (uint32_t value = 0; value < graph.values.size(); ++value)
+    if (graph.values[value].node < backward && !execution.present[value] &&
+        graph.nodes[graph.values[value].node].isAbsorbed)
+      fading.push_back(value);
+  for (uint32_t id = backward; id < graph.nodes.size(); ++id) {
     execution.runWithOperands(id);
+    if (graph.nodes[id].splitsKernels)
+      for (uint32_t value : fading)
+        execution.present[value] = false;
+  }
   return std::move(execution.order);
 }
 
@@ -112,7 +123,7 @@ std::vector<std::vector<uint32_t>> detail::planSegments(const RematIndex &index)
   return orders;
 }
 
-std::vector<uint32_t> detail::planMinCut(const RematIndex &index) {
+std::vector<uint32_t> detail::planMinCut(const RematIndex &index, double price) {
   const RematGraph &graph = index.graph;
   uint32_t forward = std::min<size_t>(graph.backward, graph.nodes.size());
   // Per forward value two nodes: on the sink's side are those whose value the
@@ -130,6 +141,8 @@ std::vector<uint32_t> detail::planMinCut(const RematIndex &index) {
     if (!node.repeats() || (!node.isFree && node.save != RematSave::Never) ||
         graph.values[value].leaves)
       cut.addSource(made, MinCut::kInfinite);
+    else if (price > 0 && node.outputs.front() == value)
+      cut.addSource(made, int64_t(price * double(node.repeatCost)));
     for (uint32_t input : node.inputs)
       cut.addEdge(2 * input + 1, made, MinCut::kInfinite);
     for (uint32_t r = index.readersOf[value]; r < index.readersOf[value + 1]; ++r)
@@ -225,8 +238,9 @@ std::vector<uint32_t> mpt::keepNarrowSides(const RematGraph &graph,
   return result;
 }
 
-std::vector<uint32_t> mpt::planFreeRemat(const RematGraph &graph, bool onlyMarked) {
+std::vector<uint32_t> mpt::planFreeRemat(const RematGraph &graph, bool onlyMarked,
+                                         double price) {
   RematIndex index(graph);
   return onlyMarked ? runWithSaved(index, std::vector<bool>(graph.values.size(), true))
-                    : planMinCut(index);
+                    : planMinCut(index, price);
 }

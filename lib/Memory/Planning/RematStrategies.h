@@ -98,7 +98,7 @@ std::vector<uint32_t> runByPrices(const RematIndex &index,
 
 /// The orders of `segments` and of `mincut`.
 std::vector<std::vector<uint32_t>> planSegments(const RematIndex &index);
-std::vector<uint32_t> planMinCut(const RematIndex &index);
+std::vector<uint32_t> planMinCut(const RematIndex &index, double price = 0);
 
 /// The least cost within `budget`, and an order for it, if there is one cheaper than
 /// `cheaperThan` and the search ends. `isProved` tells that it ended.

@@ -54,8 +54,8 @@ defm apex : Eq<"apex", g_model, "TEXT",
   "O0, O1, O2 or O3, then options of mpt-apex such as 'loss-scale=128', instead of "
   "--precision, --loss-scale and --autocast">;
 defm memory_budget : Eq<"memory-budget", g_model, "SIZE",
-  "Fit the step's arena into 512MB, 4GiB, 0.5x (of what it takes otherwise) or min, by "
-  "recomputing values">;
+  "Fit the step's arena into 512MB, 4GiB, 0.5x (of what it takes with nothing "
+  "recomputed) or min, by recomputing values">;
 defm memory_limit : Eq<"memory-limit", g_model, "SIZE",
   "Refuse a step that needs more memory than 512MB, 4GiB, .. (default: what this "
   "process can have)">;

@@ -251,6 +251,44 @@ TEST(RematPlan, Chains) {
   EXPECT_LE(free.plan.cost, 350);
 }
 
+/// Two values of 64 bytes that one of 64 bytes makes; the backward pass reads them with a
+/// matmul and behind it.
+static RematGraph makeAbsorbed() {
+  RematGraph graph;
+  auto add = [&](std::vector<uint32_t> inputs, bool isAbsorbed) {
+    RematNode node;
+    node.inputs = std::move(inputs);
+    node.cost = 100;
+    node.isFree = node.isAbsorbed = isAbsorbed;
+    node.repeatCost = isAbsorbed ? 10 : 100;
+    node.splitsKernels = !isAbsorbed;
+    return graph.addValue(graph.addNode(std::move(node)), 64);
+  };
+  uint32_t product = add({}, false);
+  uint32_t mask = add({product}, true), clamp = add({product}, true);
+  uint32_t loss = add({mask, clamp}, false);
+  graph.backward = graph.nodes.size();
+  uint32_t gradient = add({loss, mask, clamp}, false);
+  add({gradient, mask, clamp}, false);
+  return graph;
+}
+
+TEST(RematPlan, FreeAtAPrice) {
+  RematGraph graph = makeAbsorbed();
+  // Both are made again before the matmul, and for what comes behind it.
+  std::vector<uint32_t> twice = {0, 1, 2, 3, 1, 2, 4, 1, 2, 5};
+  EXPECT_EQ(planFreeRemat(graph, /*onlyMarked=*/false), twice);
+  // 20 units of time for 64 bytes.
+  EXPECT_EQ(planFreeRemat(graph, /*onlyMarked=*/false, 3), twice);
+  std::vector<uint32_t> plain = {0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(planFreeRemat(graph, /*onlyMarked=*/false, 4), plain);
+  EXPECT_EQ(planFreeRemat(graph, /*onlyMarked=*/true, 3), plain);
+  // What no kernel computes for itself stays where it was made.
+  graph.nodes[1].isAbsorbed = false;
+  std::vector<uint32_t> once = {0, 1, 2, 3, 1, 2, 4, 2, 5};
+  EXPECT_EQ(planFreeRemat(graph, /*onlyMarked=*/false, 3), once);
+}
+
 TEST(RematPlan, SaysWhyNot) {
   RematGraph graph = makeChain(5, 64);
   RematResult result = planRemat(graph, bytes(3 * 64 - 1), quick());

@@ -44,6 +44,9 @@ struct RematNode {
   std::vector<uint32_t> outputs;
   /// Time, in any unit; at least 0.
   int64_t cost = 0;
+  /// Time that running it once more in the backward pass takes, in the same unit: less
+  /// than `cost` for what becomes part of the kernels that read it.
+  int64_t repeatCost = 0;
   /// Bytes needed while it runs, in addition to inputs and outputs.
   int64_t workspace = 0;
   /// Bytes of outputs that may take the place of inputs that die here: bounds count
@@ -54,6 +57,10 @@ struct RematNode {
   /// So cheap for what it saves that it is always recomputed (the `mincut` strategy).
   /// Matmuls, and ops that read much more than they make, are not.
   bool isFree = false;
+  /// The kernels that read its values in the backward pass can compute them themselves.
+  bool isAbsorbed = false;
+  /// No kernel computes what ops on both sides of it read, but for what is stored.
+  bool splitsKernels = false;
   /// A repeated run can leave out the outputs that nobody reads.
   bool prunesOutputs = false;
   /// Turns its one input into an exact copy of more bytes. Of the two the backward pass

@@ -77,8 +77,10 @@ std::vector<RematPlan> planRematFrontier(const RematGraph &graph,
 
 /// The order of `mincut` by itself: what only free nodes make is made again where the
 /// backward pass needs it, such that the fewest bytes are kept for that. With
-/// `onlyMarked`, only what RematSave::Never asks for.
-std::vector<uint32_t> planFreeRemat(const RematGraph &graph, bool onlyMarked);
+/// `onlyMarked`, only what RematSave::Never asks for. With a `price`, of bytes for a unit
+/// of time, bytes kept and RematNode::repeatCost of what is repeated are least together.
+std::vector<uint32_t> planFreeRemat(const RematGraph &graph, bool onlyMarked,
+                                    double price = 0);
 
 /// `order`, with exact widenings (RematNode::widens) repeated: if the backward pass reads
 /// one that the forward pass made, it runs again there, so that only its narrow side is

@@ -39,13 +39,6 @@ bool isSplat(Value value) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
-/// True for the matmuls, windows and loops between which a step's memory peaks.
-bool isHeavyCall(Operation *op) {
-  return isa<GemmOp, GemmQuantizeOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
-             Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp,
-             ScanOp>(op);
-}
-
 /// How an op could be part of a kernel.
 enum class Role { None, Elementwise, Load, RowReduce, ColumnReduce, FullReduce };
 
@@ -477,6 +470,12 @@ FusionPlan Planner::finish() {
 }
 
 } // namespace
+
+bool mpt::isHeavyCall(Operation *op) {
+  return isa<GemmOp, GemmQuantizeOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,
+             Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp,
+             ScanOp>(op);
+}
 
 bool mpt::isFusibleLoad(Operation *op) {
   if (auto transpose = dyn_cast<TransposeOp>(op)) {

@@ -71,6 +71,10 @@ bool isFusibleElementwise(mlir::Operation *op);
 /// so the operand cannot be computed in the same kernel.
 bool isFusibleLoad(mlir::Operation *op);
 
+/// True for the matmuls, windows and loops between which a step's memory peaks, and over
+/// which kernels are not fused.
+bool isHeavyCall(mlir::Operation *op);
+
 /// True if `op` is a cast of an f32 parameter (or another argument of the function or
 /// loop) to f16 or bf16 that the library calls which read it can do while they read: all
 /// readers have it as the right side of a matmul or as the filter of a convolution or
