@@ -14,6 +14,7 @@
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Import/Common/Refusals.h"
+#include "mpt/Import/Common/Transposes.h"
 #include "mpt/Import/Torch/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -330,6 +331,8 @@ LogicalResult Converter::run() {
   (void)applyPatternsGreedily(graph.function, std::move(patterns), config);
   // Values of the other layout, masks and the like that nothing reads.
   IRRewriter rewriter(source.getContext());
+  (void)runRegionDCE(rewriter, graph.function.getBody());
+  joinTransposes(graph.function);
   (void)runRegionDCE(rewriter, graph.function.getBody());
   source.erase();
   return success();

@@ -398,22 +398,32 @@ static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices
   indices = l.moveToLast(l.pad(indices, low, high, -1), dim);
   source = l.moveToLast(l.pad(source, low, high, 0), dim);
   Value own = l.moveToLast(x, dim);
-  Value hit = l.oneHot(indices, getShape(x)[dim]); // [.., indices, places]
-  Shape column(getShape(source)), row(getShape(own));
-  column.push_back(1);
+  // A row for each place, of its own value and what is brought to it: all of it can be
+  // computed where the row is reduced.
+  Shape before(rank, 0), none(rank, 0);
+  before.back() = 1;
+  indices = l.pad(indices, before, none, -1);
+  source = l.pad(source, before, none, 0);
+  Shape row(getShape(indices)), place(getShape(own));
+  const int64_t columns = row.back();
   row.insert(row.end() - 1, 1);
-  Value values = l.where(hit, l.reshape(source, column), l.constant(nothing, element));
+  place.push_back(1);
+  Type integer = getElement(indices);
+  Value hit = l.compare(ComparePredicate::EQ, l.reshape(indices, row),
+                        l.reshape(l.iota({place[rank - 1]}, 0, integer),
+                                  {place[rank - 1], 1})); // [.., places, indices]
+  Value isOwn = l.compare(ComparePredicate::EQ, l.iota({columns}, 0, integer), 0.0);
   if (!includeSelf) {
-    Value named =
-        l.reduce(ReduceKind::Sum, l.cast(hit, l.builder.getI64Type()), {rank - 1});
+    Value named = l.reduce(ReduceKind::Sum, l.cast(hit, l.builder.getF32Type()), {rank});
     own = l.where(l.compare(ComparePredicate::GT, named, 0.0),
                   l.constant(nothing, element), own);
   }
-  values = l.concat({l.reshape(own, row), values}, rank - 1);
+  Value values = l.where(hit, l.reshape(source, row), l.constant(nothing, element));
+  values = l.where(isOwn, l.reshape(own, place), values);
   ReduceKind reduce = kind == "prod"   ? ReduceKind::Prod
                       : kind == "amax" ? ReduceKind::Max
                                        : ReduceKind::Min;
-  return l.moveFromLast(l.reduce(reduce, values, {rank - 1}), dim);
+  return l.moveFromLast(l.reduce(reduce, values, {rank}), dim);
 }
 
 static void scatterReduce(Lowering &l, StringRef kind, bool includeSelf) {

@@ -1,0 +1,57 @@
+// Two transposes that only elementwise ops lie between become one or none.
+// RUN: mpt-opt %s --allow-unregistered-dialect --mpt-convert-torch | FileCheck %s
+
+// CHECK-LABEL: func.func @undone(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x3x5xf32>
+// CHECK-NEXT: %[[R:.*]] = mpt.relu %[[X]] : (tensor<2x3x5xf32>)
+// CHECK-NEXT: %[[E:.*]] = mpt.exp %[[R]] : (tensor<2x3x5xf32>)
+// CHECK-NEXT: return %[[E]]
+func.func @undone(%x: !torch.vtensor<[2,3,5],f32>) -> !torch.vtensor<[2,3,5],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %swap = "torch.prim.ListConstruct"(%0, %2, %1) : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %swap) : (!torch.vtensor<[2,3,5],f32>, !torch.list<int>) -> !torch.vtensor<[2,5,3],f32>
+  %r = "torch.aten.relu"(%p) : (!torch.vtensor<[2,5,3],f32>) -> !torch.vtensor<[2,5,3],f32>
+  %e = "torch.aten.exp"(%r) : (!torch.vtensor<[2,5,3],f32>) -> !torch.vtensor<[2,5,3],f32>
+  %q = "torch.aten.permute"(%e, %swap) : (!torch.vtensor<[2,5,3],f32>, !torch.list<int>) -> !torch.vtensor<[2,3,5],f32>
+  return %q : !torch.vtensor<[2,3,5],f32>
+}
+
+// CHECK-LABEL: func.func @one(
+// CHECK-NEXT: %[[T:.*]] = mpt.transpose %{{.*}} {permutation = array<i64: 1, 2, 0>} : (tensor<2x3x5xf32>) -> tensor<3x5x2xf32>
+// CHECK-NEXT: %[[R:.*]] = mpt.relu %[[T]] : (tensor<3x5x2xf32>)
+// CHECK-NEXT: return %[[R]]
+func.func @one(%x: !torch.vtensor<[2,3,5],f32>) -> !torch.vtensor<[3,5,2],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %swap = "torch.prim.ListConstruct"(%0, %2, %1) : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %turn = "torch.prim.ListConstruct"(%2, %1, %0) : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %swap) : (!torch.vtensor<[2,3,5],f32>, !torch.list<int>) -> !torch.vtensor<[2,5,3],f32>
+  %r = "torch.aten.relu"(%p) : (!torch.vtensor<[2,5,3],f32>) -> !torch.vtensor<[2,5,3],f32>
+  %q = "torch.aten.permute"(%r, %turn) : (!torch.vtensor<[2,5,3],f32>, !torch.list<int>) -> !torch.vtensor<[3,5,2],f32>
+  return %q : !torch.vtensor<[3,5,2],f32>
+}
+
+// What something else reads stays where it is, and so does what two tensors go into.
+// CHECK-LABEL: func.func @read(
+// CHECK-NEXT: mpt.transpose
+// CHECK-NEXT: mpt.relu %{{.*}} : (tensor<2x5x3xf32>)
+// CHECK-NEXT: mpt.transpose
+// CHECK-NEXT: mpt.add %{{.*}} : (tensor<2x5x3xf32>, tensor<2x5x3xf32>)
+// CHECK-NEXT: mpt.transpose
+// CHECK-NEXT: return
+func.func @read(%x: !torch.vtensor<[2,3,5],f32>, %y: !torch.vtensor<[2,5,3],f32>)
+    -> (!torch.vtensor<[2,5,3],f32>, !torch.vtensor<[2,3,5],f32>, !torch.vtensor<[2,3,5],f32>) {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %swap = "torch.prim.ListConstruct"(%0, %2, %1) : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %swap) : (!torch.vtensor<[2,3,5],f32>, !torch.list<int>) -> !torch.vtensor<[2,5,3],f32>
+  %r = "torch.aten.relu"(%p) : (!torch.vtensor<[2,5,3],f32>) -> !torch.vtensor<[2,5,3],f32>
+  %q = "torch.aten.permute"(%r, %swap) : (!torch.vtensor<[2,5,3],f32>, !torch.list<int>) -> !torch.vtensor<[2,3,5],f32>
+  %s = "torch.aten.add.Tensor"(%p, %y, %1) : (!torch.vtensor<[2,5,3],f32>, !torch.vtensor<[2,5,3],f32>, !torch.int) -> !torch.vtensor<[2,5,3],f32>
+  %t = "torch.aten.permute"(%s, %swap) : (!torch.vtensor<[2,5,3],f32>, !torch.list<int>) -> !torch.vtensor<[2,3,5],f32>
+  return %r, %q, %t : !torch.vtensor<[2,5,3],f32>, !torch.vtensor<[2,3,5],f32>, !torch.vtensor<[2,3,5],f32>
+}
