@@ -35,11 +35,27 @@ static SmallVector<int64_t, 4> broadcastStrides(ArrayRef<int64_t> sizes) {
   return strides;
 }
 
+/// The bits of all places at which a buffer may begin, in elements.
+static int64_t placeOf(Value buffer) {
+  auto declared = buffer.getDefiningOp<program::BufferOp>();
+  if (!declared)
+    return 1;
+  int64_t place = declared.getStart();
+  for (int64_t stride : declared.getStrides())
+    place |= stride;
+  // Inputs and constants have numbers; they begin at multiples of 16 bytes and more.
+  if (declared.getSpace() != program::Space::Input &&
+      declared.getSpace() != program::Space::Constant)
+    place |= declared.getOffset();
+  const int64_t bytes = bytesOf(typeOf(buffer).getElementType());
+  return place % bytes == 0 ? place / bytes : 1;
+}
+
 /// Of a tensor [batch, heads, rows, width].
 static RowStrides stridesOf(Value buffer) {
   // The verifier lets only such layouts pass.
   auto [strides, offset] = typeOf(buffer).getStridesAndOffset();
-  return {strides[0], strides[1], strides[2]};
+  return {strides[0], strides[1], strides[2], placeOf(buffer)};
 }
 
 namespace {
@@ -115,6 +131,7 @@ LogicalResult Expander::init(OpTy attention) {
     shape.biasStrides = broadcastStrides(typeOf(bias).getShape());
     llvm::append_range(shape.biasSizes, typeOf(bias).getShape());
     shape.biasType = typeOf(bias).getElementType();
+    shape.biasPlace = placeOf(bias);
   }
   if (attention.getSeed()) {
     shape.dropout = attention.getDropout().convertToDouble();
@@ -132,11 +149,14 @@ LogicalResult Expander::init(OpTy attention) {
   stream << " " << shape.hasMask() << shape.hasBias();
   if (shape.dropout)
     stream << " " << attention.getDropoutAttr() << " " << shape.stream;
-  for (Value operand : attention->getOperands())
-    stream << " " << operand.getType();
+  // What begins at other multiples is accessed otherwise.
+  auto add = [&](Value buffer) {
+    stream << " " << buffer.getType() << "@"
+           << llvm::countr_zero(uint64_t(placeOf(buffer)) | 8);
+  };
+  llvm::for_each(attention->getOperands(), add);
   stream << " ->";
-  for (Value output : attention.getOutputs())
-    stream << " " << output.getType();
+  llvm::for_each(attention.getOutputs(), add);
   launcher.builder.setInsertionPoint(op);
   return success();
 }

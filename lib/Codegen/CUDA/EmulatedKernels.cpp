@@ -43,7 +43,10 @@ private:
     WarpBarrier,
     Ballot,
     LoadMatrices,
-    Multiply
+    Multiply,
+    StartCopy,
+    EndCopies,
+    WaitForCopies
   };
 
   llvm::Error replaceIntrinsic(llvm::Function &function);
@@ -242,6 +245,20 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
     case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
       value = loadMatrices(b, *old);
+      break;
+    case llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16:
+    case llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s: {
+      llvm::Value *to = b.CreateAddrSpaceCast(old->getArgOperand(0), pointer);
+      llvm::Value *from = b.CreateAddrSpaceCast(old->getArgOperand(1), pointer);
+      llvm::Value *bytes = old->arg_size() > 2 ? old->getArgOperand(2) : b.getInt32(16);
+      call(b, StartCopy, {to, from, bytes}, none);
+      break;
+    }
+    case llvm::Intrinsic::nvvm_cp_async_commit_group:
+      call(b, EndCopies, {}, none);
+      break;
+    case llvm::Intrinsic::nvvm_cp_async_wait_group:
+      call(b, WaitForCopies, {old->getArgOperand(0)}, none);
       break;
     case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16:
     case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32:

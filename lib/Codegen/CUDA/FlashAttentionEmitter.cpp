@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A block of four warps works on 64 rows, a warp on 16 of them. Matmuls are
+/// A block of four warps works on 64 rows, a warp on 16 of them, or forward on twice as
+/// many: what a warp loads from shared memory is then used twice. Matmuls are
 /// mma.m16n8k16: of a 16 x 16 matrix A by rows, a 16 x 8 matrix B by columns,
 /// and f32 sums, of which a thread (g = lane / 4, t = lane % 4) has
 ///   A: rows g, g + 8, g, g + 8 of columns 2t, 2t, 2t + 8, 2t + 8, two each;
@@ -17,6 +18,9 @@
 /// neighbouring 16 x 8 results are, rounded in pairs, the A of a following
 /// one. B comes from shared memory by ldmatrix. Head sizes that are not multiples of 16
 /// are filled with zeros there and in registers.
+///
+/// Tiles of keys and values, or of queries and dy, are in shared memory twice: while a
+/// block computes with one, the next is copied (cp.async) into the other.
 ///
 /// Dropout draws the words of `mpt.random_mask` again in each function: a block of
 /// threads draws a tile's, a bit an element, into shared memory.
@@ -38,6 +42,8 @@ static constexpr double kLog2e = 1.4426950408889634;
 /// Most columns of the operands of matmuls that registers keep besides sums, each of
 /// which counts twice: four are a register.
 static constexpr int64_t kMostKept = 768;
+/// Shared memory of a block that needs no attribute of its function.
+static constexpr int64_t kMostSharedBytes = 48 << 10;
 
 namespace {
 
@@ -53,10 +59,12 @@ struct Tensor {
   int64_t stride = 0, limit = 0, columns = 0, access = 1;
 };
 
-/// Rows in shared memory, `pitch` elements from each other.
+/// Rows in shared memory, `pitch` elements from each other, from element `first` on. A
+/// second tile, if there is one, follows after `elements`.
 struct Tile {
   Value memory;
-  int64_t pitch = 0;
+  int64_t pitch = 0, elements = 0;
+  Index first = 0;
 };
 
 class FlashAttentionEmitter {
@@ -65,7 +73,7 @@ public:
       : code(code), shape(shape), b(code.b), loc(code.loc), f32(b.getF32Type()),
         i32(b.getI32Type()), width(shape.paddedWidth()),
         valueWidth(shape.paddedValueWidth()), lane(0), warp(0), g(0), t(0), maskFirst(0),
-        biasFirst(0) {
+        biasFirst(0), keptFirst(0) {
     Index thread = code.thread();
     lane = thread % kWarp;
     warp = thread / kWarp;
@@ -81,8 +89,8 @@ public:
 private:
   Tensor makeTensor(unsigned number, const RowStrides &strides, Index first, int64_t rows,
                     int64_t columns) {
-    auto bits =
-        static_cast<uint64_t>(columns | strides.batch | strides.head | strides.row | 8);
+    auto bits = static_cast<uint64_t>(columns | strides.batch | strides.head |
+                                      strides.row | strides.first | 8);
     return {code.parameter(number),
             first,
             strides.row,
@@ -105,8 +113,17 @@ private:
     return makeTensor(number, strides, first, shape.keys, columns);
   }
   Tile makeTile(int64_t rows, int64_t columns) {
-    // An odd number of 16 bytes, for ldmatrix.
-    return {code.shared(rows * (columns + 8) * 2), columns + 8};
+    const int64_t elements = rows * pitchOf(columns);
+    return {code.shared(elements * 2 * stages()), pitchOf(columns), elements};
+  }
+  /// An odd number of 16 bytes, for ldmatrix.
+  static int64_t pitchOf(int64_t columns) { return columns + 8; }
+  int64_t stages() const { return copies ? 2 : 1; }
+  /// Copies tiles of `rows` rows of `x` and `y` ahead if these lie at multiples of 16
+  /// bytes and shared memory holds two of each.
+  void setCopies(const Tensor &x, const Tensor &y, int64_t rows) {
+    const int64_t bytes = 2 * rows * (pitchOf(width) + pitchOf(valueWidth));
+    copies = x.access == 8 && y.access == 8 && 2 * bytes <= kMostSharedBytes;
   }
   /// Takes mask, bias, seed and attempt, which follow the function's `inputs` other
   /// inputs, and returns the number of its first output. `rows` and `keys` are those of a
@@ -123,7 +140,7 @@ private:
     philox.emplace(code, seed, attempt, static_cast<uint32_t>(shape.stream));
     tileRows = rows;
     tileKeys = keys;
-    kept = code.shared(rows * kKeptBytes);
+    kept = code.shared(rows * kKeptBytes * stages());
     return inputs + 2;
   }
   /// What is added and hidden is that of head `batch`.
@@ -149,18 +166,29 @@ private:
   Value choose(Value condition, Value x, Value y) {
     return condition ? arith::SelectOp::create(b, loc, condition, x, y).getResult() : x;
   }
+  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, loc, x, y, z); }
+  /// Whether scores are scaled when powers are computed, so that the largest is found
+  /// before.
+  bool scalesPowers() const { return !shape.hasBias() && shape.scale > 0; }
+  /// A score as `power` takes it, with what is added.
+  Value finishScore(Value x, Value added) {
+    Value scale = number(shape.scale);
+    return added ? fma(x, scale, added) : scalesPowers() ? x : mul(x, scale);
+  }
   /// e^(x - most), for `reference` of `most`: 0 where that is below 2^-126.
   Value power(Value x, Value reference) {
-    Value log2e = number(kLog2e);
     // A bias may be the lowest number, which times log2(e) is infinite.
-    return exp2(bias ? mul(sub(x, reference), log2e)
-                     : math::FmaOp::create(b, loc, x, log2e, reference));
+    return exp2(bias ? mul(sub(x, reference), number(kLog2e))
+                     : fma(x, number(getPowerFactor()), reference));
   }
-  Value getReference(Value most) { return bias ? most : mul(most, number(-kLog2e)); }
+  double getPowerFactor() const { return scalesPowers() ? kLog2e * shape.scale : kLog2e; }
+  Value getReference(Value most) {
+    return bias ? most : mul(most, number(-getPowerFactor()));
+  }
   /// Of a row's log-sum-exp, which is -inf where it sees nothing.
   Value getSumsReference(Value sums) {
     if (!bias)
-      return getReference(sums);
+      return mul(sums, number(-kLog2e));
     Value isFinite =
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, sums, lowest());
     return choose(isFinite, sums, number(0));
@@ -180,10 +208,8 @@ private:
     return x;
   }
 
-  /// Two f32 as a word of two elements, rounded, and back.
+  /// Two f32 as a word of two elements, rounded.
   Value pack(Value low, Value high);
-  std::pair<Value, Value> unpack(Value word);
-  Value scaled(Value word);
   /// Elements `column` and `column` + 1 of a row. `known` is `column` rounded down to a
   /// multiple of 8.
   Value loadWord(const Tensor &tensor, Index row, Index column, int64_t known);
@@ -207,19 +233,48 @@ private:
   /// 16).
   void multiplyRow(SmallVectorImpl<Words> &sums, const Words &a, const Tile &tile,
                    int64_t k, bool isTransposed) {
-    for (int64_t n = 0; n < static_cast<int64_t>(sums.size()); n += 2) {
-      Words words = loadB(tile, k * 16, n * 8, isTransposed);
-      sums[n] = multiply(a, words[0], words[1], sums[n]);
-      sums[n + 1] = multiply(a, words[2], words[3], sums[n + 1]);
-    }
+    for (int64_t n = 0; n < static_cast<int64_t>(sums.size()); n += 2)
+      multiplyPair(sums, n, a, loadB(tile, k * 16, n * 8, isTransposed));
+  }
+  void multiplyPair(SmallVectorImpl<Words> &sums, int64_t n, const Words &a,
+                    const Words &b) {
+    sums[n] = multiply(a, b[0], b[1], sums[n]);
+    sums[n + 1] = multiply(a, b[2], b[3], sums[n + 1]);
   }
   SmallVector<Words> zeros(int64_t tiles) {
     return SmallVector<Words>(tiles, Words(4, number(0)));
   }
   /// Rows [first, first + count) of a tensor into shared memory, with zeros
   /// after its last row and column.
-  void loadTile(const Tensor &tensor, Index first, int64_t count, const Tile &tile,
-                bool isScaled);
+  void loadTile(const Tensor &tensor, Index first, int64_t count, const Tile &tile);
+  /// Calls `copy` with the number of each frame of eight elements of a tile of `count`
+  /// rows that this thread copies.
+  void forEachFrame(int64_t count, int64_t columns, llvm::function_ref<void(Index)> copy);
+  /// Starts to copy such rows.
+  void startTile(const Tensor &tensor, Index first, int64_t count, const Tile &tile);
+  /// Of two tensors x and y that a loop goes over in tiles of `step` rows.
+  struct Tiles {
+    Tensor x, y;
+    Tile xTile, yTile;
+    int64_t step = 0;
+  };
+  /// Before a loop from row `start` on.
+  void startTiles(const Tiles &tiles, Index start) {
+    if (!copies)
+      return;
+    startTile(tiles.x, start, tiles.step, stageOf(tiles.xTile, start, tiles.step));
+    startTile(tiles.y, start, tiles.step, stageOf(tiles.yTile, start, tiles.step));
+    code.endCopies();
+  }
+  /// In it: x and y from row `start` on. The loop ends before row `end`. `draw` makes
+  /// what else is of these rows in shared memory.
+  std::pair<Tile, Tile> takeTiles(const Tiles &tiles, Index start, Index end,
+                                  llvm::function_ref<void()> draw);
+  Tile stageOf(Tile tile, Index start, int64_t step) {
+    if (copies)
+      tile.first = start / step % 2 * tile.elements;
+    return tile;
+  }
   /// Elements [column, column + 8) of row `row`, zeros where it has none.
   Value loadFrame(const Tensor &tensor, Index row, Index column, int64_t columns);
 
@@ -265,13 +320,13 @@ private:
     return (first + (shape.keys - shape.queries + 1)) / step * step;
   }
 
-  /// Adds what is added to a query's scores of two neighbouring keys, which are `half` of
-  /// `scores`.
-  void addBiases(Words &scores, int64_t half, Index query, Index key) {
-    if (!bias)
-      return;
-    for (auto [i, added] : llvm::enumerate(loadBiases(query, key)))
-      scores[2 * half + i] = add(scores[2 * half + i], added);
+  /// Finishes a query's scores of two neighbouring keys, which are `half` of `scores`.
+  void finishScores(Words &scores, int64_t half, Index query, Index key) {
+    std::array<Value, 2> added;
+    if (bias)
+      added = loadBiases(query, key);
+    for (int64_t i : {0, 1})
+      scores[2 * half + i] = finishScore(scores[2 * half + i], added[i]);
   }
 
   /// Takes dy, query, key and value of head `batch`, of a gradient.
@@ -279,22 +334,19 @@ private:
   /// Of 16 queries: the log-sum-exp as `power` takes it, and the sum of dy times the
   /// result, of rows g and g + 8; operands of matmuls where registers keep them.
   struct QueryRows {
+    Index row = 0;
+    /// Its place among the block's.
+    Index place = 0;
     SmallVector<Value> reference, dot;
     SmallVector<Words> query, dy;
   };
-  QueryRows loadRows(Index batch, Index row, bool keepsQuery, bool keepsDy);
-  Words loadScaled(Index row, int64_t k) {
-    Words words = loadA(query, row, k * 16);
-    for (Value &word : words)
-      word = scaled(word);
-    return words;
-  }
-  /// The gradients of the scores of the queries from `row` on, which are rows of the
-  /// block's from `first` on, for `step` keys from `start` on, which it loads.
-  SmallVector<Words> getScoreGradients(const QueryRows &rows, Index batch, Index first,
-                                       Index row, Index start, int64_t step,
-                                       const Tile &keyTile, const Tile &valueTile,
-                                       bool onDiagonal);
+  QueryRows loadRows(Index batch, Index first, Index place, bool keepsQuery,
+                     bool keepsDy);
+  /// The gradients of the scores of each of `rows` for `step` keys from `start` on, which
+  /// are in the tiles.
+  SmallVector<SmallVector<Words>>
+  getScoreGradients(ArrayRef<QueryRows> rows, Index batch, Index start, int64_t step,
+                    const Tile &keyTile, const Tile &valueTile, bool onDiagonal);
 
   /// What `add` makes of `carried` for one tile of keys after the other up to `end`, for
   /// queries from `first` on.
@@ -340,6 +392,9 @@ private:
   /// keys.
   static constexpr int64_t kKeptBytes = 12;
   Value kept;
+  Index keptFirst;
+  /// Whether tiles are copied while others are used.
+  bool copies = false;
   int64_t tileRows = 0, tileKeys = 0;
 };
 
@@ -350,21 +405,6 @@ Value FlashAttentionEmitter::pack(Value low, Value high) {
   Value pair = vector::FromElementsOp::create(b, loc, wide, ValueRange{low, high});
   pair = arith::TruncFOp::create(b, loc, wide.clone(shape.type), pair);
   return LLVM::BitcastOp::create(b, loc, i32, pair);
-}
-
-std::pair<Value, Value> FlashAttentionEmitter::unpack(Value word) {
-  auto narrow = VectorType::get({2}, shape.type);
-  Value pair = LLVM::BitcastOp::create(b, loc, narrow, word);
-  pair = arith::ExtFOp::create(b, loc, narrow.clone(f32), pair);
-  return {vector::ExtractOp::create(b, loc, pair, int64_t(0)),
-          vector::ExtractOp::create(b, loc, pair, int64_t(1))};
-}
-
-/// As mpt.attention says: the query is scaled and rounded before the matmul.
-Value FlashAttentionEmitter::scaled(Value word) {
-  auto [low, high] = unpack(word);
-  Value scale = number(shape.scale);
-  return pack(mul(low, scale), mul(high, scale));
 }
 
 Value FlashAttentionEmitter::loadWord(const Tensor &tensor, Index row, Index column,
@@ -432,7 +472,7 @@ Words FlashAttentionEmitter::loadB(const Tile &tile, int64_t k, int64_t n,
   Index kHalf = matrix % 2 * 8, nHalf = matrix / 2 * 8;
   Index at = isTransposed ? (kHalf + k + row) * tile.pitch + nHalf + n
                           : (nHalf + n + row) * tile.pitch + kHalf + k;
-  Value offset = code.get(at);
+  Value offset = code.get(tile.first + at);
   Value address = LLVM::GEPOp::create(b, loc, tile.memory.getType(), b.getI16Type(),
                                       tile.memory, ArrayRef<LLVM::GEPArg>{offset});
   SmallVector<Type> types(4, i32);
@@ -501,28 +541,71 @@ Value FlashAttentionEmitter::loadFrame(const Tensor &tensor, Index row, Index co
 }
 
 void FlashAttentionEmitter::loadTile(const Tensor &tensor, Index first, int64_t count,
-                                     const Tile &tile, bool isScaled) {
+                                     const Tile &tile) {
   const int64_t columns = tile.pitch - 8, frames = columns / 8;
-  for (int64_t i = 0; i < count * frames; i += kAttentionThreads) {
+  forEachFrame(count, columns, [&](Index frame) {
+    Index row = frame / frames, column = frame % frames * 8;
+    Value bits = loadFrame(tensor, first + row, column, columns);
+    code.store(bits, tile.memory, shape.type, row * tile.pitch + column, 8);
+  });
+}
+
+void FlashAttentionEmitter::forEachFrame(int64_t count, int64_t columns,
+                                         llvm::function_ref<void(Index)> copy) {
+  const int64_t all = count * columns / 8;
+  for (int64_t i = 0; i < all; i += kAttentionThreads) {
     Index frame = code.thread() + i;
-    auto copy = [&] {
-      Index row = frame / frames, column = frame % frames * 8;
-      Value bits = loadFrame(tensor, first + row, column, columns);
-      if (isScaled) {
-        auto narrow = VectorType::get({8}, shape.type);
-        Value elements = arith::BitcastOp::create(b, loc, narrow, bits);
-        Value wide = arith::ExtFOp::create(b, loc, narrow.clone(f32), elements);
-        wide = mul(wide, code.constant(narrow.clone(f32), shape.scale));
-        elements = arith::TruncFOp::create(b, loc, narrow, wide);
-        bits = arith::BitcastOp::create(b, loc, bits.getType(), elements);
-      }
-      code.store(bits, tile.memory, shape.type, row * tile.pitch + column, 8);
-    };
-    if (i + kAttentionThreads <= count * frames)
-      copy();
+    if (i + kAttentionThreads <= all)
+      copy(frame);
     else
-      code.ifThen(code.isLess(frame, count * frames), copy);
+      code.ifThen(code.isLess(frame, all), [&] { copy(frame); });
   }
+}
+
+void FlashAttentionEmitter::startTile(const Tensor &tensor, Index first, int64_t count,
+                                      const Tile &tile) {
+  const int64_t columns = tile.pitch - 8, frames = columns / 8;
+  // Loops end at the last row at the latest.
+  const bool mayEnd = tensor.limit % count != 0, isPadded = columns != tensor.columns;
+  forEachFrame(count, columns, [&](Index frame) {
+    Index row = frame / frames, column = frame % frames * 8, from = first + row;
+    Value exists;
+    if (mayEnd) {
+      exists = code.isLess(from, tensor.limit);
+      from = smaller(from, tensor.limit - 1);
+    }
+    Index at = column;
+    if (isPadded) {
+      exists = both(exists, code.isLess(column, tensor.columns));
+      at = smaller(column, tensor.columns - 8);
+    }
+    code.startCopy(tile.memory, tile.first + row * tile.pitch + column, tensor.base,
+                   tensor.first + from * tensor.stride + at, shape.type, exists);
+  });
+}
+
+std::pair<Tile, Tile> FlashAttentionEmitter::takeTiles(const Tiles &tiles, Index start,
+                                                       Index end,
+                                                       llvm::function_ref<void()> draw) {
+  const int64_t step = tiles.step;
+  Tile xTile = stageOf(tiles.xTile, start, step),
+       yTile = stageOf(tiles.yTile, start, step);
+  if (!copies) {
+    code.barrier();
+    loadTile(tiles.x, start, step, xTile);
+    loadTile(tiles.y, start, step, yTile);
+    draw();
+    code.barrier();
+    return {xTile, yTile};
+  }
+  code.waitForCopies();
+  if (philox)
+    keptFirst = start / step % 2 * (tileRows * kKeptBytes);
+  draw();
+  // All threads have copied their part, and are done with the tiles before.
+  code.barrier();
+  code.ifThen(code.isLess(start + step, end), [&] { startTiles(tiles, start + step); });
+  return {xTile, yTile};
 }
 
 void FlashAttentionEmitter::drawKept(Index batch, Index query, Index key) {
@@ -555,7 +638,7 @@ void FlashAttentionEmitter::drawKept(Index batch, Index query, Index key) {
       }
       Type i8 = b.getI8Type();
       code.store(arith::TruncIOp::create(b, loc, i8, bits), kept, i8,
-                 row * kKeptBytes + byte);
+                 keptFirst + row * kKeptBytes + byte);
     };
     if (i + kAttentionThreads <= tileRows * bytes)
       draw();
@@ -569,7 +652,7 @@ SmallVector<Value> FlashAttentionEmitter::loadKept(Index row, Index batch, Index
   Index shift = firstKept(batch, query) + t * 2;
   for (int64_t i = 0; i < tileKeys / 32; ++i) {
     auto load = [&](int64_t next) {
-      return code.load(kept, i32, row * (kKeptBytes / 4) + (i + next));
+      return code.load(kept, i32, keptFirst / 4 + row * (kKeptBytes / 4) + (i + next));
     };
     Type i64 = b.getI64Type();
     Value word = arith::ExtUIOp::create(b, loc, i64, load(0));
@@ -590,7 +673,8 @@ std::array<Value, 2> FlashAttentionEmitter::loadKeptKeys(Index row, Index batch,
   Value shift = arith::TruncIOp::create(b, loc, i32, extend(bit % 8));
   std::array<Value, 2> result;
   for (int64_t half : {0, 1}) {
-    Value byte = code.load(kept, b.getI8Type(), row * kKeptBytes + bit / 8 + half);
+    Value byte =
+        code.load(kept, b.getI8Type(), keptFirst + row * kKeptBytes + bit / 8 + half);
     result[half] = testBit(arith::ExtUIOp::create(b, loc, i32, byte), shift);
   }
   return result;
@@ -599,7 +683,7 @@ std::array<Value, 2> FlashAttentionEmitter::loadKeptKeys(Index row, Index batch,
 std::array<Value, 2> FlashAttentionEmitter::loadBiases(Index query, Index key) {
   ArrayRef<int64_t> strides = shape.biasStrides;
   const bool isPair =
-      shape.keys % 2 == 0 && strides[3] == 1 &&
+      shape.keys % 2 == 0 && strides[3] == 1 && shape.biasPlace % 2 == 0 &&
       llvm::all_of(strides.drop_back(), [](int64_t stride) { return stride % 2 == 0; });
   if (!isPair)
     return {loadBias(query, key), loadBias(query, key + 1)};
@@ -693,112 +777,156 @@ void FlashAttentionEmitter::storeRows(ArrayRef<Words> sums, Value low, Value hig
 
 void FlashAttentionEmitter::forward() {
   const int64_t widest = std::max(width, valueWidth);
+  const int64_t tile = shape.queryTile(), parts = tile / AttentionShape::kTile;
   if (widest <= 64)
-    code.wantBlocksAtOnce(isPlain() ? 4 : 3);
-  constexpr int64_t tile = AttentionShape::kTile;
-  // Fewer keys at once where sums and operands leave fewer registers.
-  const int64_t step = widest > 128 ? 32 : tile;
-  const bool keepsQuery = width + 2 * valueWidth <= kMostKept;
-  int64_t tiles = (shape.queries + tile - 1) / tile;
+    code.wantBlocksAtOnce(parts == 1 && isPlain() ? 4 : 3);
+  int64_t tiles = llvm::divideCeil(shape.queries, tile);
   Index block = code.blockX(), batch = block / tiles;
   // Under a causal mask the last rows take longest: they start first.
-  Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
+  Index first = (Index(tiles - 1) - block % tiles) * tile;
   query = makeQueries(0, shape.query, batch, shape.width);
   key = makeKeys(1, shape.key, batch, shape.width);
   value = makeKeys(2, shape.value, batch, shape.valueWidth);
+  // Fewer keys at once where sums and operands leave fewer registers, or shared memory
+  // has no room for two tiles.
+  int64_t step = AttentionShape::kTile;
+  setCopies(key, value, step);
+  if (!copies || parts == 2)
+    setCopies(key, value, step / 2);
+  if (copies ? widest > 64 || parts == 2 : widest > 128)
+    step /= 2;
+  const bool keepsQuery = width + 2 * valueWidth <= kMostKept;
   unsigned output = setOptions(3, tile, step);
   setHead(batch);
   Tensor result = makeQueries(output, shape.result, batch, shape.valueWidth);
-  Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
-  SmallVector<Words> q;
-  for (int64_t k = 0; keepsQuery && k < width / 16; ++k)
-    q.push_back(loadScaled(row, k));
+  Tiles tilesOfKeys = {key, value, makeTile(step, width), makeTile(step, valueWidth),
+                       step};
+  // A warp's rows, 16 of each part.
+  auto rowOf = [&](int64_t part) {
+    return first + warp * (kRows * parts) + part * kRows;
+  };
+  SmallVector<SmallVector<Words>> q(parts);
+  for (int64_t part = 0; part < parts; ++part)
+    for (int64_t k = 0; keepsQuery && k < width / 16; ++k)
+      q[part].push_back(loadA(query, rowOf(part), k * 16));
   Value none = number(-std::numeric_limits<double>::infinity());
-  // The largest score so far and the sum of powers, of rows g and g + 8. A mask or a bias
-  // may hide a whole tile, and the difference of two infinities is not a number.
+  // Of each part: the largest score so far and the sum of powers, of rows g and g + 8,
+  // and the result. A mask or a bias may hide a whole tile, and the difference of two
+  // infinities is not a number.
   const bool mayHideRow = mask || bias;
-  Value start = mayHideRow ? lowest() : none;
-  SmallVector<Value> carried = {start, start, number(0), number(0)};
-  carried.append(flatten(zeros(valueWidth / 8)));
+  Value least = mayHideRow ? lowest() : none;
+  SmallVector<Value> carried;
+  for (int64_t part = 0; part < parts; ++part) {
+    carried.append({least, least, number(0), number(0)});
+    carried.append(flatten(zeros(valueWidth / 8)));
+  }
+  const size_t ofPart = carried.size() / parts;
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
-  auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
-    code.barrier();
-    loadTile(key, start, step, keyTile, false);
-    loadTile(value, start, step, valueTile, false);
-    drawKept(batch, first, start);
-    code.barrier();
-    SmallVector<Words> scores = zeros(step / 8);
-    for (int64_t k = 0; k < width / 16; ++k)
-      multiplyRow(scores, keepsQuery ? q[k] : loadScaled(row, k), keyTile, k,
-                  /*isTransposed=*/false);
-    SmallVector<Value> most = {values[0], values[1]};
-    for (int64_t n = 0; n < step / 8; ++n)
-      for (int64_t half : {0, 1}) {
-        Index myQuery = row + g + half * 8, firstKey = start + t * 2 + n * 8;
-        addBiases(scores[n], half, myQuery, firstKey);
-        for (int64_t column : {0, 1}) {
-          Value &score = scores[n][2 * half + column];
-          Value visible =
-              isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
-          score = choose(visible, score, none);
-          most[half] = max(most[half], score);
-        }
+  startTiles(tilesOfKeys, 0);
+  auto addKeys = [&](Index start, ValueRange all, bool onDiagonal) {
+    auto [keyTile, valueTile] =
+        takeTiles(tilesOfKeys, start, end, [&] { drawKept(batch, first, start); });
+    // Probabilities are packed one part after the other, which takes fewer registers.
+    SmallVector<SmallVector<Words>> scores(parts), outputs(parts), packed(parts);
+    for (SmallVector<Words> &sums : scores)
+      sums = zeros(step / 8);
+    for (int64_t k = 0; k < width / 16; ++k) {
+      SmallVector<Words> a;
+      for (int64_t part = 0; part < parts; ++part)
+        a.push_back(keepsQuery ? q[part][k] : loadA(query, rowOf(part), k * 16));
+      for (int64_t n = 0; n < step / 8; n += 2) {
+        Words words = loadB(keyTile, k * 16, n * 8, /*isTransposed=*/false);
+        for (int64_t part = 0; part < parts; ++part)
+          multiplyPair(scores[part], n, a[part], words);
       }
-    SmallVector<Value> sums = {values[2], values[3]}, shrink(2), reference(2);
-    SmallVector<Value> keptWords[2];
-    for (int64_t half : {0, 1}) {
-      most[half] = overQuad(most[half], /*isMax=*/true);
-      reference[half] = getReference(most[half]);
-      // Times log2(e) it would be infinite.
-      if (mask && !bias)
-        reference[half] = choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                                       most[half], lowest()),
-                                 number(0), reference[half]);
-      shrink[half] = power(values[half], reference[half]);
-      sums[half] = mul(sums[half], shrink[half]);
-      if (philox)
-        keptWords[half] =
-            loadKept(warp * kRows + g + 8 * half, batch, row + g + 8 * half);
     }
-    for (auto [n, words] : llvm::enumerate(scores))
-      for (int64_t i = 0; i < 4; ++i) {
-        words[i] = power(words[i], reference[i / 2]);
-        sums[i / 2] = add(sums[i / 2], words[i]);
+    SmallVector<Value> next;
+    for (int64_t part = 0; part < parts; ++part) {
+      ValueRange values = all.slice(part * ofPart, ofPart);
+      Index row = rowOf(part);
+      SmallVector<Value> most = {values[0], values[1]};
+      for (int64_t n = 0; n < step / 8; ++n)
+        for (int64_t half : {0, 1}) {
+          Index myQuery = row + g + half * 8, firstKey = start + t * 2 + n * 8;
+          finishScores(scores[part][n], half, myQuery, firstKey);
+          for (int64_t column : {0, 1}) {
+            Value &score = scores[part][n][2 * half + column];
+            Value visible =
+                isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
+            score = choose(visible, score, none);
+            most[half] = max(most[half], score);
+          }
+        }
+      SmallVector<Value> sums = {values[2], values[3]}, shrink(2), reference(2);
+      SmallVector<Value> keptWords[2];
+      for (int64_t half : {0, 1}) {
+        most[half] = overQuad(most[half], /*isMax=*/true);
+        reference[half] = getReference(most[half]);
+        // Times log2(e) it would be infinite.
+        if (mask && !bias)
+          reference[half] =
+              choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, most[half],
+                                           lowest()),
+                     number(0), reference[half]);
+        shrink[half] = power(values[half], reference[half]);
+        sums[half] = mul(sums[half], shrink[half]);
         if (philox)
-          words[i] = choose(isKept(keptWords[i / 2], n, i % 2), words[i], number(0));
+          keptWords[half] =
+              loadKept(row - first + g + 8 * half, batch, row + g + 8 * half);
       }
-    SmallVector<Words> outputs = unflatten(values.drop_front(4));
-    for (Words &words : outputs)
-      for (int64_t i = 0; i < 4; ++i)
-        words[i] = mul(words[i], shrink[i / 2]);
-    for (int64_t k = 0; k < step / 16; ++k)
-      multiplyRow(outputs, makeA(scores, k), valueTile, k,
-                  /*isTransposed=*/true);
-    SmallVector<Value> next = {most[0], most[1], sums[0], sums[1]};
-    next.append(flatten(outputs));
+      for (auto [n, words] : llvm::enumerate(scores[part]))
+        for (int64_t i = 0; i < 4; ++i) {
+          words[i] = power(words[i], reference[i / 2]);
+          sums[i / 2] = add(sums[i / 2], words[i]);
+          if (philox)
+            words[i] = choose(isKept(keptWords[i / 2], n, i % 2), words[i], number(0));
+        }
+      for (int64_t k = 0; k < step / 16; ++k)
+        packed[part].push_back(makeA(scores[part], k));
+      outputs[part] = unflatten(values.drop_front(4));
+      for (Words &words : outputs[part])
+        for (int64_t i = 0; i < 4; ++i)
+          words[i] = mul(words[i], shrink[i / 2]);
+      next.append({most[0], most[1], sums[0], sums[1]});
+      next.append(ofPart - 4, Value());
+    }
+    for (int64_t k = 0; k < step / 16; ++k) {
+      for (int64_t n = 0; n < valueWidth / 8; n += 2) {
+        Words words = loadB(valueTile, k * 16, n * 8, /*isTransposed=*/true);
+        for (int64_t part = 0; part < parts; ++part)
+          multiplyPair(outputs[part], n, packed[part][k], words);
+      }
+    }
+    for (int64_t part = 0; part < parts; ++part)
+      llvm::copy(flatten(outputs[part]), next.begin() + part * ofPart + 4);
     return next;
   };
   carried = overKeys(first, end, step, carried, addKeys);
-  SmallVector<Value> factors;
-  for (int64_t half : {0, 1}) {
-    Value sum = overQuad(carried[2 + half], /*isMax=*/false);
-    Value divisor = sum;
-    if (mayHideRow)
-      divisor =
-          choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0)),
-                 number(1), sum);
-    factors.push_back(arith::DivFOp::create(b, loc, number(keptFactor()), divisor));
-    Index at = row + g + 8 * half;
-    Value stores = both(code.isLess(at, shape.queries), code.isEqual(t, 0));
-    Value lse = add(carried[half], math::LogOp::create(b, loc, sum));
-    code.ifThen(stores, [&] {
-      code.store(lse, code.parameter(output + 1), f32, batch * shape.queries + at);
-    });
+  for (int64_t part = 0; part < parts; ++part) {
+    ValueRange values = ValueRange(carried).slice(part * ofPart, ofPart);
+    SmallVector<Value> factors;
+    for (int64_t half : {0, 1}) {
+      Value sum = overQuad(values[2 + half], /*isMax=*/false);
+      Value divisor = sum;
+      if (mayHideRow)
+        divisor = choose(
+            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0)),
+            number(1), sum);
+      factors.push_back(arith::DivFOp::create(b, loc, number(keptFactor()), divisor));
+      Index at = rowOf(part) + g + 8 * half;
+      Value stores = both(code.isLess(at, shape.queries), code.isEqual(t, 0));
+      Value log = math::LogOp::create(b, loc, sum);
+      Value lse = scalesPowers() ? fma(values[half], number(shape.scale), log)
+                                 : add(values[half], log);
+      code.ifThen(stores, [&] {
+        code.store(lse, code.parameter(output + 1), f32, batch * shape.queries + at);
+      });
+    }
+    storeRows(unflatten(values.drop_front(4)), factors[0], factors[1], result,
+              rowOf(part));
   }
-  storeRows(unflatten(ValueRange(carried).drop_front(4)), factors[0], factors[1], result,
-            row);
 }
 
 void FlashAttentionEmitter::loadGradientInputs(Index batch) {
@@ -809,92 +937,124 @@ void FlashAttentionEmitter::loadGradientInputs(Index batch) {
   value = makeKeys(3, shape.value, batch, shape.valueWidth);
 }
 
-FlashAttentionEmitter::QueryRows
-FlashAttentionEmitter::loadRows(Index batch, Index row, bool keepsQuery, bool keepsDy) {
+FlashAttentionEmitter::QueryRows FlashAttentionEmitter::loadRows(Index batch, Index first,
+                                                                 Index place,
+                                                                 bool keepsQuery,
+                                                                 bool keepsDy) {
   QueryRows rows;
+  rows.row = first + place;
+  rows.place = place;
   for (int64_t half : {0, 1}) {
-    Index at = batch * shape.queries + smaller(row + g + 8 * half, shape.queries - 1);
+    Index at =
+        batch * shape.queries + smaller(rows.row + g + 8 * half, shape.queries - 1);
     rows.reference.push_back(getSumsReference(code.load(code.parameter(4), f32, at)));
     rows.dot.push_back(code.load(code.parameter(5), f32, at));
   }
   for (int64_t k = 0; keepsQuery && k < width / 16; ++k)
-    rows.query.push_back(loadScaled(row, k));
+    rows.query.push_back(loadA(query, rows.row, k * 16));
   for (int64_t k = 0; keepsDy && k < valueWidth / 16; ++k)
-    rows.dy.push_back(loadA(dy, row, k * 16));
+    rows.dy.push_back(loadA(dy, rows.row, k * 16));
   return rows;
 }
 
-SmallVector<Words> FlashAttentionEmitter::getScoreGradients(
-    const QueryRows &rows, Index batch, Index first, Index row, Index start, int64_t step,
-    const Tile &keyTile, const Tile &valueTile, bool onDiagonal) {
-  code.barrier();
-  loadTile(key, start, step, keyTile, false);
-  loadTile(value, start, step, valueTile, false);
-  drawKept(batch, first, start);
-  code.barrier();
-  SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
+SmallVector<SmallVector<Words>>
+FlashAttentionEmitter::getScoreGradients(ArrayRef<QueryRows> rows, Index batch,
+                                         Index start, int64_t step, const Tile &keyTile,
+                                         const Tile &valueTile, bool onDiagonal) {
+  SmallVector<SmallVector<Words>> all(rows.size(), zeros(step / 8)), allSlopes = all;
+  auto multiplyAll = [&](SmallVector<SmallVector<Words>> &sums, ArrayRef<Words> a,
+                         const Tile &tile, int64_t k) {
+    for (int64_t n = 0; n < step / 8; n += 2) {
+      Words words = loadB(tile, k * 16, n * 8, /*isTransposed=*/false);
+      for (size_t part = 0; part < rows.size(); ++part)
+        multiplyPair(sums[part], n, a[part], words);
+    }
+  };
   for (int64_t k = 0; k < std::max(width, valueWidth) / 16; ++k) {
+    SmallVector<Words> a, ofDy;
+    for (const QueryRows &each : rows) {
+      if (k < width / 16)
+        a.push_back(each.query.empty() ? loadA(query, each.row, k * 16) : each.query[k]);
+      if (k < valueWidth / 16)
+        ofDy.push_back(each.dy.empty() ? loadA(dy, each.row, k * 16) : each.dy[k]);
+    }
     if (k < width / 16)
-      multiplyRow(scores, rows.query.empty() ? loadScaled(row, k) : rows.query[k],
-                  keyTile, k, /*isTransposed=*/false);
+      multiplyAll(all, a, keyTile, k);
     if (k < valueWidth / 16)
-      multiplyRow(slopes, rows.dy.empty() ? loadA(dy, row, k * 16) : rows.dy[k],
-                  valueTile, k, /*isTransposed=*/false);
+      multiplyAll(allSlopes, ofDy, valueTile, k);
   }
-  for (int64_t half : {0, 1}) {
-    Index myQuery = row + g + half * 8;
-    SmallVector<Value> words;
-    if (philox)
-      words = loadKept(warp * kRows + g + 8 * half, batch, myQuery);
-    for (int64_t n = 0; n < step / 8; ++n) {
-      Index firstKey = start + t * 2 + n * 8;
-      addBiases(scores[n], half, myQuery, firstKey);
-      for (int64_t column : {0, 1}) {
-        const int64_t i = 2 * half + column;
-        Value p = power(scores[n][i], rows.reference[half]);
-        Value visible =
-            isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
-        p = choose(visible, p, number(0));
-        Value slope = slopes[n][i];
-        if (philox)
-          slope = choose(isKept(words, n, column), mul(slope, number(keptFactor())),
-                         number(0));
-        scores[n][i] = mul(p, sub(slope, rows.dot[half]));
+  for (auto [each, scores, slopes] : llvm::zip_equal(rows, all, allSlopes))
+    for (int64_t half : {0, 1}) {
+      Index myQuery = each.row + g + half * 8;
+      SmallVector<Value> words;
+      if (philox)
+        words = loadKept(each.place + g + 8 * half, batch, myQuery);
+      for (int64_t n = 0; n < step / 8; ++n) {
+        Index firstKey = start + t * 2 + n * 8;
+        finishScores(scores[n], half, myQuery, firstKey);
+        for (int64_t column : {0, 1}) {
+          const int64_t i = 2 * half + column;
+          Value p = power(scores[n][i], each.reference[half]);
+          Value visible =
+              isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
+          p = choose(visible, p, number(0));
+          Value slope = slopes[n][i];
+          if (philox)
+            slope = choose(isKept(words, n, column), mul(slope, number(keptFactor())),
+                           number(0));
+          scores[n][i] = mul(p, sub(slope, each.dot[half]));
+        }
       }
     }
-  }
-  return scores;
+  return all;
 }
 
 void FlashAttentionEmitter::queryGradient() {
-  constexpr int64_t tile = AttentionShape::kTile;
+  const int64_t tile = shape.queryTile(), parts = tile / AttentionShape::kTile;
   // Fewer keys at once where sums and operands leave fewer registers.
-  int64_t step = std::max(width, valueWidth) > 64 ? 32 : tile;
-  int64_t tiles = (shape.queries + tile - 1) / tile;
-  Index block = code.blockX(), batch = block / tiles;
-  Index first = (Index(tiles - 1) - block % tiles) * tile, row = first + warp * kRows;
-  unsigned output = setOptions(6, tile, step);
+  int64_t step = std::max(width, valueWidth) > 64 || parts > 1 ? 32 : 64;
+  int64_t blocks = llvm::divideCeil(shape.queries, tile);
+  Index block = code.blockX(), batch = block / blocks;
+  Index first = (Index(blocks - 1) - block % blocks) * tile;
   loadGradientInputs(batch);
+  setCopies(key, value, step);
+  unsigned output = setOptions(6, tile, step);
   Tensor result = makeQueries(output, shape.dquery, batch, shape.width);
-  Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
+  Tiles tiles = {key, value, makeTile(step, width), makeTile(step, valueWidth), step};
   const int64_t kept = 3 * width + valueWidth;
-  QueryRows rows = loadRows(batch, row, kept <= kMostKept, kept < kMostKept);
+  SmallVector<QueryRows, 2> rows;
+  for (int64_t part = 0; part < parts; ++part)
+    rows.push_back(loadRows(batch, first, warp * (kRows * parts) + part * kRows,
+                            kept <= kMostKept, kept < kMostKept));
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
-  SmallVector<Value> carried = flatten(zeros(width / 8));
+  SmallVector<Value> carried = flatten(zeros(parts * width / 8));
+  startTiles(tiles, 0);
   auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
-    SmallVector<Words> gradients = getScoreGradients(rows, batch, first, row, start, step,
-                                                     keyTile, valueTile, onDiagonal);
+    auto [keyTile, valueTile] =
+        takeTiles(tiles, start, end, [&] { drawKept(batch, first, start); });
+    SmallVector<SmallVector<Words>> gradients =
+        getScoreGradients(rows, batch, start, step, keyTile, valueTile, onDiagonal);
     SmallVector<Words> sums = unflatten(values);
-    for (int64_t k = 0; k < step / 16; ++k)
-      multiplyRow(sums, makeA(gradients, k), keyTile, k,
-                  /*isTransposed=*/true);
+    for (int64_t k = 0; k < step / 16; ++k) {
+      SmallVector<Words> a;
+      for (ArrayRef<Words> each : gradients)
+        a.push_back(makeA(each, k));
+      for (int64_t n = 0; n < width / 8; n += 2) {
+        Words words = loadB(keyTile, k * 16, n * 8, /*isTransposed=*/true);
+        for (int64_t part = 0; part < parts; ++part)
+          multiplyPair(sums, part * width / 8 + n, a[part], words);
+      }
+    }
     return flatten(sums);
   };
   carried = overKeys(first, end, step, carried, addKeys);
   Value scale = number(shape.scale);
-  storeRows(unflatten(carried), scale, scale, result, row);
+  SmallVector<Words> sums = unflatten(carried);
+  for (auto [part, each] : llvm::enumerate(rows))
+    storeRows(ArrayRef<Words>(sums).slice(part * width / 8, width / 8), scale, scale,
+              result, each.row);
 }
 
 void FlashAttentionEmitter::biasGradient() {
@@ -918,9 +1078,14 @@ void FlashAttentionEmitter::biasGradient() {
   }
   auto addHead = [&](Index batch, ValueRange values) {
     loadGradientInputs(batch);
-    SmallVector<Words> gradients = getScoreGradients(
-        loadRows(batch, row, /*keepsQuery=*/false, /*keepsDy=*/false), batch, first, row,
-        start, step, keyTile, valueTile, /*onDiagonal=*/shape.isCausal);
+    takeTiles({key, value, keyTile, valueTile, step}, start, start,
+              [&] { drawKept(batch, first, start); });
+    QueryRows rows = loadRows(batch, first, warp * kRows, /*keepsQuery=*/false,
+                              /*keepsDy=*/false);
+    SmallVector<Words> gradients =
+        getScoreGradients(rows, batch, start, step, keyTile, valueTile,
+                          /*onDiagonal=*/shape.isCausal)
+            .front();
     SmallVector<Value> next;
     for (auto [sum, gradient] : llvm::zip_equal(values, flatten(gradients)))
       next.push_back(add(sum, gradient));
@@ -957,14 +1122,16 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   const bool keeps =
       summed <= 128 || (summed <= AttentionShape::kMostWidth && !(ofKey && ofValue) &&
                         width + ofKey * valueWidth + 2 * summed <= kMostKept);
-  int64_t step = widest <= 64 ? tile : widest > 80 ? 16 : 32;
+  int64_t step = widest > 80 ? 16 : 32;
   int64_t tiles = (shape.keys + tile - 1) / tile;
   // The first of the heads that share the block's keys.
   Index block = code.blockX(), keyBatch = block / tiles * shape.sharing();
   Index first = block % tiles * tile, row = first + warp * kRows;
-  unsigned output = setOptions(6, step, tile);
   loadGradientInputs(keyBatch);
-  Tile queryTile = makeTile(step, width), dyTile = makeTile(step, valueWidth);
+  setCopies(query, dy, step);
+  unsigned output = setOptions(6, step, tile);
+  const Tile queryTiles = makeTile(step, width), dyTiles = makeTile(step, valueWidth);
+  auto makeTiles = [&] { return Tiles{query, dy, queryTiles, dyTiles, step}; };
   SmallVector<Words> keptKeys, keptValues;
   for (int64_t k = 0; keeps && k < width / 16; ++k)
     keptKeys.push_back(loadA(key, row, k * 16));
@@ -988,11 +1155,8 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   // Of the head that is added.
   Index batch(0);
   auto addQueries = [&](Index start, ValueRange values, bool onDiagonal) {
-    code.barrier();
-    loadTile(query, start, step, queryTile, true);
-    loadTile(dy, start, step, dyTile, false);
-    drawKept(batch, start, first);
-    code.barrier();
+    auto [queryTile, dyTile] = takeTiles(makeTiles(), start, shape.queries,
+                                         [&] { drawKept(batch, start, first); });
     // Transposed: rows are keys, columns queries.
     SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
     for (int64_t k = 0; k < widest / 16; ++k) {
@@ -1014,9 +1178,7 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
         for (int64_t half : {0, 1}) {
           int64_t i = 2 * half + column;
           Index myKey = row + g + 8 * half;
-          Value score = scores[n][i];
-          if (bias)
-            score = add(score, loadBias(at, myKey));
+          Value score = finishScore(scores[n][i], bias ? loadBias(at, myKey) : Value());
           Value p = power(score, myReference);
           Value visible = isVisible(at, myKey, /*checksQuery=*/true, onDiagonal);
           p = choose(visible, p, number(0));
@@ -1047,6 +1209,10 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   auto addHead = [&](Index head, ValueRange values) {
     batch = keyBatch + head;
     loadGradientInputs(batch);
+    // The head before is done with both tiles.
+    if (copies && shape.sharing() != 1)
+      code.barrier();
+    startTiles(makeTiles(), begin);
     SmallVector<Value> sums(values);
     auto overQueries = [&](Index from, Index to, bool onDiagonal) {
       sums = code.loop(from, to, step, sums, [&](Index start, ValueRange values) {
@@ -1061,8 +1227,9 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   carried = shape.sharing() == 1 ? addHead(Index(0), carried)
                                  : code.loop(0, shape.sharing(), 1, carried, addHead);
   ValueRange sums(carried);
+  Value scale = number(shape.scale);
   if (ofKey)
-    storeRows(unflatten(sums.take_front(keyCount)), Value(), Value(),
+    storeRows(unflatten(sums.take_front(keyCount)), scale, scale,
               makeKeys(output++, shape.dkey, keyBatch, shape.width), row);
   Value factor = philox ? number(keptFactor()) : Value();
   if (ofValue)

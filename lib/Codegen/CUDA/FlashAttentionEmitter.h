@@ -23,10 +23,10 @@
 
 namespace mpt::detail {
 
-/// Elements from one batch entry, head and row of a tensor to the next. The elements of a
-/// row lie side by side.
+/// Elements from one batch entry, head and row of a tensor to the next, and to its first
+/// one from a multiple of 16 bytes. The elements of a row lie side by side.
 struct RowStrides {
-  int64_t batch = 0, head = 0, row = 0;
+  int64_t batch = 0, head = 0, row = 0, first = 0;
 };
 
 /// query [batch, queries, width], key [batch / sharing, keys, width] and value
@@ -50,6 +50,8 @@ struct AttentionShape {
   /// none.
   llvm::SmallVector<int64_t, 4> maskStrides, biasStrides;
   mlir::Type biasType;
+  /// Elements from a multiple of 16 bytes to the bias.
+  int64_t biasPlace = 0;
   /// The bias's sizes, which are those of its gradient.
   llvm::SmallVector<int64_t, 4> biasSizes;
   bool hasMask() const { return !maskStrides.empty(); }
@@ -67,6 +69,12 @@ struct AttentionShape {
   static constexpr int64_t kMostWidth = 256;
   /// Queries, or keys, that a block of kAttentionThreads works on.
   static constexpr int64_t kTile = 64;
+  /// Queries that a block of emitAttention and emitQueryGradient works on: twice as many
+  /// where registers hold them and there are blocks for all multiprocessors.
+  int64_t queryTile() const {
+    const bool isSmall = width <= 64 && valueWidth <= 64 && !hasBias() && !dropout;
+    return isSmall && batch * (queries / (2 * kTile)) >= 256 ? 2 * kTile : kTile;
+  }
   /// A head size with zeros that fill the last matmul. Of those between 192 and 256 ptxas
   /// would spill a hundred registers.
   static int64_t pad(int64_t size) {
@@ -80,7 +88,7 @@ struct AttentionShape {
   int64_t biasKeys() const {
     return paddedWidth() + paddedValueWidth() > 256 ? kTile / 2 : kTile;
   }
-  int64_t queryBlocks() const { return batch * llvm::divideCeil(queries, kTile); }
+  int64_t queryBlocks() const { return batch * llvm::divideCeil(queries, queryTile()); }
   int64_t keyBlocks() const { return batch / sharing() * llvm::divideCeil(keys, kTile); }
   int64_t biasBlocks() const {
     return biasSizes[0] * biasSizes[1] * llvm::divideCeil(queries, kTile) *

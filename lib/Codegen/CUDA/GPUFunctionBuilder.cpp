@@ -260,6 +260,20 @@ Value GPUFunctionBuilder::shared(int64_t bytes) {
 
 void GPUFunctionBuilder::barrier() { NVVM::Barrier0Op::create(b, loc); }
 
+void GPUFunctionBuilder::startCopy(Value to, Index toAt, Value from, Index fromAt,
+                                   Type element, Value isThere) {
+  Value bytes;
+  if (isThere)
+    bytes = arith::SelectOp::create(b, loc, isThere, get32(16), get32(0));
+  NVVM::CpAsyncOp::create(b, loc, pointerTo(*this, to, element, toAt),
+                          pointerTo(*this, from, element, fromAt), /*size=*/16,
+                          NVVM::LoadCacheModifierKind::CG, bytes);
+}
+void GPUFunctionBuilder::endCopies() { NVVM::CpAsyncCommitGroupOp::create(b, loc); }
+void GPUFunctionBuilder::waitForCopies() {
+  NVVM::CpAsyncWaitGroupOp::create(b, loc, b.getI32IntegerAttr(0));
+}
+
 Value GPUFunctionBuilder::exchange(Value value, int64_t distance) {
   Type type = value.getType();
   auto word = [&](Value part) -> Value {

@@ -98,6 +98,15 @@ public:
   /// Shared memory of `bytes`, at multiples of 16.
   Value shared(int64_t bytes);
   void barrier();
+  /// Starts to copy 16 bytes from element `fromAt` of `from` to element `toAt` of shared
+  /// memory, both at multiples of 16 bytes, without waiting (cp.async). With `isThere` (a
+  /// condition) zeros where it does not hold; `fromAt` is a good index in any case.
+  void startCopy(Value to, Index toAt, Value from, Index fromAt, mlir::Type element,
+                 Value isThere = {});
+  /// Ends a group of copies.
+  void endCopies();
+  /// Waits for all copies that this thread has started; others see them after a barrier.
+  void waitForCopies();
   /// `value` (32 or 64 bits) of the thread whose number in the warp is this one's
   /// exclusive or `distance`.
   Value exchange(Value value, int64_t distance);

@@ -19,6 +19,8 @@
 #include "Fiber.h"
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -42,6 +44,13 @@ enum class Wait : uint8_t {
   Done
 };
 
+/// What cp.async is to copy.
+struct Copy {
+  void *to = nullptr;
+  const void *from = nullptr;
+  int32_t bytes = 0;
+};
+
 struct Thread {
   /// What it runs on, from its beginning to its end.
   Fiber *fiber = nullptr;
@@ -53,6 +62,8 @@ struct Thread {
   int32_t *words = nullptr;
   float *sums = nullptr;
   bool flag = false;
+  /// Groups of copies, of which the last one has not ended.
+  std::deque<std::vector<Copy>> copies;
 };
 
 /// The launch in progress; one at a time.
@@ -63,6 +74,7 @@ struct Launch {
   std::vector<Thread> threads;
   size_t current = 0;
   FiberOwner scheduler;
+  bool hasCopiesAstray = false;
 
   Thread &thread() { return threads[current]; }
   void wait(Wait what) {
@@ -83,7 +95,12 @@ void runFiber() {
   while (true) {
     Fiber *fiber = launch->thread().fiber;
     launch->kernel->run(launch->arguments);
-    launch->thread().waits = Wait::Done;
+    Thread &thread = launch->thread();
+    thread.waits = Wait::Done;
+    launch->hasCopiesAstray |=
+        std::any_of(thread.copies.begin(), thread.copies.end(),
+                    [](const auto &group) { return !group.empty(); });
+    thread.copies.clear();
     size_t next = launch->current + 1;
     if (next % kWarp != 0 && next < launch->threads.size() &&
         launch->threads[next].waits == Wait::Beginning) {
@@ -139,6 +156,31 @@ const mpt_simt_ops emulatorOps = {
       thread.flag = isBF16;
       thread.sums = sums;
       launch->wait(Wait::Multiply);
+    },
+    [](void *to, const void *from, int32_t bytes) {
+      constexpr int kBytes = 16;
+      launch->hasCopiesAstray |= reinterpret_cast<uintptr_t>(to) % kBytes != 0 ||
+                                 reinterpret_cast<uintptr_t>(from) % kBytes != 0 ||
+                                 bytes < 0 || bytes > kBytes;
+      // Who reads it too early, or still reads what it takes the place of, gets NaNs.
+      std::memset(to, 0xff, kBytes);
+      auto &copies = launch->thread().copies;
+      if (copies.empty())
+        copies.emplace_back();
+      copies.back().push_back({to, from, bytes});
+    },
+    [] { launch->thread().copies.emplace_back(); },
+    [](int32_t groups) {
+      auto &copies = launch->thread().copies;
+      // One more that has not ended.
+      while (copies.size() > static_cast<size_t>(groups) + 1) {
+        for (const Copy &copy : copies.front()) {
+          char bytes[16] = {};
+          std::memcpy(bytes, copy.from, static_cast<size_t>(copy.bytes));
+          std::memcpy(copy.to, bytes, sizeof(bytes));
+        }
+        copies.pop_front();
+      }
     },
 };
 
@@ -294,6 +336,11 @@ bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &
         present.blockX = static_cast<int32_t>(x);
         present.blockY = static_cast<int32_t>(y);
         ok = runBlock(error);
+        if (ok && present.hasCopiesAstray) {
+          ok = false;
+          error = std::string("kernel ") + kernel.name +
+                  ": a copy to shared memory is not waited for, or not of 16 bytes";
+        }
       }
   launch = nullptr;
   // Threads that others have left do not go on.

@@ -40,6 +40,12 @@ struct mpt_simt_ops {
   void (*load_matrices)(const void *row, int32_t is_transposed, int32_t *words);
   /// mma.m16n8k16: four words of A, two of B and four sums; `sums` gets the new ones.
   void (*multiply)(const int32_t *operands, int32_t is_bf16, float *sums);
+  /// cp.async of 16 bytes, of which the last 16 - `bytes` become zeros: `to` has NaNs
+  /// until the thread waits for it.
+  void (*start_copy)(void *to, const void *from, int32_t bytes);
+  void (*end_copies)();
+  /// Waits for all but the last `groups` groups of copies that have ended.
+  void (*wait_for_copies)(int32_t groups);
 };
 
 /// A kernel of which a thread is one call. `arguments` point to the parameters,
@@ -66,7 +72,8 @@ namespace mpt::rt {
 /// `parts` other than 0 only the first, the middle and the last of so many parts of the
 /// blocks along x run.
 /// False, with `error` set, if a thread leaves while others wait for it, or if
-/// threads of one warp wait for different things.
+/// threads of one warp wait for different things, or if a thread starts copies that it
+/// does not wait for, or from or to other places than multiples of 16 bytes.
 bool runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &kernel,
                  int64_t blocksX, int64_t blocksY, int64_t threads, void **arguments,
                  std::string &error, int64_t parts = 0);

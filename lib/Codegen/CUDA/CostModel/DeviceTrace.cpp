@@ -457,6 +457,10 @@ void Warp::execute(const PtxInstruction &instruction, uint32_t lanes) {
     }
     return;
   }
+  case PtxOp::Copy:
+    if (in.space == PtxSpace::Global)
+      return accessGlobal(in, lanes, 16, /*isStore=*/false);
+    return accessShared(in, lanes, 16);
   case PtxOp::Atomic:
     accessGlobal(in, lanes, in.size, /*isStore=*/false);
     accessGlobal(in, lanes, in.size, /*isStore=*/true);

@@ -516,7 +516,7 @@ void Parser::parseInstruction(StringRef statement) {
   made.isSigned = type.isSigned;
   bool isMemory =
       llvm::is_contained({"ld", "ldu", "st", "atom", "red", "ldmatrix", "mma", "shfl",
-                          "vote", "bar", "barrier", "membar", "fence"},
+                          "vote", "bar", "barrier", "membar", "fence", "cp"},
                          root);
   bool isFloat = type.isFloat || (!types.empty() && types.front().isFloat);
   auto addResults = [&] {
@@ -558,6 +558,24 @@ void Parser::parseInstruction(StringRef statement) {
       addSources(1);
     } else {
       return fail("expected more operands of '" + opcode + "'");
+    }
+  } else if (root == "cp") {
+    // cp.async is one instruction that reads and writes; groups and waits are none that
+    // take time of their own.
+    made.unit = LaunchTrace::Memory;
+    made.op = PtxOp::Nothing;
+    if (operands.size() > 2) {
+      made.op = PtxOp::Copy;
+      made.space = PtxSpace::Shared;
+      parseAddress(operands[0], made);
+      PtxInstruction read = made;
+      read.sources.clear();
+      read.offset = 0;
+      read.space = PtxSpace::Global;
+      parseAddress(operands[1], read);
+      made.issue = made.onUnit = 0;
+      ++kernel.loads;
+      kernel.instructions.push_back(std::move(read));
     }
   } else if (root == "atom" || root == "red") {
     made.op = PtxOp::Atomic;
@@ -784,7 +802,8 @@ void Parser::findBlocks() {
       for (int source : code[i].sources)
         if (auto found = depth.find(source); found != depth.end())
           most = std::max(most, found->second);
-      bool isLoad = (code[i].op == PtxOp::Load && code[i].space == PtxSpace::Global) ||
+      bool isLoad = ((code[i].op == PtxOp::Load || code[i].op == PtxOp::Copy) &&
+                     code[i].space == PtxSpace::Global) ||
                     code[i].op == PtxOp::Atomic;
       block.loads += isLoad;
       most += isLoad;

@@ -54,6 +54,8 @@ enum class PtxOp {
   LoadParameter,
   Load,
   Store,
+  /// Of 16 bytes without registers: a read from global or a write to shared memory.
+  Copy,
   Atomic,
   Matrices,
   Multiply,
