@@ -41,6 +41,7 @@ static const Table &getTable() {
     populateVolumes(table);
     populateLinalg(table);
     populateWindows(table);
+    populateResizing(table);
     populateNormalization(table);
     populateRecurrent(table);
     populateLosses(table);

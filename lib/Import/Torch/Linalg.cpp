@@ -38,6 +38,20 @@ static Value multiply(Lowering &l, Value a, Value b) {
     a = l.reshape(a, {1, getShape(a)[0]});
   if (rankB == 1)
     b = l.reshape(b, {getShape(b)[0], 1});
+  // One matrix times many columns is one matmul, of the columns as rows.
+  const bool isOneMatrix = getRank(a) == 2 && getRank(b) > 2 && getShape(b).back() == 1 &&
+                           isa<FloatType>(getElement(a));
+  if (isOneMatrix) {
+    Shape rows(getShape(b).drop_back()), columns(rows);
+    if (!l.require(rows.back() == getShape(a)[1], "a matmul of matrices that do not fit"))
+      return a;
+    columns.back() = getShape(a)[0];
+    columns.push_back(1);
+    Value product = l.reshape(l.linear(l.reshape(b, rows), a, Value()), columns);
+    if (rankA == 1)
+      columns.erase(columns.end() - 2);
+    return l.reshape(product, columns);
+  }
   // Both get the batch dimensions of the longer one; dimensions of size 1 are repeated.
   if (getRank(b) > 2) {
     ArrayRef<int64_t> batchA = getShape(a).drop_back(2),

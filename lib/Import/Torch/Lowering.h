@@ -249,6 +249,7 @@ void populateRandom(Table &table);
 void populateVolumes(Table &table);
 void populateLinalg(Table &table);
 void populateWindows(Table &table);
+void populateResizing(Table &table);
 void populateNormalization(Table &table);
 void populateRecurrent(Table &table);
 void populateLosses(Table &table);

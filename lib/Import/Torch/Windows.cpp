@@ -1,4 +1,4 @@
-//===- Windows.cpp - Torch's convolutions, pooling and resizing -*- C++ -*-===//
+//===- Windows.cpp - Torch's convolutions and pooling -*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -443,147 +443,6 @@ static std::function<void(Lowering &)> maxPoolWithIndices(bool oneD) {
 }
 
 //===----------------------------------------------------------------------===//
-// Resizing
-//===----------------------------------------------------------------------===//
-
-/// The matrix of bilinear interpolation.
-static Value linearMatrix(Lowering &l, int64_t in, int64_t out, bool corners,
-                          double scale, Type element) {
-  SmallVector<double> values(in * out, 0);
-  double step = corners     ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0)
-                : scale > 0 ? 1 / scale
-                            : static_cast<double>(in) / out;
-  for (int64_t o = 0; o < out; ++o) {
-    double at = corners ? o * step : std::max(0.0, (o + 0.5) * step - 0.5);
-    int64_t first = std::min<int64_t>(static_cast<int64_t>(at), in - 1);
-    int64_t second = std::min(first + 1, in - 1);
-    double weight = std::clamp(at - first, 0.0, 1.0);
-    values[o * in + first] += 1 - weight;
-    values[o * in + second] += weight;
-  }
-  return l.floats(values, element, {out, in});
-}
-
-/// The matrix of bicubic interpolation, with Keys' kernel for a = -0.75 (Keys 1981).
-static Value cubicMatrix(Lowering &l, int64_t in, int64_t out, bool corners, double scale,
-                         Type element) {
-  constexpr double a = -0.75;
-  SmallVector<double> values(in * out, 0);
-  double step = corners     ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0)
-                : scale > 0 ? 1 / scale
-                            : static_cast<double>(in) / out;
-  auto kernel = [&](double x) {
-    x = std::abs(x);
-    if (x <= 1)
-      return ((a + 2) * x - (a + 3)) * x * x + 1;
-    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0.0;
-  };
-  for (int64_t o = 0; o < out; ++o) {
-    double at = corners ? o * step : (o + 0.5) * step - 0.5;
-    int64_t first = static_cast<int64_t>(std::floor(at));
-    for (int64_t i = first - 1; i <= first + 2; ++i)
-      values[o * in + std::clamp<int64_t>(i, 0, in - 1)] += kernel(at - i);
-  }
-  return l.floats(values, element, {out, in});
-}
-
-/// The matrix that takes the nearest element; `exact` from the middle of each.
-static Value nearestMatrix(Lowering &l, int64_t in, int64_t out, bool exact, double scale,
-                           Type element) {
-  SmallVector<double> values(in * out, 0);
-  // In f32, as torch computes it.
-  float step = scale > 0 ? static_cast<float>(1 / scale)
-                         : static_cast<float>(in) / static_cast<float>(out);
-  for (int64_t o = 0; o < out; ++o) {
-    float at =
-        exact ? (static_cast<float>(o) + 0.5f) * step : static_cast<float>(o) * step;
-    values[o * in + std::min<int64_t>(static_cast<int64_t>(std::floor(at)), in - 1)] = 1;
-  }
-  return l.floats(values, element, {out, in});
-}
-
-namespace {
-enum class Interpolation { Nearest, NearestExact, Linear, Cubic };
-} // namespace
-
-/// Factors: operand `first` and those after it, one for each dimension, or with `listed`
-/// one list. They count in torch only where the size is not given.
-static SmallVector<double> readFactors(Lowering &l, unsigned first, unsigned count,
-                                       bool listed) {
-  SmallVector<double> factors(count, 0);
-  if (!listed) {
-    for (unsigned i = 0; i < count; ++i)
-      factors[i] = first + i < l.size() ? l.number(first + i, 0) : 0;
-    return factors;
-  }
-  if (l.isNone(first) || !l.isNone(1))
-    return factors;
-  if (Operation *list = l.op->getOperand(first).getDefiningOp())
-    for (auto [i, item] : llvm::enumerate(list->getOperands().take_front(count)))
-      if (Operation *constant = item.getDefiningOp())
-        if (auto value = dyn_cast_or_null<FloatAttr>(getConstantValue(constant)))
-          factors[i] = value.getValueAsDouble();
-  return factors;
-}
-
-/// Resizes the last `dims` dimensions of [N, C, ..] by a matrix each.
-static std::function<void(Lowering &)> upsample(Interpolation kind, unsigned dims,
-                                                bool listed) {
-  return [=](Lowering &l) {
-    bool hasCorners = kind == Interpolation::Linear || kind == Interpolation::Cubic;
-    bool corners = hasCorners && l.flag(2);
-    SmallVector<double> factors = readFactors(l, hasCorners ? 3 : 2, dims, listed);
-    ArrayRef<int64_t> out = l.resultType().getShape().take_back(dims);
-    Value x = l.get(0);
-    if (!l.refusal.empty() ||
-        !l.require(getRank(x) == 2 + dims && getType(x).hasStaticShape() &&
-                       isa<FloatType>(getElement(x)),
-                   "a tensor of other dimensions, open ones, or no floats"))
-      return;
-    // Images are resized as they are stored, [N, H, W, C], others as torch has them.
-    bool image = dims == 2;
-    if (image)
-      x = l.getChannelsLast(0);
-    Type element = getElement(x);
-    for (unsigned i = 0; i < dims; ++i) {
-      int64_t dim = image ? 1 + i : 2 + i, in = getShape(x)[dim];
-      if (!l.require(in > 0 && out[i] > 0, "an empty image"))
-        return;
-      if (in == out[i] && factors[i] <= 0)
-        continue;
-      bool whole = out[i] % in == 0 && (factors[i] <= 0 || factors[i] * in == out[i]);
-      if (kind <= Interpolation::NearestExact && whole) {
-        Shape one(getShape(x)), many, result(one);
-        one.insert(one.begin() + dim + 1, 1);
-        many = one;
-        many[dim + 1] = out[i] / in;
-        result[dim] = out[i];
-        x = l.reshape(l.broadcast(l.reshape(x, one), many), result);
-        continue;
-      }
-      Value matrix =
-          kind == Interpolation::Linear
-              ? linearMatrix(l, in, out[i], corners, factors[i], element)
-          : kind == Interpolation::Cubic
-              ? cubicMatrix(l, in, out[i], corners, factors[i], element)
-              : nearestMatrix(l, in, out[i], kind == Interpolation::NearestExact,
-                              factors[i], element);
-      Shape s(getShape(x)), result(s);
-      result[dim] = out[i];
-      int64_t before = 1, after = 1;
-      for (int64_t d = 0; d < getRank(x); ++d)
-        (d < dim ? before : after) *= d == dim ? 1 : s[d];
-      Value flat = l.reshape(x, {before, s[dim], after, 1});
-      x = l.reshape(applyAlong(l, flat, matrix, 1), result);
-    }
-    if (image)
-      l.setChannelsLast(x);
-    else
-      l.set(x);
-  };
-}
-
-//===----------------------------------------------------------------------===//
 // Patches and grids
 //===----------------------------------------------------------------------===//
 
@@ -810,21 +669,6 @@ void mpt::torch::populateWindows(Table &t) {
         adaptivePool(false, adaptiveAvgPool));
   t.add({"adaptive_max_pool1d"}, adaptivePool(true, adaptiveMaxPool));
   t.add({"adaptive_max_pool2d"}, adaptivePool(false, adaptiveMaxPool));
-  for (bool listed : {false, true}) {
-    auto name = [listed](const char *prefix, int dims) {
-      return std::string(prefix) + std::to_string(dims) + (listed ? "d.vec" : "d");
-    };
-    for (int dims = 1; dims <= 3; ++dims) {
-      t.add({name("upsample_nearest", dims)},
-            upsample(Interpolation::Nearest, dims, listed));
-      t.add({name("_upsample_nearest_exact", dims)},
-            upsample(Interpolation::NearestExact, dims, listed));
-    }
-    t.add({name("upsample_linear", 1)}, upsample(Interpolation::Linear, 1, listed));
-    t.add({name("upsample_bilinear", 2)}, upsample(Interpolation::Linear, 2, listed));
-    t.add({name("upsample_trilinear", 3)}, upsample(Interpolation::Linear, 3, listed));
-    t.add({name("upsample_bicubic", 2)}, upsample(Interpolation::Cubic, 2, listed));
-  }
   t.add({"im2col"}, imageToColumns);
   t.add({"col2im"}, columnsToImage);
   t.add({"grid_sampler", "grid_sampler_2d"}, gridSample);

@@ -172,3 +172,54 @@ func.func @transposed(%x: !torch.vtensor<[2,4,4,6],f32>, %w: !torch.vtensor<[6,3
   %q = "torch.aten.permute"(%c, %last) : (!torch.vtensor<[2,3,8,12],f32>, !torch.list<int>) -> !torch.vtensor<[2,8,12,3],f32>
   return %q : !torch.vtensor<[2,8,12,3],f32>
 }
+
+// -----
+
+// A row that doubles is two phases of two strided slices each.
+// CHECK-LABEL: func.func @doubled(
+// CHECK-NOT: mpt.matmul
+// CHECK: mpt.concat {{.*}} {axis = 1 : i64} : (tensor<2x1x3xf32>, tensor<2x70x3xf32>, tensor<2x1x3xf32>) -> tensor<2x72x3xf32>
+// CHECK-COUNT-4: mpt.slice {{.*}} -> tensor<2x70x3xf32>
+// CHECK-NOT: mpt.slice
+// CHECK: mpt.concat {{.*}} {axis = 2 : i64} : (tensor<2x70x1x3xf32>, tensor<2x70x1x3xf32>) -> tensor<2x70x2x3xf32>
+func.func @doubled(%x: !torch.vtensor<[2,3,70],f32>) -> !torch.vtensor<[2,3,140],f32> {
+  %n = "torch.constant.int"() {value = 140 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %none = "torch.constant.none"() : () -> !torch.none
+  %out = "torch.prim.ListConstruct"(%n) : (!torch.int) -> !torch.list<int>
+  %y = "torch.aten.upsample_linear1d"(%x, %out, %no, %none) : (!torch.vtensor<[2,3,70],f32>, !torch.list<int>, !torch.bool, !torch.none) -> !torch.vtensor<[2,3,140],f32>
+  return %y : !torch.vtensor<[2,3,140],f32>
+}
+
+// -----
+
+// With corners no phase repeats: rows of many elements are gathered, of few multiplied.
+// CHECK-LABEL: func.func @corners(
+// CHECK-COUNT-2: mpt.gather {{.*}} : (tensor<140x3xf32>, tensor<280xi64>) -> tensor<280x3xf32>
+// CHECK-NOT: mpt.gather
+// CHECK: mpt.matmul {{.*}} : (tensor<2x20x10xf32>, tensor<2x10x3xf32>) -> tensor<2x20x3xf32>
+func.func @corners(%x: !torch.vtensor<[2,3,70],f32>, %z: !torch.vtensor<[2,3,10],f32>) -> (!torch.vtensor<[2,3,140],f32>, !torch.vtensor<[2,3,20],f32>) {
+  %n = "torch.constant.int"() {value = 140 : i64} : () -> !torch.int
+  %m = "torch.constant.int"() {value = 20 : i64} : () -> !torch.int
+  %yes = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %none = "torch.constant.none"() : () -> !torch.none
+  %out = "torch.prim.ListConstruct"(%n) : (!torch.int) -> !torch.list<int>
+  %few = "torch.prim.ListConstruct"(%m) : (!torch.int) -> !torch.list<int>
+  %y = "torch.aten.upsample_linear1d"(%x, %out, %yes, %none) : (!torch.vtensor<[2,3,70],f32>, !torch.list<int>, !torch.bool, !torch.none) -> !torch.vtensor<[2,3,140],f32>
+  %w = "torch.aten.upsample_linear1d"(%z, %few, %yes, %none) : (!torch.vtensor<[2,3,10],f32>, !torch.list<int>, !torch.bool, !torch.none) -> !torch.vtensor<[2,3,20],f32>
+  return %y, %w : !torch.vtensor<[2,3,140],f32>, !torch.vtensor<[2,3,20],f32>
+}
+
+// -----
+
+// One matrix times a column of each row is one matmul; times wider matrices it is many.
+// CHECK-LABEL: func.func @columns(
+// CHECK-NEXT: %[[R:.*]] = mpt.reshape %{{.*}} : (tensor<5x4x1xf32>) -> tensor<5x4xf32>
+// CHECK-NEXT: %[[Y:.*]] = mpt.matmul %[[R]], %{{.*}} {transpose_rhs} : (tensor<5x4xf32>, tensor<3x4xf32>) -> tensor<5x3xf32>
+// CHECK-NEXT: mpt.reshape %[[Y]] : (tensor<5x3xf32>) -> tensor<5x3x1xf32>
+// CHECK: mpt.matmul {{.*}} : (tensor<5x3x4xf32>, tensor<5x4x2xf32>) -> tensor<5x3x2xf32>
+func.func @columns(%w: !torch.vtensor<[3,4],f32>, %x: !torch.vtensor<[5,4,1],f32>, %z: !torch.vtensor<[5,4,2],f32>) -> (!torch.vtensor<[5,3,1],f32>, !torch.vtensor<[5,3,2],f32>) {
+  %y = "torch.aten.matmul"(%w, %x) : (!torch.vtensor<[3,4],f32>, !torch.vtensor<[5,4,1],f32>) -> !torch.vtensor<[5,3,1],f32>
+  %v = "torch.aten.matmul"(%w, %z) : (!torch.vtensor<[3,4],f32>, !torch.vtensor<[5,4,2],f32>) -> !torch.vtensor<[5,3,2],f32>
+  return %y, %v : !torch.vtensor<[5,3,1],f32>, !torch.vtensor<[5,3,2],f32>
+}

@@ -1979,6 +1979,30 @@ def _(d):
             lambda op, x: op(x, [4, 5, 3], corners, *([None] if "vec" in str(op) else [])))
 
 
+@case("upsample_linear1d", "upsample_nearest1d", "_upsample_nearest_exact1d")
+def _(d):
+    """By phases, a matrix, and rows of long ones."""
+    size = d.choice([4, 12, 66])
+    out = [d.choice([size * 2, size * 3, size // 2, size * 3 // 2, size + 1, size * 9])]
+    corners = d.bool()
+    return ([d.float([2, 3, size])],
+            lambda op, x: op(x, out, corners) if "linear" in str(op) else op(x, out))
+
+
+@case("upsample_bilinear2d", "upsample_bicubic2d")
+def _(d):
+    height, corners = d.choice([5, 66]), d.bool()
+    out = [d.choice([height * 2, height + 3]), d.choice([3, 12])]
+    return [d.float([2, 2, height, 6])], lambda op, x: op(x, out, corners)
+
+
+@case("matmul")
+def _(d):
+    """One matrix times many columns."""
+    return ([d.float(d.choice([[3, 4], [4]])), d.float([2, 3, 4, 1])],
+            lambda op, x, y: op(x, y))
+
+
 @case("upsample_bicubic2d", "upsample_bicubic2d.vec")
 def _(d):
     size, corners = d.choice([[5, 7], [2, 3]]), d.bool()
