@@ -79,16 +79,19 @@ std::vector<uint32_t> detail::runWithSaved(const RematIndex &index,
   }
   // What kernels compute for themselves is made again for those behind the next matmul:
   // else it would be stored for them.
-  std::vector<uint32_t> fading;
+  std::vector<bool> fades(graph.values.size());
   for (uint32_t value = 0; value < graph.values.size(); ++value)
-    if (graph.values[value].node < backward && !execution.present[value] &&
-        graph.nodes[graph.values[value].node].isAbsorbed)
-      fading.push_back(value);
+    fades[value] = graph.values[value].node < backward && !execution.present[value] &&
+                   graph.nodes[graph.values[value].node].isAbsorbed;
+  size_t sinceSplit = execution.order.size();
   for (uint32_t id = backward; id < graph.nodes.size(); ++id) {
     execution.runWithOperands(id);
-    if (graph.nodes[id].splitsKernels)
-      for (uint32_t value : fading)
-        execution.present[value] = false;
+    if (!graph.nodes[id].splitsKernels)
+      continue;
+    for (; sinceSplit < execution.order.size(); ++sinceSplit)
+      for (uint32_t value : graph.nodes[execution.order[sinceSplit]].outputs)
+        if (fades[value])
+          execution.present[value] = false;
   }
   return std::move(execution.order);
 }
