@@ -589,17 +589,38 @@ void applyGelu(float *row, int64_t count) {
   applyGeluPlain(row, count);
 }
 
+/// Adds a bias, unless it is null, and then takes the ReLU if there is one.
+MPT_INLINE void addAndClamp(float *row, const float *bias, int64_t count, bool isRelu) {
+  auto clamp = [](float x) { return x > 0.0f || x != x ? x : 0.0f; };
+  if (bias && isRelu)
+    for (int64_t i = 0; i < count; ++i)
+      row[i] = clamp(row[i] + bias[i]);
+  else if (bias)
+    for (int64_t i = 0; i < count; ++i)
+      row[i] += bias[i];
+  else if (isRelu)
+    for (int64_t i = 0; i < count; ++i)
+      row[i] = clamp(row[i]);
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void addAndClampAVX2(float *row, const float *bias,
+                                                     int64_t count, bool isRelu) {
+  addAndClamp(row, bias, count, isRelu);
+}
+#endif
+
 } // namespace
 
 void mpt::rt::finishRow(float *row, const float *bias, int64_t count, Epilogue epilogue) {
-  if (bias)
-    for (int64_t i = 0; i < count; ++i)
-      row[i] += bias[i];
-  if (epilogue == Epilogue::Relu)
-    for (int64_t i = 0; i < count; ++i)
-      row[i] = row[i] > 0.0f || row[i] != row[i] ? row[i] : 0.0f;
+  const bool isRelu = epilogue == Epilogue::Relu;
+#if defined(__x86_64__)
+  if (getVectorSet() != VectorSet::Plain)
+    addAndClampAVX2(row, bias, count, isRelu);
+  else
+#endif
+    addAndClamp(row, bias, count, isRelu);
   if (epilogue == Epilogue::Gelu)
-    return applyGelu(row, count);
+    applyGelu(row, count);
 }
 
 std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThreads,
