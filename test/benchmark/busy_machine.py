@@ -62,9 +62,9 @@ def compare_with_pytorch(network, tool, folder, steps):
     import steps_vs_pytorch
     torch.set_num_threads(options.threads)
     step = steps_vs_pytorch.TorchStep(steps_vs_pytorch.CASES[network], "f32", compiled=False)
-    step.time(3)
+    steps_vs_pytorch.time_steps(step, 3)
     run = {"MPT": lambda: train(os.path.abspath(tool), network, folder, options.threads, steps) / steps,
-           "PyTorch": lambda: step.time(steps)}
+           "PyTorch": lambda: steps_vs_pytorch.time_steps(step, steps)}
     found = {}
     for _ in range(options.rounds):
         for state, number in ("alone", signal.SIGSTOP), ("beside", signal.SIGCONT):

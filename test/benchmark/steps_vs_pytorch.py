@@ -1,12 +1,16 @@
-"""Time and memory of a training step, MPT against PyTorch on the CPU.
+"""Time and memory of a training step, MPT against PyTorch and JAX on the CPU.
 
     steps_vs_pytorch.py BUILD_DIR [--threads 2] [--rounds 5] [--steps 20]
-                        [--only sincos,digits,gpt] [--no-compile] [--processor-time]
-                        [--part 0.7]
+                        [--only sincos,digits,gpt] [--against eager,compile] [--processor-time]
+                        [--part 0.7] [--no-bound]
 
-Both train networks of docs/examples, or those of networks.py that --only names,
+All train networks of docs/examples, or those of networks.py that --only names,
 with the same batch and optimizer; PyTorch has the images of the latter in
-channels_last. Rounds are interleaved, so that noise of the machine meets all;
+channels_last. --against names what MPT is compared with: PyTorch's eager mode, its
+torch.compile, and jax, which trains the networks of flax_models.py with optax on XLA's CPU, for
+those of networks.py; their numbers of parameters are checked to be equal. Its bf16 step has
+parameters in f32 and computes in bf16. Beside JAX's times stand the seconds from the model to
+the end of its first step. Rounds are interleaved, so that noise of the machine meets all;
 the figures are the median and the least over rounds of the round's median time
 of a step. Memory of PyTorch is the most that its allocator held at once during
 two steps, parameters and optimizer state included; that of MPT is arena plus
@@ -14,14 +18,15 @@ state, also of an f32 step under a memory budget. --part adds MPT's steps within
 PyTorch's memory, or says why they do not fit. The bound is the sum, over the step's
 calls and kernels, of the time that each takes at least: its multiplications and additions at
 the rate of a matmul or convolution, or its bytes at that of a copy, as mpt-run --profile
-measures both; beside it is what that run's profile says that the step took. With --processor-time, for busy
-machines, the times are processor time of one thread: of PyTorch the least step, of MPT
-the difference between runs of 3n and n steps. Needs torch, numpy and scikit-learn from
-PyPI; vit-b16 torchvision, bert-base transformers.
+measures both; beside it is what that run's profile says that the step took. --no-bound
+leaves both out. With --processor-time, for busy machines, the times are processor time of one
+thread: of PyTorch and JAX the least step, of MPT the difference between runs of 3n and n steps. Needs torch, numpy and scikit-learn from
+PyPI; vit-b16 torchvision, bert-base transformers, --against=jax jax, flax and optax.
 """
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -341,6 +346,17 @@ def prepare(name, build):
     return module, items
 
 
+def time_steps(step, steps, processor_time=False):
+    """Milliseconds of a step: the least processor time, or the median elapsed time."""
+    clock = time.process_time if processor_time else time.perf_counter
+    times = []
+    for _ in range(steps):
+        start = clock()
+        step()
+        times.append(clock() - start)
+    return 1e3 * (min(times) if processor_time else statistics.median(times))
+
+
 class TorchStep:
     """One training step of PyTorch as a function without arguments."""
 
@@ -369,14 +385,25 @@ class TorchStep:
             state += [value for value in values.values() if torch.is_tensor(value)]
         return sum(value.nbytes for value in state)
 
-    def time(self, steps, processor_time=False):
-        clock = time.process_time if processor_time else time.perf_counter
-        times = []
-        for _ in range(steps):
-            start = clock()
-            self()
-            times.append(clock() - start)
-        return 1e3 * (min(times) if processor_time else statistics.median(times))
+
+def jax_step(name, precision, module):
+    """One training step of JAX, as TorchStep is one of PyTorch, of as many parameters as the module."""
+    import flax_models
+    import jax.numpy
+    import optax
+    optimizer = {adamw: optax.adamw(1e-3, weight_decay=0.1),
+                 sgd: optax.sgd(0.01, momentum=0.9)}[CASES[name]["optimizer"]]
+    low = {"f32": jax.numpy.float32, "bf16": jax.numpy.bfloat16}[precision]
+    step = flax_models.Step(name, low, optimizer)
+    with open(module) as file:
+        shapes = re.findall(r'tensor<([0-9x]*)f32> {mpt.name = "[^"]*", mpt.role = "parameter"',
+                            file.read())
+    parameters = sum(math.prod(map(int, shape.split("x")[:-1])) for shape in shapes)
+    if step.parameters != parameters:
+        sys.exit(f"{name} has {parameters} parameters, but {step.parameters} in flax")
+    if precision == "f32":
+        print(f"{name:13} {parameters} parameters", flush=True)
+    return step
 
 
 def torch_peak_bytes(name, precision):
@@ -444,12 +471,21 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--only", default="sincos,digits,gpt")
-    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--against", default="eager,compile")
     parser.add_argument("--processor-time", action="store_true")
     parser.add_argument("--part", type=float)
+    parser.add_argument("--no-bound", action="store_true")
     options = parser.parse_args()
     if options.processor_time:
         options.threads = 1
+    against = options.against.split(",")
+    if not set(against) <= {"eager", "compile", "jax"}:
+        parser.error("--against takes eager, compile and jax")
+    if options.part and "eager" not in against:
+        parser.error("--part needs --against=eager")
+    if options.threads == 1:
+        os.environ["XLA_FLAGS"] = (
+            "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     torch.set_num_threads(options.threads)
     print(f"torch {torch.__version__}, {options.threads} threads")
     print("network       step                 median ms  least ms       bytes      bound   profiled")
@@ -458,12 +494,16 @@ def main():
         files = prepare(name, options.build)
         contenders = {}
         for precision in ("f32", "bf16"):
-            for compiled in (False,) if options.no_compile else (False, True):
-                label = f"torch {precision} {'compile' if compiled else 'eager'}"
-                contenders[label] = TorchStep(case, precision, compiled)
-                contenders[label].time(3)
+            for kind in against:
+                if kind == "jax":
+                    label = f"jax {precision}"
+                    contenders[label] = jax_step(name, precision, files[0])
+                else:
+                    label = f"torch {precision} {kind}"
+                    contenders[label] = TorchStep(case, precision, kind == "compile")
+                time_steps(contenders[label], 1 if kind == "jax" else 3)
         times, peaks, refused = {}, {}, {}
-        for precision in ("f32", "bf16"):
+        for precision in ("f32", "bf16") if "eager" in against else ():
             with multiprocessing.get_context("spawn").Pool(1) as process:
                 peak = process.apply(torch_peak_bytes, (name, precision))
             peaks[f"torch {precision} eager"] = peak
@@ -482,7 +522,7 @@ def main():
         for _ in range(options.rounds):
             for label, step in contenders.items():
                 times.setdefault(label, []).append(
-                    step.time(options.steps, options.processor_time))
+                    time_steps(step, options.steps, options.processor_time))
             for label, precision, budget in steps:
                 try:
                     if options.processor_time:
@@ -495,13 +535,14 @@ def main():
                     refused[label] = str(error)
                     continue
                 times.setdefault(label, []).append(ms)
-        bounds = {}
-        for precision in ("f32", "f16", "bf16"):
+        notes = {label: f"first step after {step.first:.1f} s"
+                 for label, step in contenders.items() if label.startswith("jax")}
+        for precision in () if options.no_bound else ("f32", "f16", "bf16"):
             bound, ms = get_bound(options.build, case, files, precision, options.threads)
-            bounds[f"mpt {precision}"] = f"{bound:10.2f} {ms:10.2f}"
+            notes[f"mpt {precision}"] = f"{bound:10.2f} {ms:10.2f}"
         for label, rounds in times.items():
             print(f"{name:13} {label:19} {statistics.median(rounds):10.2f} {min(rounds):9.2f} "
-                  f"{peaks.get(label, ''):>11} {bounds.get(label, '')}", flush=True)
+                  f"{peaks.get(label, ''):>11} {notes.get(label, '')}", flush=True)
         for label, error in refused.items():
             print(f"{name:13} {label:19} {error}", flush=True)
 

@@ -87,7 +87,7 @@ def file_step(item, threads):
 
 
 def network_step(name, threads):
-    loss, params, batch = flax_models.MODELS[name]()
+    loss, params, batch = flax_models.loss_of(name)
     text = programs.lower(loss, params, *batch)
     values = {}
     for low in (), ("--mpt-autocast=type=bf16",):
