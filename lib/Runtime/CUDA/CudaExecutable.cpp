@@ -30,6 +30,10 @@ static constexpr size_t kMarks = 4096;
 /// Algorithms that cuBLASLt is asked for.
 static constexpr int kProposals = 8;
 
+/// Larger inputs are not copied while the step before runs: that takes their memory twice
+/// more.
+static constexpr int64_t kMostLanded = 256 << 20;
+
 /// Between records of bad indices: device code takes addresses at multiples of it.
 static constexpr int64_t kCheckBytes = 16;
 
@@ -97,7 +101,9 @@ CudaExecutable::~CudaExecutable() {
   for (Event mark : marks)
     if (mark)
       api.cudaEventDestroy(mark);
-  for (Event event : {copied[0], copied[1], ordered})
+  if (inputStream)
+    api.cudaStreamDestroy(inputStream);
+  for (Event event : {copied[0], copied[1], taken[0], taken[1], ordered})
     if (event)
       api.cudaEventDestroy(event);
   if (library)
@@ -378,6 +384,8 @@ int CudaExecutable::allocate(std::string &error) {
     if (!instruction.isCall() && desc.kernels[instruction.kernel].bound != 0)
       checks.push_back(i);
   }
+  const bool lands = stagingBytes > 0 && stagingBytes <= kMostLanded;
+  const int64_t landingAt = take(lands ? 2 * stagingBytes : 0);
   checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
   totalBytes = std::max<int64_t>(end, 256);
   void *block = nullptr;
@@ -415,9 +423,14 @@ int CudaExecutable::allocate(std::string &error) {
     void *pinned = nullptr;
     MPT_TRY(check(api.cudaMallocHost(&pinned, 2 * stagingBytes), "pinned memory", error));
     staging = static_cast<char *>(pinned);
-    for (Event &event : copied)
+    for (Event *event : {&copied[0], &copied[1], &taken[0], &taken[1]})
       MPT_TRY(
-          check(api.cudaEventCreateWithFlags(&event, kEventNoTiming), "an event", error));
+          check(api.cudaEventCreateWithFlags(event, kEventNoTiming), "an event", error));
+  }
+  if (lands) {
+    landing = memory + landingAt;
+    MPT_TRY(check(api.cudaStreamCreateWithFlags(&inputStream, kNonBlocking), "a stream",
+                  error));
   }
   if (!checks.empty()) {
     void *pinned = nullptr;
@@ -992,6 +1005,61 @@ int CudaExecutable::capture(std::string &error) {
   return status;
 }
 
+int CudaExecutable::copyInputs(const std::vector<const void *> &data,
+                               std::string &error) {
+  const int64_t half = copies % 2;
+  char *place = staging + half * stagingBytes, *arrived = landing + half * stagingBytes;
+  auto wait = [&](Event event) -> int {
+    // An exchange precedes that copy.
+    if (others)
+      MPT_TRY(others->waitForEvent(event, error));
+    return check(api.cudaEventSynchronize(event), "copying inputs", error);
+  };
+  auto copy = [&](void *to, const void *from, int64_t bytes, int kind, Stream stream) {
+    return check(api.cudaMemcpyAsync(to, from, bytes, kind, stream), "copying inputs",
+                 error);
+  };
+  isOnDevice.resize(inputs.size());
+  const bool hasDevice =
+      std::find(isOnDevice.begin(), isOnDevice.end(), true) != isOnDevice.end();
+  const bool hasHost =
+      std::find(isOnDevice.begin(), isOnDevice.end(), false) != isOnDevice.end();
+  if (copies >= 2)
+    MPT_TRY(wait(copied[half]));
+  Stream arriving = landing ? inputStream : state->stream;
+  if (hasHost && landing && copies >= 2)
+    MPT_TRY(check(api.cudaStreamWaitEvent(arriving, taken[half], 0), "copying inputs",
+                  error));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Input &input = inputs[i];
+    if (isOnDevice[i])
+      continue;
+    std::memcpy(place + input.staging, data[i], input.bytes);
+    MPT_TRY(copy(landing ? arrived + input.staging : input.device, place + input.staging,
+                 input.bytes, HostToDevice, arriving));
+  }
+  // What the step waits for is its own inputs, not those of the steps after it.
+  MPT_TRY(check(api.cudaEventRecord(copied[half], arriving), "copying inputs", error));
+  if (hasHost && landing)
+    MPT_TRY(check(api.cudaStreamWaitEvent(state->stream, copied[half], 0),
+                  "copying inputs", error));
+  // Their makers are done, or are ordered before the default stream.
+  const bool waitsForInputs = !callersStream && hasDevice;
+  if (waitsForInputs)
+    MPT_TRY(check(api.cudaStreamSynchronize(nullptr), "waiting for inputs", error));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Input &input = inputs[i];
+    if (isOnDevice[i] || landing)
+      MPT_TRY(copy(input.device, isOnDevice[i] ? data[i] : arrived + input.staging,
+                   input.bytes, DeviceToDevice, state->stream));
+  }
+  MPT_TRY(
+      check(api.cudaEventRecord(taken[half], state->stream), "copying inputs", error));
+  ++copies;
+  // The caller may write them when this returns.
+  return waitsForInputs ? wait(taken[half]) : int(MPT_RT_OK);
+}
+
 int CudaExecutable::run(const std::vector<const void *> &data, std::string &error) {
   MPT_TRY(checkFailure(error));
   DeviceGuard guard(api);
@@ -1010,44 +1078,8 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
   if (status == MPT_RT_OK && callersStream)
     status = order(*callersStream, state->stream, error);
   // The first run has nothing to keep.
-  if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0)) {
-    int64_t half = copies % 2;
-    char *place = staging + half * stagingBytes;
-    // An exchange precedes that copy.
-    if (copies >= 2 && others)
-      status = others->waitForEvent(copied[half], error);
-    if (status == MPT_RT_OK && copies >= 2)
-      status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
-    isOnDevice.resize(inputs.size());
-    const bool waitsForInputs =
-        !callersStream &&
-        std::find(isOnDevice.begin(), isOnDevice.end(), true) != isOnDevice.end();
-    // Their makers are done, or are ordered before the default stream.
-    if (status == MPT_RT_OK && waitsForInputs)
-      status = check(api.cudaStreamSynchronize(nullptr), "waiting for inputs", error);
-    for (size_t i = 0; status == MPT_RT_OK && i < inputs.size(); ++i) {
-      const Input &input = inputs[i];
-      if (isOnDevice[i]) {
-        status = check(api.cudaMemcpyAsync(input.device, data[i], input.bytes,
-                                           DeviceToDevice, state->stream),
-                       "copying inputs", error);
-        continue;
-      }
-      std::memcpy(place + input.staging, data[i], input.bytes);
-      status = check(api.cudaMemcpyAsync(input.device, place + input.staging, input.bytes,
-                                         HostToDevice, state->stream),
-                     "copying inputs", error);
-    }
-    if (status == MPT_RT_OK)
-      status = check(api.cudaEventRecord(copied[half], state->stream), "copying inputs",
-                     error);
-    copies += status == MPT_RT_OK;
-    // The caller may write them when this returns.
-    if (status == MPT_RT_OK && waitsForInputs && others)
-      status = others->waitForEvent(copied[half], error);
-    if (status == MPT_RT_OK && waitsForInputs)
-      status = check(api.cudaEventSynchronize(copied[half]), "copying inputs", error);
-  }
+  if (status == MPT_RT_OK && !inputs.empty() && !(keepInputs && runs > 0))
+    status = copyInputs(data, error);
   if (status == MPT_RT_OK && runs >= 1 && !graph && !profiling &&
       numLaunches <= kMostRecorded)
     status = capture(error);

@@ -189,6 +189,9 @@ private:
   int synchronize(const std::string &what, std::string &error);
   int enqueue(std::string &error);
   int copyChecks(std::string &error);
+  /// Copies the bound `data` to the inputs' places. Inputs of the host go there by way of
+  /// pinned memory, so that they may be written when this returns.
+  int copyInputs(const std::vector<const void *> &data, std::string &error);
   /// Lets `later` wait for what is in `earlier`.
   int order(Stream earlier, Stream later, std::string &error);
   /// In the given iterations of the loops around the instruction.
@@ -220,10 +223,13 @@ private:
   int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, totalBytes = 0;
   std::vector<int64_t> constantAt;
   std::vector<Input> inputs;
-  /// Pinned, twice the inputs' bytes.
-  char *staging = nullptr;
+  /// Pinned, twice the inputs' bytes; and as much of the GPU's memory, where a stream of
+  /// its own copies them while the step before runs, or null.
+  char *staging = nullptr, *landing = nullptr;
   int64_t stagingBytes = 0;
-  Event copied[2] = {nullptr, nullptr};
+  Stream inputStream = nullptr;
+  /// The pinned half may be written again; the half on the GPU may.
+  Event copied[2] = {nullptr, nullptr}, taken[2] = {nullptr, nullptr};
   /// Between the stream and the caller's.
   Event ordered = nullptr;
   Library library = nullptr;

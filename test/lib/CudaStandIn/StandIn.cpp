@@ -398,10 +398,21 @@ Error cudaEventRecord(Event event, Stream stream) {
   auto *source = getAnyStream(call, stream);
   if (!found || !source)
     return kInvalidValue;
-  *found = {true, state.now, source, source->queued,
-            source->origin      ? source->origin
-            : source->capturing ? source
-                                : nullptr};
+  StreamState *capture = source->origin      ? source->origin
+                         : source->capturing ? source
+                                             : nullptr;
+  if (source->isSide && !capture) {
+    // When what comes before is done.
+    source->queue.push_back([event, count = ++state.records] {
+      auto object = state.objects.find(event);
+      if (object != state.objects.end() && object->second == "event")
+        if (auto *reached = static_cast<EventState *>(event); reached->count == count)
+          reached->at = state.now;
+      return kSuccess;
+    });
+    ++source->queued;
+  }
+  *found = {true, state.now, source, source->queued, capture, state.records};
   return kSuccess;
 }
 Error cudaEventElapsedTime(float *milliseconds, Event from, Event to) {
@@ -410,6 +421,9 @@ Error cudaEventElapsedTime(float *milliseconds, Event from, Event to) {
   auto *second = get<EventState>(call, to, "event");
   if (!first || !second || !first->recorded || !second->recorded)
     return call.breach("an event was not recorded", kInvalidValue);
+  for (const EventState *event : {first, second})
+    if (event->stream && event->stream->taken < event->queued)
+      return call.breach("nobody has waited for the event", kNotReady);
   *milliseconds = static_cast<float>(second->at - first->at);
   return kSuccess;
 }

@@ -79,6 +79,8 @@ struct EventState {
   /// What was queued in the stream before; the capture in which it was recorded.
   uint64_t queued = 0;
   StreamState *capture = nullptr;
+  /// Which of all records was its last.
+  uint64_t count = 0;
 };
 struct LayoutState {
   int type = 0;
@@ -133,6 +135,8 @@ struct State {
   std::map<void *, std::string> objects;
   /// A clock that only matmuls move, by what their algorithm is said to take.
   double now = 0;
+  /// How often events were recorded in streams whose work is put off.
+  uint64_t records = 0;
   /// What each algorithm that is proposed takes.
   double milliseconds[4] = {0.03, 0.02, 0.01, 0.04};
   /// Epilogues that cuBLASLt is to refuse.

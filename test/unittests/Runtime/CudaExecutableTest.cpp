@@ -24,7 +24,11 @@
 using namespace mpt::rt;
 
 /// The stand-in's.
-extern "C" int cudaGetDevice(int *device);
+extern "C" {
+int cudaGetDevice(int *device);
+int cudaMalloc(void **pointer, size_t bytes);
+int cudaFree(void *pointer);
+}
 
 namespace {
 
@@ -62,9 +66,19 @@ void leave(void **) {
     simt->block_barrier();
 }
 
-const mpt_simt_kernel simtKernels[] = {
-    {"increment", increment, 2}, {"sum", sum, 2}, {"leave", leave, 2}};
-const mpt_simt_module simtModule = {&simt, simtKernels, 3};
+/// y[0] += x[0].
+void addFirst(void **arguments) {
+  auto *x = *static_cast<float **>(arguments[0]),
+       *y = *static_cast<float **>(arguments[1]);
+  if (simt->thread() == 0)
+    y[0] += x[0];
+}
+
+const mpt_simt_kernel simtKernels[] = {{"increment", increment, 2},
+                                       {"sum", sum, 2},
+                                       {"leave", leave, 2},
+                                       {"addFirst", addFirst, 2}};
+const mpt_simt_module simtModule = {&simt, simtKernels, 4};
 
 /// y = relu(x w + b), the output; w += 1. x is 4 x 32, w 32 x 3; and total, the sum
 /// of x's first row.
@@ -189,6 +203,53 @@ TEST_F(CudaExecutable, Steps) {
     EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 4);
     EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), 2);
     EXPECT_EQ(mpt_standin_calls("cublasLtMatmulAlgoGetHeuristic"), 1);
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+/// Inputs are copied in a stream of their own. Steps that nobody waits for have each its
+/// own inputs, which the caller may change at once; the host waits for the copies of two
+/// runs before alone.
+TEST_F(CudaExecutable, InputsOfManySteps) {
+  Model model;
+  model.builder = ProgramBuilder{1};
+  model.builder.program.target = "cuda sm_90";
+  BufferRef x = model.builder.input("x", DataType::F32, {32});
+  BufferRef y = model.builder.input("y", DataType::F32, {32});
+  BufferRef s = model.builder.state("s", DataType::F32, {1});
+  model.builder.launch(1, {x}, s);
+  model.builder.launch(1, {y}, s);
+  model.kernels = {{"addFirst", {1, 1}, 32}};
+  // The second on the GPU, too.
+  for (bool isOnDevice : {false, true}) {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    float total = 0;
+    ASSERT_EQ(mpt_rt_write(context.rt, "s", &total, 4), MPT_RT_OK);
+    void *device = nullptr;
+    ASSERT_EQ(cudaMalloc(&device, 128), 0);
+    const int64_t waits = mpt_standin_calls("cudaEventSynchronize");
+    float expected = 0;
+    for (int step = 0; step < 8; ++step) {
+      std::vector<float> one(32, static_cast<float>(1 << step)),
+          other(32, static_cast<float>(1 << (step + 8)));
+      expected += one[0] + other[0];
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", one.data(), 128), MPT_RT_OK);
+      if (isOnDevice)
+        std::memcpy(device, other.data(), 128);
+      ASSERT_EQ((isOnDevice ? mpt_rt_bind_device : mpt_rt_bind)(
+                    context.rt, "y", isOnDevice ? device : other.data(), 128),
+                MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+      one.assign(32, NAN);
+      other.assign(32, NAN);
+      std::memset(device, 0xff, 128);
+    }
+    EXPECT_EQ(mpt_standin_calls("cudaEventSynchronize"), waits + (isOnDevice ? 14 : 6));
+    ASSERT_EQ(mpt_rt_read(context.rt, "s", &total, 4), MPT_RT_OK) << context.error();
+    EXPECT_EQ(total, expected);
+    ASSERT_EQ(cudaFree(device), 0);
   }
   EXPECT_EQ(breach(), "");
   EXPECT_EQ(mpt_standin_alive(), 0);
@@ -736,7 +797,9 @@ TEST_F(CudaExecutable, BarrierWithoutSome) {
   Context context;
   ASSERT_EQ(open(context, model), MPT_RT_OK);
   ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
-  EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+  float total;
+  EXPECT_EQ(mpt_rt_read_output(context.rt, "total", &total, 4), MPT_RT_RUN_FAILED);
   EXPECT_EQ(breach(),
             "kernel leave: some threads have left while others wait at a barrier");
 }
