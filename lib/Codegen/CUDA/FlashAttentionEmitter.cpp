@@ -346,7 +346,8 @@ private:
   /// are in the tiles.
   SmallVector<SmallVector<Words>>
   getScoreGradients(ArrayRef<QueryRows> rows, Index batch, Index start, int64_t step,
-                    const Tile &keyTile, const Tile &valueTile, bool onDiagonal);
+                    const Tile &keyTile, const Tile &valueTile, bool onDiagonal,
+                    bool checksQuery = false);
 
   /// What `add` makes of `carried` for one tile of keys after the other up to `end`, for
   /// queries from `first` on.
@@ -957,10 +958,9 @@ FlashAttentionEmitter::QueryRows FlashAttentionEmitter::loadRows(Index batch, In
   return rows;
 }
 
-SmallVector<SmallVector<Words>>
-FlashAttentionEmitter::getScoreGradients(ArrayRef<QueryRows> rows, Index batch,
-                                         Index start, int64_t step, const Tile &keyTile,
-                                         const Tile &valueTile, bool onDiagonal) {
+SmallVector<SmallVector<Words>> FlashAttentionEmitter::getScoreGradients(
+    ArrayRef<QueryRows> rows, Index batch, Index start, int64_t step, const Tile &keyTile,
+    const Tile &valueTile, bool onDiagonal, bool checksQuery) {
   SmallVector<SmallVector<Words>> all(rows.size(), zeros(step / 8)), allSlopes = all;
   auto multiplyAll = [&](SmallVector<SmallVector<Words>> &sums, ArrayRef<Words> a,
                          const Tile &tile, int64_t k) {
@@ -995,8 +995,7 @@ FlashAttentionEmitter::getScoreGradients(ArrayRef<QueryRows> rows, Index batch,
         for (int64_t column : {0, 1}) {
           const int64_t i = 2 * half + column;
           Value p = power(scores[n][i], each.reference[half]);
-          Value visible =
-              isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
+          Value visible = isVisible(myQuery, firstKey + column, checksQuery, onDiagonal);
           p = choose(visible, p, number(0));
           Value slope = slopes[n][i];
           if (philox)
@@ -1060,36 +1059,60 @@ void FlashAttentionEmitter::queryGradient() {
 void FlashAttentionEmitter::biasGradient() {
   constexpr int64_t tile = AttentionShape::kTile;
   const int64_t step = shape.biasKeys();
-  Index queryTiles((shape.queries + tile - 1) / tile),
-      keyTiles((shape.keys + step - 1) / step);
+  const bool addsQueries = shape.addsBiasQueries(), addsKeys = shape.addsBiasKeys();
+  const int64_t offset = shape.keys - shape.queries;
+  Index queryTiles(llvm::divideCeil(shape.queries, tile)),
+      keyTiles(llvm::divideCeil(shape.keys, step));
   ArrayRef<int64_t> sizes = shape.biasSizes;
-  Index block = code.blockX(), start = block % keyTiles * step,
-        first = block / keyTiles % queryTiles * tile,
-        matrix = block / (keyTiles * queryTiles), row = first + warp * kRows;
+  // Of the bias, tiles that are not added up.
+  Index ownQueries = addsQueries ? Index(1) : queryTiles,
+        ownKeys = addsKeys ? Index(1) : keyTiles;
+  Index block = code.blockX(), ownStart = block % ownKeys * step,
+        ownFirst = block / ownKeys % ownQueries * tile,
+        matrix = block / (ownKeys * ownQueries);
   unsigned output = setOptions(6, tile, step);
   Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
   // The entries of the batch and the heads that share one bias.
   auto count = [&](int64_t all, int64_t of) { return Index(of == 1 ? all : 1); };
   Index entries = count(shape.batch / shape.heads, sizes[0]),
         heads = count(shape.heads, sizes[1]);
-  if (shape.isCausal) {
-    Value isHidden = code.isLess(first + (tile - 1 + shape.keys - shape.queries), start);
+  // The tiles of each of these that are added, which see each other.
+  Index begin(0), end(1);
+  if (addsQueries) {
+    end = queryTiles;
+    if (shape.isCausal)
+      begin = larger(ownStart - offset, 0) / tile;
+  } else if (addsKeys) {
+    end = keyTiles;
+    if (shape.isCausal)
+      end = smaller(end, (ownFirst + (tile - 1 + offset)) / step + 1);
+  } else if (shape.isCausal) {
+    Value isHidden = code.isLess(ownFirst + (tile - 1 + offset), ownStart);
     entries = code.select(isHidden, 0, entries);
   }
-  auto addHead = [&](Index batch, ValueRange values) {
-    loadGradientInputs(batch);
+  auto addTile = [&](Index batch, Index number, ValueRange values) {
+    Index first = addsQueries ? number * tile : ownFirst,
+          start = addsKeys ? number * step : ownStart;
     takeTiles({key, value, keyTile, valueTile, step}, start, start,
               [&] { drawKept(batch, first, start); });
     QueryRows rows = loadRows(batch, first, warp * kRows, /*keepsQuery=*/false,
                               /*keepsDy=*/false);
     SmallVector<Words> gradients =
         getScoreGradients(rows, batch, start, step, keyTile, valueTile,
-                          /*onDiagonal=*/shape.isCausal)
+                          /*onDiagonal=*/shape.isCausal, /*checksQuery=*/addsQueries)
             .front();
     SmallVector<Value> next;
     for (auto [sum, gradient] : llvm::zip_equal(values, flatten(gradients)))
       next.push_back(add(sum, gradient));
     return next;
+  };
+  auto addHead = [&](Index batch, ValueRange values) {
+    loadGradientInputs(batch);
+    if (!addsQueries && !addsKeys)
+      return addTile(batch, 0, values);
+    return code.loop(begin, end, 1, values, [&](Index number, ValueRange inner) {
+      return addTile(batch, number, inner);
+    });
   };
   SmallVector<Value> carried = code.loop(
       0, entries, 1, flatten(zeros(step / 8)), [&](Index entry, ValueRange values) {
@@ -1101,15 +1124,54 @@ void FlashAttentionEmitter::biasGradient() {
           return addHead(entry * shape.heads + head, inner);
         });
       });
-  for (auto [n, words] : llvm::enumerate(unflatten(carried)))
+  SmallVector<Words> sums = unflatten(carried);
+  auto store = [&](Value sum, Value exists, Index at) {
+    code.ifThen(exists, [&] {
+      code.storeNumber(sum, code.parameter(output), shape.biasType, at);
+    });
+  };
+  if (addsKeys) {
+    for (int64_t half : {0, 1}) {
+      Value sum = number(0);
+      for (const Words &words : sums)
+        sum = add(sum, add(words[2 * half], words[2 * half + 1]));
+      sum = overQuad(sum, /*isMax=*/false);
+      Index query = ownFirst + warp * kRows + g + 8 * half;
+      store(sum, both(code.isLess(query, shape.queries), code.isEqual(t, 0)),
+            matrix * shape.queries + query);
+    }
+    return;
+  }
+  if (addsQueries) {
+    // Over a warp's rows, and then over the warps.
+    Value shared = code.shared(kAttentionThreads / kWarp * step * 4);
+    for (auto [n, words] : llvm::enumerate(sums))
+      for (int64_t column : {0, 1}) {
+        Value sum = add(words[column], words[2 + column]);
+        for (int64_t distance : {4, 8, 16})
+          sum = add(sum, code.exchange(sum, distance));
+        code.ifThen(code.isEqual(g, 0), [&, n = static_cast<int64_t>(n)] {
+          code.store(sum, shared, f32, warp * step + t * 2 + (n * 8 + column));
+        });
+      }
+    code.barrier();
+    Index thread = code.thread();
+    code.ifThen(code.isLess(thread, step), [&] {
+      Value sum = number(0);
+      for (int64_t i = 0; i < kAttentionThreads / kWarp; ++i)
+        sum = add(sum, code.load(shared, f32, thread + i * step));
+      store(sum, code.isLess(ownStart + thread, shape.keys),
+            matrix * shape.keys + ownStart + thread);
+    });
+    return;
+  }
+  for (auto [n, words] : llvm::enumerate(sums))
     for (int64_t i = 0; i < 4; ++i) {
-      Index query = row + g + i / 2 * 8, key = start + t * 2 + (n * 8 + i % 2);
-      Value exists =
-          both(code.isLess(query, shape.queries), code.isLess(key, shape.keys));
-      code.ifThen(exists, [&, sum = words[i]] {
-        code.storeNumber(sum, code.parameter(output), shape.biasType,
-                         (matrix * shape.queries + query) * shape.keys + key);
-      });
+      Index query = ownFirst + warp * kRows + g + i / 2 * 8,
+            key = ownStart + t * 2 + (n * 8 + i % 2);
+      store(words[i],
+            both(code.isLess(query, shape.queries), code.isLess(key, shape.keys)),
+            (matrix * shape.queries + query) * shape.keys + key);
     }
 }
 

@@ -90,9 +90,13 @@ struct AttentionShape {
   }
   int64_t queryBlocks() const { return batch * llvm::divideCeil(queries, queryTile()); }
   int64_t keyBlocks() const { return batch / sharing() * llvm::divideCeil(keys, kTile); }
+  /// Whether the bias is the same for all queries, or all keys: its gradient is a sum.
+  bool addsBiasQueries() const { return biasSizes[2] == 1 && queries != 1; }
+  bool addsBiasKeys() const { return biasSizes[3] == 1 && keys != 1; }
   int64_t biasBlocks() const {
-    return biasSizes[0] * biasSizes[1] * llvm::divideCeil(queries, kTile) *
-           llvm::divideCeil(keys, biasKeys());
+    return biasSizes[0] * biasSizes[1] *
+           (addsBiasQueries() ? 1 : llvm::divideCeil(queries, kTile)) *
+           (addsBiasKeys() ? 1 : llvm::divideCeil(keys, biasKeys()));
   }
   /// Of emitDots: a warp a row.
   int64_t dotBlocks() const { return llvm::divideCeil(batch * queries, 4); }
@@ -122,7 +126,7 @@ void emitKeyGradients(GPUFunctionBuilder &code, const AttentionShape &shape);
 void emitKeyGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
 void emitValueGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
 /// dy, query, key, value, log-sum-exp, dots, options -> dbias, of a bias that has all
-/// queries and keys.
+/// queries, or all keys, or both.
 void emitBiasGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
 
 } // namespace mpt::detail

@@ -76,9 +76,9 @@ std::string mpt::explainUnfusedOnGPU(Operation *op) {
     ArrayRef<int64_t> sizes = cast<RankedTensorType>(dbias.getType()).getShape();
     auto dy = cast<RankedTensorType>(grad.getDy().getType());
     auto key = cast<RankedTensorType>(grad.getKey().getType());
-    if (sizes[2] != dy.getDimSize(2) || sizes[3] != key.getDimSize(2))
+    if (sizes[2] != dy.getDimSize(2) && sizes[3] != key.getDimSize(2))
       return say("the bias ", dbias.getType(),
-                 " has a gradient; it takes one for each query and key then");
+                 " has a gradient; it takes one for each query or key then");
   }
   return "";
 }
