@@ -8,7 +8,8 @@
 ///
 /// \file
 /// `--mpt-math-to-instructions`: maxima and minima of f32 become one instruction each.
-/// With `fast` sums of products become FMAs, and exponentials ex2.approx.
+/// With `fast` sums of products become FMAs, exponentials ex2.approx, and erf two
+/// polynomials.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -117,6 +118,46 @@ struct UseExp2 : OpRewritePattern<math::ExpOp> {
   }
 };
 
+/// erf, off by at most 1.2 units in the last place with an exact exp: with ex2.approx by
+/// 2^-22 more where |x| > 0.93. Minimax polynomials of N. Juffa (2019), of x^2 near zero
+/// and of the logarithm of 1 - erf |x| beyond.
+struct UseErf : OpRewritePattern<math::ErfOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ErfOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getResult()))
+      return failure();
+    const Location loc = op.getLoc();
+    const Type type = op.getType();
+    Value x = op.getOperand();
+    auto number = [&](float value) { return makeConstant(rewriter, loc, type, value); };
+    auto fma = [&](Value a, Value b, Value c) -> Value {
+      return math::FmaOp::create(rewriter, loc, a, b, c);
+    };
+    Value magnitude = math::AbsFOp::create(rewriter, loc, x);
+    Value square = arith::MulFOp::create(rewriter, loc, x, x);
+    Value near = number(-5.96761703e-4F);
+    for (float next : {4.99119423e-3F, -2.67681349e-2F, 1.12819925e-1F, -3.76125336e-1F,
+                       1.28379166e-1F})
+      near = fma(near, square, number(next));
+    near = fma(near, x, x);
+    Value far = fma(number(-1.72853470e-5F), magnitude, number(3.83197126e-4F));
+    far =
+        fma(far, square, fma(number(-3.88396438e-3F), magnitude, number(2.42546219e-2F)));
+    for (float next : {-1.06777877e-1F, -6.34846687e-1F, -1.28717512e-1F})
+      far = fma(far, magnitude, number(next));
+    far = fma(far, magnitude, arith::NegFOp::create(rewriter, loc, magnitude));
+    far = arith::SubFOp::create(rewriter, loc, number(1),
+                                math::ExpOp::create(rewriter, loc, far));
+    far = math::CopySignOp::create(rewriter, loc, far, x);
+    Value isFar = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OGT,
+                                        magnitude, number(0.927734375F));
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isFar, far, near);
+    return success();
+  }
+};
+
 struct MathToInstructionsPass
     : mpt::impl::MathToInstructionsPassBase<MathToInstructionsPass> {
   using Base::Base;
@@ -132,7 +173,7 @@ struct MathToInstructionsPass
                  UseInstruction<arith::MaxNumFOp, LLVM::MaxNumOp>,
                  UseInstruction<arith::MinNumFOp, LLVM::MinNumOp>>(&getContext());
     if (math == "fast")
-      patterns.add<Contract<arith::AddFOp>, Contract<arith::SubFOp>, UseExp2>(
+      patterns.add<Contract<arith::AddFOp>, Contract<arith::SubFOp>, UseErf, UseExp2>(
           &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -468,17 +468,20 @@ TEST(Kernels, LongRowsWithSums) {
 }
 
 #ifdef MPT_TEST_DEVICE_KERNELS
-/// --gpu-math=fast: exp within 2^-22 + |x| 2^-23, nothing below 2^-126; one rounding of
-/// x y + z where nothing else reads x y.
+/// --gpu-math=fast: exp within 2^-22 + |x| 2^-23, nothing below 2^-126; erf within 1.2
+/// units in the last place and what exp is off by; one rounding of x y + z where nothing
+/// else reads x y.
 TEST(Kernels, FastMath) {
-  std::string d = "(d0) -> (d0)", t = "4096xf32";
-  std::string text =
-      KernelText{"exp",     "pointwise",
-                 {4096},    1,
-                 {d},       {t},
-                 {d},       {t},
-                 "%x: f32", "%y = math.exp %x : f32\nmpt_kernel.yield %y : f32\n"}
-          .str();
+  std::string d = "(d0) -> (d0)", t = "4096xf32", text;
+  for (std::string name : {"exp", "erf"})
+    text +=
+        KernelText{
+            name,      "pointwise",
+            {4096},    1,
+            {d},       {t},
+            {d},       {t},
+            "%x: f32", "%y = math." + name + " %x : f32\nmpt_kernel.yield %y : f32\n"}
+            .str();
   for (bool isShared : {false, true})
     text += KernelText{isShared ? "shared" : "fma",
                        "pointwise",
@@ -514,6 +517,28 @@ TEST(Kernels, FastMath) {
   EXPECT_EQ(found[0].getElement(0), HUGE_VAL);
   EXPECT_EQ(found[0].getElement(1), 0.0);
   EXPECT_TRUE(std::isnan(found[0].getElement(2)));
+
+  for (int64_t i = 0; i < 4096; ++i)
+    inputs[0].setElement(i, (static_cast<double>(i) - 2048) / 410);
+  found = fast.run("erf", inputs);
+  for (int64_t i = 0; i < 4096; ++i) {
+    double x = inputs[0].getElement(i), right = std::erf(x);
+    double tail = std::fabs(x) > 0.9 ? std::erfc(std::fabs(x)) : 0;
+    double fromExp = tail * (std::ldexp(1, -22) -
+                             std::log(std::max(tail, 1e-30)) * std::ldexp(1, -23));
+    // Units in the last place of f32.
+    double unit = std::ldexp(1, std::max(std::ilogb(right), -126) - 23);
+    EXPECT_NEAR(found[0].getElement(i), right, 1.2 * unit + fromExp) << x;
+  }
+  inputs[0].setElement(0, HUGE_VAL);
+  inputs[0].setElement(1, -HUGE_VAL);
+  inputs[0].setElement(2, NAN);
+  inputs[0].setElement(3, -0.0);
+  found = fast.run("erf", inputs);
+  EXPECT_EQ(found[0].getElement(0), 1.0);
+  EXPECT_EQ(found[0].getElement(1), -1.0);
+  EXPECT_TRUE(std::isnan(found[0].getElement(2)));
+  EXPECT_TRUE(found[0].getElement(3) == 0 && std::signbit(found[0].getElement(3)));
 
   // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24, whose last term a rounding takes away.
   Tensors factors = fast.makeInputs("fma", 1);
