@@ -205,6 +205,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
     planOptions.lowBiases = options.lowBiases;
     planOptions.fusedAttention = options.fusedAttention;
     planOptions.savingEpilogues = options.savingEpilogues;
+    planOptions.joinMatmuls = options.joinMatmuls;
     buildPlanStepPipeline(plan, planOptions);
   }
   KernelsToGPUOptions kernels;

@@ -34,12 +34,16 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
     legalize.fusedAttention = options.fusedAttention;
     legalize.maxUnrolled = options.maxUnrolled;
     legalize.bothOrientations = StringRef(options.memoryBudget).empty();
+    JoinMatmulsPassOptions join;
     FuseGemmEpiloguesPassOptions epilogues;
     for (StringRef chip : chips) {
       legalize.chips.push_back(chip.str());
+      join.chips.push_back(chip.str());
       epilogues.chips.push_back(chip.str());
     }
     passes.addPass(createLegalizeForGPUPass(legalize));
+    if (options.joinMatmuls)
+      passes.addPass(createJoinMatmulsPass(join));
     if (options.savingEpilogues)
       passes.addPass(createFuseGemmEpiloguesPass(epilogues));
   }

@@ -65,6 +65,9 @@ struct CudaOptions {
   bool fusedAttention = true;
   /// Epilogues that save and read what gradients need (mpt-fuse-gemm-epilogues).
   bool savingEpilogues = true;
+  /// Matmuls that share their left operand as one, where that is faster
+  /// (mpt-join-matmuls).
+  bool joinMatmuls = true;
   /// Convolutions by cuDNN where it is installed; otherwise, as without this, as matmuls.
   bool cudnn = false;
   /// Attention by cuDNN where it is installed and has it; otherwise as without this.

@@ -40,6 +40,11 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::desc("On GPUs, epilogues that save and read what gradients need "
                      "(mpt-fuse-gemm-epilogues)"),
       llvm::cl::init(true)};
+  Option<bool> joinMatmuls{
+      *this, "join-matmuls",
+      llvm::cl::desc("On GPUs, matmuls that share their left operand as one, where that "
+                     "is faster (mpt-join-matmuls)"),
+      llvm::cl::init(true)};
   Option<int64_t> maxThreads{
       *this, "max-threads",
       llvm::cl::desc("Most threads that workspaces are planned for"), llvm::cl::init(2)};

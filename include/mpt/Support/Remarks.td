@@ -285,6 +285,15 @@ def NotRaised : Remark<"NotRaised", 76, "not-raised", "missed",
   "ops look like a formula that they are not", "",
   "`--mpt-raise-ops` left ops as they are. `Reason` names the op whose formula they look like, and "
   "what is not as in it.", "mpt.raise">;
+def MatmulsJoined : CudaRemark<"MatmulsJoined", 77, "joined-matmuls", "passed",
+  "matmuls that share their left operand became one",
+  "",
+  "`Reason` has how many, their columns, and how many microseconds that saves by the chip's "
+  "rates. Their weights stay separate parameters.">;
+def MatmulsNotJoined : CudaRemark<"MatmulsNotJoined", 79, "separate-matmuls", "missed",
+  "matmuls that share their left operand stay apart",
+  "",
+  "`Reason` says why.">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
@@ -295,7 +304,8 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
     AttentionDecomposed, GroupedConvolution, ScaledGemm, ScaledGemmMissed,
-    AttentionOnCPU, Raised, NotRaised, AttentionWithoutCudnn], 8> {
+    AttentionOnCPU, Raised, NotRaised, AttentionWithoutCudnn, MatmulsJoined,
+    MatmulsNotJoined], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -457,7 +457,7 @@ static bool isSummedByMaker(Value gradient, int64_t columns) {
     return !attention.getFused();
   // A thread has no registers for the sums of long rows.
   const bool isLong = columns > getFusionOptions(/*isForGPU=*/true).mostSummedColumns;
-  return maker && !isa<GemmOp, MatmulOp>(maker) && !isLong;
+  return maker && !isa<ConcatOp, GemmOp, MatmulOp>(maker) && !isLong;
 }
 
 /// Moves the sum over the rows of a gradient into the matmul that computes the weight's

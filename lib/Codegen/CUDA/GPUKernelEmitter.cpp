@@ -925,23 +925,31 @@ void GPUKernelEmitter::emitCombineStage(OpBuilder &b) {
 static constexpr int64_t kThreads = 256;
 
 std::optional<std::string> GPUKernelEmitter::getGroupKey() {
-  if (!isFlat() || columns <= 0 || columns > 0x7fff0000 ||
+  // Rows of parts of larger tensors have a length that all members share.
+  const bool hasRows = kernel.getKind() == kernel::KernelKind::Pointwise &&
+                       domain.size() == 2 && columns % lanes == 0;
+  if (!(isFlat() || hasRows) || columns <= 0 || rows > 0x7fff0000 / columns ||
       !body.getOps<kernel::IndexOp>().empty())
     return std::nullopt;
   std::string key;
   llvm::raw_string_ostream os(key);
+  if (hasRows)
+    os << columns << " columns;";
   // A single point finds its elements whatever their strides are.
-  const bool isPoint = columns == 1;
+  const bool isPoint = isFlat() && columns == 1;
   if (isPoint)
     os << "point;";
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
     bool isResult = i >= body.getNumArguments();
-    if (buffer.offset != 0)
+    // The table says where the first element lies, for vectors.
+    if (buffer.offset * bytesOf(buffer.element) % 16 != 0)
       return std::nullopt;
     if (!isPoint &&
         (buffer.columnStride() > 1 || (isResult && buffer.columnStride() != 1)))
       return std::nullopt;
     os << buffer.element << " " << (isPoint ? 0 : buffer.columnStride()) << ";";
+    if (hasRows)
+      os << buffer.strides.front() << ";";
   }
   // The body, its values by number.
   DenseMap<Value, unsigned> numbers;
@@ -969,15 +977,29 @@ void GPUKernelEmitter::emitMember(OpBuilder &b, ValueRange memberPointers, Value
   thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
   isFirst = rowMask = onlyColumn = partials = Value();
   pointers.assign(memberPointers.begin(), memberPointers.end());
+  for (KernelBuffer &buffer : buffers)
+    buffer.offset = 0;
   Value at = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, inMember, constant32(b, kThreads)), thread);
   Value whole = arith::DivUIOp::create(b, loc, elements, constant32(b, lanes));
   Value tail = arith::RemUIOp::create(b, loc, elements, constant32(b, lanes));
-  auto emitAt = [&](OpBuilder &inner, Value column) {
+  auto emitAt = [&](OpBuilder &inner, Value column, Value row = Value()) {
     frames.clear();
     onlyColumn = column;
-    emitRow(inner, constant(inner, 0), constant(inner, 0));
+    emitRow(inner, row ? row : constant(inner, 0), constant(inner, 0));
   };
+  if (!isFlat()) {
+    OpBuilder inner =
+        scf::IfOp::create(b, loc, isBelow(b, at, whole), false).getThenBodyBuilder();
+    Value perRow = constant32(inner, vectors);
+    Value row = arith::DivUIOp::create(inner, loc, at, perRow);
+    Value vector = arith::RemUIOp::create(inner, loc, at, perRow);
+    emitAt(
+        inner,
+        arith::MulIOp::create(inner, loc, widen(inner, vector), constant(inner, lanes)),
+        widen(inner, row));
+    return;
+  }
   auto branch =
       scf::IfOp::create(b, loc, isBelow(b, at, whole), /*withElseRegion=*/lanes > 1);
   OpBuilder vector = branch.getThenBodyBuilder();

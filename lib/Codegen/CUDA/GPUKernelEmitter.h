@@ -64,17 +64,21 @@ public:
   struct Member {
     unsigned part = 0;
     int64_t elements = 0;
-    /// Where its buffers begin, in bytes from their parameters.
+    /// Where the first elements of its buffers lie, in bytes from their parameters.
     llvm::SmallVector<int64_t> offsets;
   };
   /// What launches must have in common to share code: null unless every point of this
-  /// kernel works on its own elements of flat buffers.
+  /// kernel works on its own elements of flat buffers, or of rows of one length.
   std::optional<std::string> getGroupKey();
   /// One function for many launches, whose parameters are `parameters` blocks of memory.
   static DeviceLaunch emitGroup(mlir::OpBuilder &moduleBuilder, llvm::StringRef name,
                                 llvm::ArrayRef<Member> members,
                                 llvm::ArrayRef<GroupPart> parts, unsigned parameters);
-  int64_t getElements() const { return columns; }
+  int64_t getElements() const { return rows * columns; }
+  /// Where the first element of `buffer` lies in it, in bytes.
+  int64_t getFirstByte(unsigned buffer) const {
+    return buffers[buffer].offset * bytesOf(buffers[buffer].element);
+  }
   /// Blocks that a group has for `elements` elements of this kernel.
   int64_t getGroupBlocks(int64_t elements) const;
 

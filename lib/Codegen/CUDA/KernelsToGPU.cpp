@@ -123,12 +123,14 @@ DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t groupN
     GPUKernelEmitter::Member &member = members.emplace_back();
     member.part = part;
     member.elements = emitter->getElements();
-    if (!emitters[part] || member.elements > emitters[part]->getElements())
-      emitters[part] = std::move(emitter);
     for (ValueRange buffers :
          {ValueRange(launch.getInputs()), ValueRange(launch.getOutputs())})
       for (Value buffer : buffers)
-        member.offsets.push_back(startInBlock(buffer.getDefiningOp<program::BufferOp>()));
+        member.offsets.push_back(
+            startInBlock(buffer.getDefiningOp<program::BufferOp>()) +
+            emitter->getFirstByte(static_cast<unsigned>(member.offsets.size())));
+    if (!emitters[part] || member.elements > emitters[part]->getElements())
+      emitters[part] = std::move(emitter);
   }
   SmallVector<GPUKernelEmitter::GroupPart> parts;
   for (auto [emitter, blocks] : llvm::zip_equal(emitters, group.partBlocks))

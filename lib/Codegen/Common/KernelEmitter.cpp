@@ -10,6 +10,7 @@
 #include "EightBitFloats.h"
 #include "RowValues.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,12 +20,18 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-static KernelBuffer describe(RankedTensorType type, AffineMap map, size_t rank) {
+/// Elements between two indices of each dimension.
+static SmallVector<int64_t> getStrides(ShapedType type) {
+  // The verifier has checked that a buffer has strides, and no offset.
+  auto buffer = dyn_cast<MemRefType>(type);
+  return buffer ? buffer.getStridesAndOffset().first : computeStrides(type.getShape());
+}
+
+static KernelBuffer describe(ShapedType type, AffineMap map, size_t rank) {
   KernelBuffer buffer;
   buffer.element = type.getElementType();
   buffer.strides.assign(rank, 0);
-  int64_t stride = 1;
-  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+  for (auto [i, stride] : llvm::enumerate(getStrides(type))) {
     // The verifier has checked that the map is linear.
     FailureOr<SmallVector<int64_t>> linear =
         kernel::getLinearCoefficients(map.getResult(i), rank);
@@ -33,7 +40,6 @@ static KernelBuffer describe(RankedTensorType type, AffineMap map, size_t rank) 
         buffer.strides[d] += (*linear)[d] * stride;
       buffer.offset += linear->back() * stride;
     }
-    stride *= type.getDimSize(i);
   }
   return buffer;
 }
@@ -45,7 +51,7 @@ KernelEmitter::KernelEmitter(kernel::FuncOp kernel)
       rowsPerTask(kernel.getChunkRows()) {
   auto add = [&](TypeRange types, ArrayAttr maps) {
     for (auto [type, map] : llvm::zip(types, maps))
-      buffers.push_back(describe(cast<RankedTensorType>(type),
+      buffers.push_back(describe(cast<ShapedType>(type),
                                  cast<AffineMapAttr>(map).getValue(), domain.size()));
   };
   add(kernel.getFunctionType().getInputs(), kernel.getOperandMaps());

@@ -202,17 +202,11 @@ llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext llvmContext;
-  CudaOptions cuda{options.chips,
-                   options.toolkit,
-                   options.emulatedKernels,
-                   options.f32Matmuls,
-                   options.fastMath,
-                   options.lowBiases,
-                   options.fusedAttention,
-                   options.savingEpilogues,
-                   options.cudnn,
-                   options.cudnnAttention,
-                   TuneMatmuls()};
+  CudaOptions cuda{
+      options.chips,          options.toolkit,         options.emulatedKernels,
+      options.f32Matmuls,     options.fastMath,        options.lowBiases,
+      options.fusedAttention, options.savingEpilogues, options.joinMatmuls,
+      options.cudnn,          options.cudnnAttention,  TuneMatmuls()};
   if (!options.autotune.empty())
     cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) {
       return autotune(plans, options);

@@ -117,6 +117,11 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     return llvm::createStringError("--epilogues: expected saving or plain, found '" +
                                    epilogues + "'");
   options.savingEpilogues = epilogues == "saving";
+  llvm::StringRef matmuls = args.getLastArgValue(OPT_shared_operands, "joined");
+  if (matmuls != "joined" && matmuls != "separate")
+    return llvm::createStringError(
+        "--shared-operands: expected joined or separate, found '" + matmuls + "'");
+  options.joinMatmuls = matmuls == "joined";
   llvm::StringRef convolutions = args.getLastArgValue(OPT_convolutions, "gemm");
   if (convolutions != "gemm" && convolutions != "cudnn")
     return llvm::createStringError("--convolutions: expected gemm or cudnn, found '" +

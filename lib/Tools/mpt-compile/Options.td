@@ -54,6 +54,9 @@ defm epilogues : Eq<"epilogues", "KIND",
   "With --target=cuda: saving (activations that save what their gradients need, and "
   "gradients as epilogues, if cuBLASLt has them) or plain (bias and activation only; "
   "default: saving)">;
+defm shared_operands : Eq<"shared-operands", "KIND",
+  "With --target=cuda: matmuls that share their left operand joined into one, where that is "
+  "faster by the chips' rates, or separate (default: joined)">;
 defm convolutions : Eq<"convolutions", "KIND",
   "With --target=cuda: gemm (matmuls of cuBLASLt) or cudnn (cuDNN 9 if the machine that "
   "runs the step has it, otherwise matmuls; default: gemm)">;

@@ -123,6 +123,31 @@ def SerializeKernelsPass : Pass<"mpt-serialize-kernels", "::mlir::ModuleOp"> {
     "::mlir::NVVM::NVVMDialect"];
 }
 
+def JoinMatmulsPass : Pass<"mpt-join-matmuls", "::mlir::ModuleOp"> {
+  let summary = "Make matmuls that share their left operand one";
+  let description = [{
+    Layers that read one tensor (query, key and value; a gate and what it gates) become
+    one matmul over their weights next to each other, and so do the gradients of these
+    weights and that of the tensor, if a step has them:
+
+    - y_i = x w_i + b_i become slices of x [w_1 .. w_n] + [b_1 .. b_n];
+    - the sum of all dy_i w_i^T becomes [dy_1 .. dy_n] [w_1 .. w_n]^T, which adds up
+      everything in f32 and rounds it once;
+    - dw_i = x^T dy_i become slices of x^T [dy_1 .. dy_n], and so do the biases'.
+
+    Only what takes less time by the rates of all of `chip` (mpt/Codegen/CUDA/
+    MatmulGroups.h). Before and after, sums of zero-padded tensors that do not overlap
+    become `mpt.concat`, and slices that are reshaped become slices of a reshape, which
+    kernels and attention read in place (mpt/Codegen/CUDA/SlicesInPlace.h).
+
+    Parameters, their gradients and their state stay separate. Functions with exchanges
+    between ranks, bodies of `mpt.scan`, and matmuls of 8-bit floats stay as they are.
+  }];
+  let options = [
+    ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
+  ];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
 def FuseGemmEpiloguesPass : Pass<"mpt-fuse-gemm-epilogues", "::mlir::ModuleOp"> {
   let summary = "Make gradients epilogues of cuBLASLt matmuls";
   let description = [{

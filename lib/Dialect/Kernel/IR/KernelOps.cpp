@@ -58,11 +58,19 @@ FailureOr<SmallVector<int64_t>> mpt::kernel::getLinearCoefficients(AffineExpr ex
   return coefficients;
 }
 
+/// Whether `type` begins where its buffer does and has strides of at least 1.
+static bool hasStaticStrides(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  return succeeded(type.getStridesAndOffset(strides, offset)) && offset == 0 &&
+         llvm::all_of(strides, [](int64_t stride) { return stride >= 1; });
+}
+
 /// Checks one indexing map: affine over the domain's dimensions without
 /// divisions, with every index inside the tensor.
 static LogicalResult verifyMap(Operation *op, AffineMap map, Type type,
                                ArrayRef<int64_t> domain, StringRef what) {
-  auto tensor = cast<RankedTensorType>(type);
+  auto tensor = cast<ShapedType>(type);
   if (map.getNumDims() != domain.size() || map.getNumSymbols() != 0 ||
       static_cast<int64_t>(map.getNumResults()) != tensor.getRank())
     return op->emitOpError("expected a map of ")
@@ -112,7 +120,10 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
                         StringRef what) -> LogicalResult {
     for (auto [attribute, type] : llvm::zip(maps, types)) {
       auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || !tensor.hasStaticShape())
+      auto strided = dyn_cast<MemRefType>(type);
+      const bool isStrided = strided && what == "result" && isa<FuncOp>(op) &&
+                             strided.hasStaticShape() && hasStaticStrides(strided);
+      if (!isStrided && (!tensor || !tensor.hasStaticShape()))
         return op->emitOpError("expected ranked tensors of static shape, found ") << type;
       if (failed(verifyMap(op, cast<AffineMapAttr>(attribute).getValue(), type, domain,
                            what)))
@@ -127,7 +138,7 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
   // elements than there are points.
   const int64_t points = *countElements(domain);
   for (Type type : results)
-    if (cast<RankedTensorType>(type).getNumElements() > points)
+    if (cast<ShapedType>(type).getNumElements() > points)
       return op->emitOpError("expected results of at most as many elements as the domain "
                              "has points (")
              << points << "), found " << type;
@@ -148,7 +159,7 @@ static LogicalResult verifyKernel(Operation *op, Region &region, KernelKind kind
     return op->emitOpError("expected mpt_kernel.yield of ")
            << results.size() << " values, found " << yield.getValues().size();
   for (auto [value, type] : llvm::zip(yield.getValues(), results))
-    if (value.getType() != cast<RankedTensorType>(type).getElementType())
+    if (value.getType() != cast<ShapedType>(type).getElementType())
       return op->emitOpError("expected yielded values of the results' element "
                              "types, found ")
              << value.getType() << " for " << type;

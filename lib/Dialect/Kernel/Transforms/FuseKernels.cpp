@@ -18,6 +18,7 @@
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/MPT/Transforms/IsolateScans.h"
 #include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedPlaces.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/RematMarks.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
@@ -60,9 +61,12 @@ Value reshapeTo(OpBuilder &builder, Location loc, Value value, Type type) {
 /// Builds one kernel.
 class KernelBuilder {
 public:
-  KernelBuilder(const FusionPlan &plan, const FusionNode &node, Operation *insertionPoint)
-      : plan(plan), node(node), builder(insertionPoint), loc(getFusedLoc(node)),
-        context(builder.getContext()), rank(std::max<size_t>(node.domain.size(), 1)) {
+  /// `joinsInPlace`: results are written where concats join them (JoinedPlaces.h).
+  KernelBuilder(const FusionPlan &plan, const FusionNode &node, Operation *insertionPoint,
+                bool joinsInPlace)
+      : plan(plan), node(node), joinsInPlace(joinsInPlace), builder(insertionPoint),
+        loc(getFusedLoc(node)), context(builder.getContext()),
+        rank(std::max<size_t>(node.domain.size(), 1)) {
     members.insert(node.ops.begin(), node.ops.end());
   }
 
@@ -95,6 +99,7 @@ private:
 
   const FusionPlan &plan;
   const FusionNode &node;
+  const bool joinsInPlace;
   OpBuilder builder;
   Location loc;
   MLIRContext *context;
@@ -253,11 +258,14 @@ void KernelBuilder::build() {
       continue;
     results.push_back(result);
     yielded.push_back(scalars.lookup(result));
+    std::optional<JoinedPlace> place =
+        joinsInPlace ? getJoinedPlace(result) : std::optional<JoinedPlace>();
     domain.accesses.push_back(
         {typeOf(result),
          AffineMap::get(rank, 0,
                         indices(typeOf(result).getShape(), plan.extents.lookup(result)),
-                        context)});
+                        context),
+         place ? place->strides : SmallVector<int64_t>()});
   }
   kernel::YieldOp::create(b, loc, yielded);
   SmallVector<int64_t> numbers = domain.simplify();
@@ -457,12 +465,55 @@ bool isShiftedExponent(Operation *op) {
   return !producer || isa<CastOp>(producer) || !isFusibleElementwise(producer);
 }
 
+/// Whether parts that are read make up all of `whole`, which is a matmul's result or an
+/// argument, so that it is kept in any case.
+bool isKeptForParts(Value whole) {
+  if (Operation *maker = whole.getDefiningOp())
+    if (!isa<MatmulOp, LinearOp, GemmOp>(maker))
+      return false;
+  int64_t parts = 0;
+  SmallVector<Value> views = {whole};
+  llvm::SmallDenseSet<Attribute> seen;
+  for (size_t i = 0; i < views.size(); ++i)
+    for (Operation *user : views[i].getUsers())
+      if (auto reshape = dyn_cast<ReshapeOp>(user))
+        views.push_back(reshape.getY());
+      else if (auto part = dyn_cast<SliceOp>(user);
+               part && seen.insert(part->getAttrDictionary()).second)
+        parts += typeOf(part.getResult()).getNumElements();
+  return parts >= typeOf(whole).getNumElements();
+}
+
+/// Whether `op` is an activation of a gate that is kept for its gradient, and kernels
+/// alone read the result: those of the backward pass, which read the gate anyway, make it
+/// again.
+bool isActivationOfGate(Operation &op) {
+  if (!isa<SiluOp, GeluOp>(op) || op.hasOneUse() ||
+      !llvm::all_of(op.getUsers(), isFusibleElementwise))
+    return false;
+  Value gate = op.getOperand(0);
+  return llvm::any_of(gate.getUsers(), llvm::IsaPred<SiluGradOp, GeluGradOp>);
+}
+
 /// Gives each user its own copy, next to it, of what is cheaper to compute again
 /// than to store: index tensors, masks made of them, widened narrow floats (also shifted
 /// or scaled), f32 numbers kept in two halves, what lies in memory times a number, and
 /// the powers that a cross-entropy adds, which its gradient reads.
-void duplicateCheapOps(Block &block) {
-  auto isCheap = [](Operation &op) {
+void duplicateCheapOps(Block &block, bool forGPU) {
+  DenseMap<Value, bool> keptForParts;
+  auto isPartOfKept = [&](Operation &op) {
+    auto slice = dyn_cast<SliceOp>(op);
+    if (!slice || !isFusibleLoad(slice))
+      return false;
+    Value whole = getRenamed(slice.getX());
+    auto [known, isNew] = keptForParts.try_emplace(whole, false);
+    if (isNew)
+      known->second = isKeptForParts(whole);
+    return known->second;
+  };
+  auto isCheap = [&](Operation &op) {
+    if (forGPU && (isActivationOfGate(op) || isPartOfKept(op)))
+      return true;
     // Made of what the step keeps anyway.
     if (isa<IotaOp, JoinHalvesOp, AddCompensationOp>(op))
       return true;
@@ -538,14 +589,14 @@ void fuse(Block &block, const FusionOptions &options) {
   renameBeforeScaling(block);
   if (options.roundOnRead)
     renameBeforeRounding(block);
-  duplicateCheapOps(block);
+  duplicateCheapOps(block, /*forGPU=*/options.attentionViews);
   duplicateJoins(block);
   FusionPlan plan = planFusion(block, options);
   Operation *terminator = block.getTerminator();
 
   for (const FusionNode &node : plan.nodes) {
     if (node.isKernel)
-      KernelBuilder(plan, node, terminator).build();
+      KernelBuilder(plan, node, terminator, options.attentionViews).build();
     else
       node.ops.front()->moveBefore(terminator);
   }

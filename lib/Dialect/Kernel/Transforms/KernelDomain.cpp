@@ -47,7 +47,7 @@ static KernelAccess joinDims(const KernelAccess &access, unsigned dim, unsigned 
   SmallVector<AffineExpr> renumbered;
   for (unsigned i = 0; i < rank; ++i)
     renumbered.push_back(getAffineDimExpr(i <= dim ? i : i - 1, context));
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> shape, strides;
   SmallVector<AffineExpr> exprs;
   for (unsigned i = 0; i < access.map.getNumResults(); ++i) {
     AffineExpr expr = access.map.getResult(i);
@@ -57,9 +57,11 @@ static KernelAccess joinDims(const KernelAccess &access, unsigned dim, unsigned 
       size *= access.type.getDimSize(++i);
     }
     shape.push_back(size);
+    if (!access.strides.empty())
+      strides.push_back(access.strides[i]);
     exprs.push_back(expr.replaceDims(renumbered));
   }
-  return {access.type.clone(shape), AffineMap::get(rank - 1, 0, exprs, context)};
+  return {access.type.clone(shape), AffineMap::get(rank - 1, 0, exprs, context), strides};
 }
 
 /// The access without domain dimension `dim`, which has one point, and without
@@ -72,7 +74,7 @@ static KernelAccess dropUnits(const KernelAccess &access, std::optional<unsigned
     renumbered.push_back(dim == i
                              ? getAffineConstantExpr(0, context)
                              : getAffineDimExpr(dim && *dim < i ? i - 1 : i, context));
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> shape, strides;
   SmallVector<AffineExpr> exprs;
   for (auto [i, expr] : llvm::enumerate(access.map.getResults())) {
     AffineExpr rest =
@@ -80,10 +82,12 @@ static KernelAccess dropUnits(const KernelAccess &access, std::optional<unsigned
     if (access.type.getDimSize(i) == 1 && isa<AffineConstantExpr>(rest))
       continue;
     shape.push_back(access.type.getDimSize(i));
+    if (!access.strides.empty())
+      strides.push_back(access.strides[i]);
     exprs.push_back(rest);
   }
   return {access.type.clone(shape),
-          AffineMap::get(rank - dim.has_value(), 0, exprs, context)};
+          AffineMap::get(rank - dim.has_value(), 0, exprs, context), strides};
 }
 
 SmallVector<int64_t> KernelDomain::dropUnitDims() {
@@ -129,6 +133,9 @@ SmallVector<int64_t> KernelDomain::simplify() {
       FailureOr<int64_t> a = findPlainUse(access, dim, sizes[dim]);
       FailureOr<int64_t> b = findPlainUse(access, dim + 1, sizes[dim + 1]);
       if (failed(a) || failed(b) || (*a < 0) != (*b < 0) || (*a >= 0 && *b != *a + 1))
+        joins = false;
+      else if (*a >= 0 && !access.strides.empty() &&
+               access.strides[*a] != access.strides[*b] * access.type.getDimSize(*b))
         joins = false;
     }
     if (!joins) {

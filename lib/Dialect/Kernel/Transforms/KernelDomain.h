@@ -18,6 +18,9 @@ namespace mpt::detail {
 struct KernelAccess {
   mlir::RankedTensorType type;
   mlir::AffineMap map;
+  /// By the tensor's dimensions, where it will lie as a part of a larger one; otherwise
+  /// empty. Dimensions of different strides are not joined.
+  llvm::SmallVector<int64_t> strides = {};
 };
 
 /// A kernel's domain and accesses, simplified together.

@@ -18,6 +18,24 @@ static bool keepsRows(TransposeOp transpose) {
          type.getNumElements() > 0 && transpose.getPermutation().back() == 3;
 }
 
+/// The bytes from the beginning of the memory of `slice`'s operand to its own elements;
+/// -1 if attention cannot read these where they are.
+static int64_t getStart(SliceOp slice) {
+  auto type = dyn_cast<RankedTensorType>(slice.getX().getType());
+  if (!type || type.getRank() != 4 || !type.hasStaticShape() ||
+      !type.getElementType().isIntOrFloat() ||
+      !llvm::all_of(slice.getStrides(), [](int64_t step) { return step == 1; }))
+    return -1;
+  const int64_t bytes = type.getElementTypeBitWidth() / 8;
+  // Its code loads 16 bytes at a time.
+  if (type.getShape().back() * bytes % 16 != 0)
+    return -1;
+  int64_t start = 0, stride = bytes;
+  for (int64_t dim = 4; dim-- > 0; stride *= type.getDimSize(dim))
+    start += slice.getOffsets()[dim] * stride;
+  return start % 64 == 0 ? start : -1;
+}
+
 /// Whether `use` is one of attention's tensors of [B, H, T, D]; `asResult`: that which
 /// the gradient reads as the attention's result.
 static bool isRows(OpOperand &use, bool asResult) {
@@ -69,7 +87,17 @@ TypedValue<RankedTensorType> mpt::getWrittenInPlace(Value result) {
   return cast<TypedValue<RankedTensorType>>(view.getResult());
 }
 
+std::optional<int64_t> mpt::getStartInPlace(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice || slice->use_empty() || getStart(slice) < 0 ||
+      !llvm::all_of(slice->getUsers(), isReadInPlace))
+    return std::nullopt;
+  return getStart(slice);
+}
+
 bool mpt::isAttentionView(Operation *op) {
+  if (getStartInPlace(op))
+    return true;
   auto transpose = dyn_cast<TransposeOp>(op);
   return transpose &&
          (isReadInPlace(op) || getWrittenInPlace(transpose.getX()) == op->getResult(0));

@@ -135,7 +135,7 @@ LogicalResult program::ProgramOp::verifyRegions() {
       auto type = cast<MemRefType>(operand.getType());
       if (!type.getLayout().isIdentity() &&
           !isa<AttentionOp, AttentionGradOp, CudnnAttentionOp, CudnnAttentionGradOp,
-               DeviceLaunchOp>(op)) {
+               DeviceLaunchOp, LaunchOp>(op)) {
         op->emitOpError("expected packed buffers, found ") << type;
         return WalkResult::interrupt();
       }
@@ -265,7 +265,9 @@ LogicalResult program::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols
     for (auto [buffer, tensor] : llvm::zip(buffers, tensors))
       if (cast<ShapedType>(buffer).getShape() != cast<ShapedType>(tensor).getShape() ||
           cast<ShapedType>(buffer).getElementType() !=
-              cast<ShapedType>(tensor).getElementType())
+              cast<ShapedType>(tensor).getElementType() ||
+          (isa<MemRefType>(tensor) ? buffer != tensor
+                                   : !cast<MemRefType>(buffer).getLayout().isIdentity()))
         return false;
     return true;
   };

@@ -85,7 +85,8 @@ private:
   void buildCall(const StepInstruction &instruction, int64_t scratchOffset);
   void buildFinalCopies(Location loc);
   void buildCopy(Location loc, Value from, Value to);
-  StringAttr getKernel(kernel::KernelOp kernel);
+  /// The function of `kernel` that writes its results to `outputs`.
+  StringAttr getKernel(kernel::KernelOp kernel, ValueRange outputs);
 
   MemRefType bufferType(RankedTensorType type, ArrayRef<int64_t> strides = {}) {
     if (strides.empty())
@@ -282,9 +283,13 @@ Value ProgramBuilder::getBuffer(Location loc, BufferPlace place, MemRefType type
                                            value, place.start, place.strides);
 }
 
-StringAttr ProgramBuilder::getKernel(kernel::KernelOp kernel) {
-  auto type = builder.getFunctionType(kernel.getInputs().getTypes(),
-                                      kernel.getOutputs().getTypes());
+StringAttr ProgramBuilder::getKernel(kernel::KernelOp kernel, ValueRange outputs) {
+  SmallVector<Type> results(kernel.getOutputs().getTypes());
+  for (auto [result, output] : llvm::zip_equal(results, outputs))
+    if (auto buffer = cast<MemRefType>(output.getType());
+        !buffer.getLayout().isIdentity())
+      result = buffer;
+  auto type = builder.getFunctionType(kernel.getInputs().getTypes(), results);
   // Kernels are equal if they print alike but for names and locations.
   std::string key;
   llvm::raw_string_ostream stream(key);
@@ -317,8 +322,8 @@ void ProgramBuilder::buildLaunch(StepInstruction instruction, int64_t scratchOff
     outputs.push_back(getBuffer(instruction.loc, output));
   Value partials = getScratch(instruction.loc, scratchOffset, instruction.scratchBytes);
   program::LaunchOp::create(builder, instruction.loc,
-                            FlatSymbolRefAttr::get(getKernel(kernel)), inputs, outputs,
-                            partials,
+                            FlatSymbolRefAttr::get(getKernel(kernel, outputs)), inputs,
+                            outputs, partials,
                             builder.getI64IntegerAttr(getKernelTasks(
                                 kernel.getDomain(), kernel.getChunkRows())));
 }

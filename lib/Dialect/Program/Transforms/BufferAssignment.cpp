@@ -15,6 +15,7 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -153,6 +154,8 @@ void Planner::buildGraph() {
   // The op that begins what each op with waits is for.
   DenseMap<Operation *, unsigned> begins;
   SmallVector<std::pair<unsigned, unsigned>> awaited; // buffer, op that waits
+  // Of what several ops write, each a part: all but the first.
+  llvm::MapVector<unsigned, SmallVector<unsigned>> laterWriters;
   for (auto [i, instruction] : llvm::enumerate(schedule.instructions)) {
     if (i == 0 || !schedule.instructions[i - 1].isPlannedWith(instruction)) {
       const unsigned number = graph.ops.size();
@@ -194,8 +197,16 @@ void Planner::buildGraph() {
     for (const BufferView &input : instruction.inputs)
       add(op.inputs, getBuffer(input.value));
     for (auto [number, output] : llvm::enumerate(instruction.outputs)) {
-      add(op.outputs, getBuffer(output.value));
-      writers.insert({output.value, {unsigned(i), unsigned(number)}});
+      const unsigned buffer = getBuffer(output.value);
+      auto [first, isNew] =
+          writers.insert({output.value, {unsigned(i), unsigned(number)}});
+      if (isNew || llvm::is_contained(op.outputs, buffer)) {
+        add(op.outputs, buffer);
+        continue;
+      }
+      // It lasts from the first part on.
+      add(op.inputs, buffer);
+      add(laterWriters[buffer], graph.ops.size() - 1);
     }
     if (instruction.loop)
       plan.constantBytes += instruction.loop->plan.constantBytes;
@@ -220,6 +231,12 @@ void Planner::buildGraph() {
     op.workspace = 0;
   }
   connectBuffers(graph);
+  for (const auto &[buffer, later] : laterWriters)
+    for (unsigned user : graph.buffers[buffer].users)
+      for (unsigned writer : later)
+        if (!llvm::is_contained(later, user) &&
+            !llvm::is_contained(graph.ops[user].after, writer))
+          graph.ops[user].after.push_back(writer);
   for (auto [buffer, wait] : awaited)
     for (unsigned user : graph.buffers[buffer].users)
       if (user != wait && !llvm::is_contained(graph.ops[user].after, wait))
@@ -236,6 +253,8 @@ void Planner::buildGraph() {
 }
 
 bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value old) {
+  if (!instruction.outputs[index].isWhole())
+    return false;
   // A part begins elsewhere, or is shorter.
   for (const BufferView &input : instruction.inputs)
     if (input.value == old && !input.isWhole())

@@ -14,6 +14,7 @@
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedPlaces.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 #include "mpt/Dialect/Program/Transforms/ExchangeOverlap.h"
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
@@ -135,6 +136,10 @@ private:
   }
   /// A tensor of attention, with strides if it is not packed.
   BufferView viewRows(Value value);
+  /// What is written for `value` alone, to where a concat joins it, if one does.
+  BufferView viewWritten(Value value);
+  /// Whether `value`, an input of a concat, is made by what viewWritten is for.
+  bool isWrittenWhereJoined(Value value);
   BufferView view(Value value, RankedTensorType type) {
     return {schedule.getOwner(value), type, {}, starts.lookup(value)};
   }
@@ -330,11 +335,19 @@ LogicalResult Scheduler::visitCopyLike(Operation *op) {
                 dstStrides);
   }
   if (auto concat = dyn_cast<ConcatOp>(op)) {
-    int64_t position = 0, axis = concat.getAxis();
+    int64_t position = 0, axis = concat.getAxis(), start = 0;
+    // A concat may itself lie in what another one joins.
+    if (isForGPU) {
+      JoinedPlace place = getJoinedPlace(concat);
+      result = place.concat.getResult();
+      dstStrides = std::move(place.strides);
+      start = place.start;
+    }
     for (Value input : concat.getInputs()) {
       auto type = cast<RankedTensorType>(input.getType());
-      if (failed(copy(op, input, result, type.getShape(), 0,
-                      packedStrides(type.getShape()), position * dstStrides[axis],
+      if (!isWrittenWhereJoined(input) &&
+          failed(copy(op, input, result, type.getShape(), 0,
+                      packedStrides(type.getShape()), start + position * dstStrides[axis],
                       dstStrides)))
         return failure();
       position += type.getDimSize(axis);
@@ -364,28 +377,69 @@ LogicalResult Scheduler::visitKernel(kernel::KernelOp op) {
   for (Value input : op.getInputs())
     instruction.inputs.push_back(view(input));
   for (Value output : op.getOutputs())
-    instruction.outputs.push_back(view(output));
+    instruction.outputs.push_back(viewWritten(output));
   instruction.scratchBytes = KernelInfo(op).getPartialsBytes();
   schedule.instructions.push_back(std::move(instruction));
   return success();
 }
 
+BufferView Scheduler::viewWritten(Value value) {
+  std::optional<JoinedPlace> place =
+      isForGPU ? getJoinedPlace(value) : std::optional<JoinedPlace>();
+  if (!place)
+    return view(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t, 4> strides(ArrayRef<int64_t>(place->strides));
+  // All of it may lie in one piece.
+  if (strides == ArrayRef<int64_t>(packedStrides(type.getShape())))
+    strides.clear();
+  return {place->concat.getResult(), type, strides,
+          place->start * llvm::divideCeil(type.getElementTypeBitWidth(), 8)};
+}
+
+bool Scheduler::isWrittenWhereJoined(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  Operation *maker = value.getDefiningOp();
+  // Concats write where they lie themselves.
+  if (isForGPU && isa_and_nonnull<ConcatOp>(maker))
+    return getJoinedPlace(cast<ConcatOp>(maker)).concat != maker;
+  auto transpose = dyn_cast_or_null<TransposeOp>(maker);
+  return isForGPU &&
+         (isa_and_nonnull<kernel::KernelOp>(maker) ||
+          (transpose && getWrittenInPlace(transpose.getX()) == value)) &&
+         getJoinedPlace(value).has_value();
+}
+
 BufferView Scheduler::viewRows(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto transpose = value.getDefiningOp<TransposeOp>();
-  if (isForGPU && transpose && isReadInPlace(transpose))
-    return {
-        schedule.getOwner(transpose.getX()), type,
-        transposedStrides(cast<RankedTensorType>(transpose.getX().getType()).getShape(),
-                          transpose.getPermutation()),
-        starts.lookup(transpose.getX())};
+  if (isForGPU && transpose && isReadInPlace(transpose)) {
+    Value source = transpose.getX();
+    int64_t start = 0;
+    if (Operation *slice = source.getDefiningOp())
+      if (std::optional<int64_t> inPlace = getStartInPlace(slice)) {
+        source = slice->getOperand(0);
+        start = *inPlace;
+      }
+    return {schedule.getOwner(source), type,
+            transposedStrides(cast<RankedTensorType>(source.getType()).getShape(),
+                              transpose.getPermutation()),
+            starts.lookup(source) + start};
+  }
   auto written = isForGPU ? getWrittenInPlace(value) : TypedValue<RankedTensorType>();
   if (!written)
     return view(value);
   transpose = cast<TransposeOp>(written.getDefiningOp());
-  return {written, type,
-          transposedStrides(written.getType().getShape(),
-                            invertPermutationVector(transpose.getPermutation()))};
+  BufferView whole = viewWritten(written);
+  SmallVector<int64_t> strides(ArrayRef<int64_t>(whole.strides));
+  if (strides.empty())
+    strides = packedStrides(written.getType().getShape());
+  whole.type = type;
+  whole.strides.clear();
+  for (int64_t dim : invertPermutationVector(transpose.getPermutation()))
+    whole.strides.push_back(strides[dim]);
+  return whole;
 }
 
 /// A gradient of the bias that nothing reads is not computed.
@@ -597,6 +651,8 @@ LogicalResult Scheduler::visit(Operation *op) {
                                                       : visitCopyLike(transpose);
       })
       .Case<SliceOp>([&](SliceOp slice) -> LogicalResult {
+        if (isForGPU && isAttentionView(slice))
+          return success();
         if (!isJoinedPart(slice))
           return visitCopyLike(slice);
         rename(slice.getX(), slice.getResult(),

@@ -86,7 +86,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol,
   let summary = "kernel of a program; identical kernels are built once";
   let description = kernelSemantics # [{
     `function_type` gives the tensor types of operands and results, which fix
-    the strides (row-major, packed). Lowered to
+    the strides (row-major, packed). A result that is a part of a larger tensor has a
+    memref type with strides instead, without an offset. Lowered to
     `void fn(void **buffers, int64_t begin, int64_t end)` over tasks, buffers
     being operands, results, and for `column` the partials as KernelInfo
     (mpt/Dialect/Kernel/Transforms/KernelInfo.h) lays them out; and a second function
@@ -111,7 +112,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol,
   }];
   let arguments = (ins
     Arg<SymbolNameAttr, "the kernel's symbol">:$sym_name,
-    Arg<TypeAttrOf<FunctionType>, "tensor types of operands and results">:$function_type,
+    Arg<TypeAttrOf<FunctionType>,
+        "tensor types of operands and results, or memref types of results">:$function_type,
     Arg<Kernel_Kind, "`pointwise`, `row` or `column`">:$kind,
     Arg<DenseI64ArrayAttr, "the domain's static sizes">:$domain,
     Arg<I64Attr, "rows for each task, at least 1">:$chunk_rows,

@@ -9,7 +9,8 @@
 /// \file
 /// Fused attention on GPUs takes the strides of its tensors. So a matmul's result
 /// [B, T, H, D] need not be transposed to the [B, H, T, D] that attention reads, nor
-/// back: the transpose becomes a view. Pure.
+/// back: the transpose becomes a view, as does a slice of a result for several heads'
+/// query, key and value. Pure.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,8 @@
 #define MPT_DIALECT_MPT_TRANSFORMS_ATTENTIONVIEWS_H
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
+
+#include <optional>
 
 namespace mpt {
 
@@ -31,7 +34,12 @@ bool isReadInPlace(mlir::Operation *op);
 /// no memory of its own.
 mlir::TypedValue<mlir::RankedTensorType> getWrittenInPlace(mlir::Value result);
 
-/// True if `op` is a transpose that isReadInPlace or getWrittenInPlace speaks of.
+/// If `op` is a slice that nothing reads but transposes that are isReadInPlace: where it
+/// begins in its operand, in bytes, a multiple of 64. It needs no memory either.
+std::optional<int64_t> getStartInPlace(mlir::Operation *op);
+
+/// True if `op` is a transpose that isReadInPlace or getWrittenInPlace speaks of, or a
+/// slice that getStartInPlace does.
 bool isAttentionView(mlir::Operation *op);
 
 } // namespace mpt

@@ -1,0 +1,68 @@
+//===- MatmulGroups.h - Matmuls that share their left operand -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Which matmuls of a step should become one (mpt-join-matmuls), by what that saves and
+/// costs on GPUs. Pure: the block is not changed.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_CODEGEN_CUDA_MATMULGROUPS_H
+#define MPT_CODEGEN_CUDA_MATMULGROUPS_H
+
+#include "mpt/Dialect/MPT/IR/MPT.h"
+
+namespace mpt {
+
+/// What joining is decided by: of a chip (CostModel.h), the bytes that its memory moves
+/// per second and the seconds from one node of a graph to the next.
+struct JoinRates {
+  double memoryRate = 0, nodeGap = 0;
+};
+
+/// One of the matmuls of a group, y = x w + b, and what is computed for its gradients.
+struct GroupedMatmul {
+  /// mpt.linear or mpt.matmul.
+  mlir::Operation *op = nullptr;
+  mlir::Value weight, bias;
+  /// y's gradient, without the reshapes that its readers have.
+  mlir::Value dy;
+  /// dy w^T, x^T dy (its transpose if the weight is transposed) and the sum of dy's rows;
+  /// null where the step has none.
+  MatmulOp inputGrad, weightGrad;
+  ReduceOp biasGrad;
+};
+
+struct MatmulGroup {
+  mlir::Value x;
+  /// Weights are [N, K].
+  bool transposed = false;
+  /// Two or more, in program order. All or none have each gradient.
+  llvm::SmallVector<GroupedMatmul> members;
+  /// The sum of all input gradients and of `others`; null without input gradients.
+  mlir::Value inputGrad;
+  llvm::SmallVector<mlir::Value> others;
+  /// All values that the joined gradients need come before it.
+  mlir::Operation *firstAfterDys = nullptr;
+  /// Ops before that which read gradients of weights and biases, or what these make of
+  /// them, in program order: they may follow it.
+  llvm::SmallVector<mlir::Operation *> afterGradients;
+  /// By the rates: what joining saves and costs, in seconds.
+  double saved = 0, spent = 0;
+};
+
+/// The groups of `block`, of ops before any is fused, that save more than they cost by
+/// all of `rates`. `refuse` is called with the first matmul of those that share their
+/// left operand otherwise, and why they stay apart.
+llvm::SmallVector<MatmulGroup>
+findMatmulGroups(mlir::Block &block, llvm::ArrayRef<JoinRates> rates,
+                 llvm::function_ref<void(mlir::Operation *, const llvm::Twine &)> refuse);
+
+} // namespace mpt
+
+#endif // MPT_CODEGEN_CUDA_MATMULGROUPS_H

@@ -1,0 +1,298 @@
+//===- JoinMatmuls.cpp - Matmuls of one left operand as one -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `--mpt-join-matmuls`: what findMatmulGroups has decided.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Codegen/CUDA/CostModel.h"
+#include "mpt/Codegen/CUDA/MatmulGroups.h"
+#include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Codegen/CUDA/SlicesInPlace.h"
+#include "mpt/Dialect/MPT/IR/Collectives.h"
+#include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Support/Remarks.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mpt {
+#define GEN_PASS_DEF_JOINMATMULSPASS
+#include "mpt/Codegen/CUDA/Passes.h.inc"
+} // namespace mpt
+
+using namespace mlir;
+using namespace mpt;
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+class Joiner {
+public:
+  /// `replaced` has what took the place of values of groups before this one.
+  Joiner(MatmulGroup &group, DenseMap<Value, Value> &replaced)
+      : group(group), replaced(replaced), builder(group.members.front().op),
+        loc(FusedLoc::get(builder.getContext(), getLocations(group))) {}
+
+  /// False, and nothing is changed, if a weight cannot be computed early enough.
+  bool run();
+
+private:
+  static SmallVector<Location> getLocations(MatmulGroup &group) {
+    return llvm::map_to_vector(group.members,
+                               [](GroupedMatmul &member) { return member.op->getLoc(); });
+  }
+  /// What `value` is made of after `place`, casts and renamings of what is there: the
+  /// last first. False if it is made of more.
+  static bool findMakers(Value value, Operation *place,
+                         llvm::SetVector<Operation *> &makers);
+  Value concat(ArrayRef<Value> parts, int64_t axis);
+  Value reshape(Value value, ArrayRef<int64_t> shape) {
+    RankedTensorType type = typeOf(value).clone(shape);
+    return type == value.getType() ? value
+                                   : ReshapeOp::create(builder, loc, type, value).getY();
+  }
+  Value latest(Value value) const {
+    while (Value other = replaced.lookup(value))
+      value = other;
+    return value;
+  }
+  void replace(Value old, Value by) {
+    old.replaceAllUsesWith(by);
+    replaced[old] = by;
+  }
+  /// Takes the place of `parts` by slices of `joined` along `axis`.
+  void replace(ArrayRef<Value> parts, Value joined, int64_t axis);
+  void joinForward();
+  void joinGradients();
+  /// All dys, [rows, columns].
+  Value joinDys();
+  template <typename Get>
+  SmallVector<Value> collect(Get get) {
+    return llvm::map_to_vector(
+        group.members, [&](GroupedMatmul &member) -> Value { return get(member); });
+  }
+
+  MatmulGroup &group;
+  DenseMap<Value, Value> &replaced;
+  OpBuilder builder;
+  Location loc;
+  Value weights;
+};
+
+bool Joiner::findMakers(Value value, Operation *place,
+                        llvm::SetVector<Operation *> &makers) {
+  Operation *maker = value.getDefiningOp();
+  if (!maker || maker->getBlock() != place->getBlock() || maker->isBeforeInBlock(place))
+    return true;
+  if (!isa<CastOp, ReshapeOp, TransposeOp>(maker))
+    return false;
+  makers.insert(maker);
+  return llvm::all_of(maker->getOperands(),
+                      [&](Value operand) { return findMakers(operand, place, makers); });
+}
+
+Value Joiner::concat(ArrayRef<Value> parts, int64_t axis) {
+  SmallVector<int64_t> shape(typeOf(parts.front()).getShape());
+  shape[axis] = 0;
+  for (Value part : parts)
+    shape[axis] += typeOf(part).getDimSize(axis);
+  return ConcatOp::create(builder, loc, typeOf(parts.front()).clone(shape), parts, axis);
+}
+
+void Joiner::replace(ArrayRef<Value> parts, Value joined, int64_t axis) {
+  const size_t rank = typeOf(joined).getRank();
+  SmallVector<int64_t> offsets(rank, 0), strides(rank, 1);
+  for (Value part : parts) {
+    Value slice = SliceOp::create(builder, loc, typeOf(part), joined, offsets,
+                                  typeOf(part).getShape(), strides);
+    offsets[axis] += typeOf(part).getDimSize(axis);
+    replace(part, slice);
+  }
+}
+
+void Joiner::joinForward() {
+  Operation *first = group.members.front().op;
+  weights = concat(collect([](auto &member) { return member.weight; }),
+                   group.transposed ? 0 : 1);
+  SmallVector<int64_t> shape(typeOf(first->getResult(0)).getShape());
+  shape.back() = typeOf(weights).getDimSize(group.transposed ? 0 : 1);
+  // The first one, of all.
+  IRMapping mapping;
+  mapping.map(group.members.front().weight, weights);
+  if (group.members.front().bias)
+    mapping.map(group.members.front().bias,
+                concat(collect([](auto &member) { return member.bias; }), 0));
+  Operation *joined = builder.clone(*first, mapping);
+  joined->setLoc(loc);
+  joined->getResult(0).setType(typeOf(first->getResult(0)).clone(shape));
+  replace(collect([](auto &member) { return member.op->getResult(0); }),
+          joined->getResult(0), shape.size() - 1);
+}
+
+Value Joiner::joinDys() {
+  const int64_t columns = typeOf(weights).getDimSize(group.transposed ? 0 : 1);
+  const int64_t rows = typeOf(group.members.front().dy).getNumElements() /
+                       typeOf(group.members.front().op->getResult(0)).getShape().back();
+  // Along the first dimension of columns, if all have the same others.
+  ArrayRef<int64_t> shape = typeOf(group.members.front().dy).getShape();
+  int64_t axis = 0;
+  for (int64_t seen = 1; axis < static_cast<int64_t>(shape.size()) && seen < rows; ++axis)
+    seen *= shape[axis];
+  auto isAlike = [&](GroupedMatmul &member) {
+    ArrayRef<int64_t> other = typeOf(member.dy).getShape();
+    return other.size() == shape.size() &&
+           other.take_front(axis) == shape.take_front(axis) &&
+           other.drop_front(axis + 1) == shape.drop_front(axis + 1);
+  };
+  int64_t seen = 1;
+  for (int64_t size : shape.take_front(axis))
+    seen *= size;
+  SmallVector<Value> dys = collect([&](auto &member) { return latest(member.dy); });
+  if (seen != rows || axis == static_cast<int64_t>(shape.size()) ||
+      !llvm::all_of(group.members, isAlike)) {
+    axis = 1;
+    for (Value &dy : dys)
+      dy = reshape(dy, {rows, typeOf(dy).getNumElements() / rows});
+  }
+  return reshape(concat(dys, axis), {rows, columns});
+}
+
+void Joiner::joinGradients() {
+  builder.setInsertionPoint(group.firstAfterDys);
+  Value dys = joinDys();
+  const int64_t rows = typeOf(dys).getDimSize(0), columns = typeOf(dys).getDimSize(1);
+  if (MatmulOp grad = group.members.front().weightGrad) {
+    Value x = reshape(latest(group.x), {rows, typeOf(group.x).getShape().back()});
+    auto joined = MatmulOp::create(
+        builder, loc, typeOf(grad).clone(typeOf(weights).getShape()),
+        group.transposed ? dys : x, group.transposed ? x : dys,
+        /*transpose_lhs=*/true, /*transpose_rhs=*/false, grad.getAccTypeAttr());
+    replace(collect([](auto &member) { return member.weightGrad.getResult(); }), joined,
+            group.transposed ? 0 : 1);
+  }
+  if (ReduceOp grad = group.members.front().biasGrad) {
+    auto joined = ReduceOp::create(builder, loc, typeOf(grad.getY()).clone({columns}),
+                                   dys, ReduceKind::Sum, ArrayRef<int64_t>{0},
+                                   /*keep_dims=*/false, grad.getAccTypeAttr());
+    replace(collect([](auto &member) { return member.biasGrad.getY(); }), joined, 0);
+  }
+  for (Operation *reader : group.afterGradients)
+    reader->moveBefore(group.firstAfterDys);
+  MatmulOp grad = group.members.front().inputGrad;
+  SmallVector<int64_t> shape(typeOf(grad.getLhs()).getShape());
+  shape.back() = columns;
+  builder.setInsertionPoint(group.inputGrad.getDefiningOp());
+  Value sum =
+      MatmulOp::create(builder, loc, grad.getType(), reshape(dys, shape), weights,
+                       /*transpose_lhs=*/false,
+                       /*transpose_rhs=*/!group.transposed, grad.getAccTypeAttr());
+  Value others;
+  for (Value other : group.others)
+    others = others ? AddOp::create(builder, loc, sum.getType(), others, latest(other))
+                          .getResult()
+                    : latest(other);
+  if (others)
+    sum = AddOp::create(builder, group.inputGrad.getLoc(), sum.getType(), others, sum);
+  replace(group.inputGrad, sum);
+}
+
+bool Joiner::run() {
+  Operation *first = group.members.front().op;
+  llvm::SetVector<Operation *> makers;
+  for (GroupedMatmul &member : group.members)
+    for (Value value : {member.weight, member.bias})
+      if (value && !findMakers(value, first, makers))
+        return false;
+  SmallVector<Operation *> ordered = makers.takeVector();
+  llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *maker : ordered)
+    maker->moveBefore(first);
+  joinForward();
+  if (group.inputGrad)
+    joinGradients();
+  return true;
+}
+
+/// Whether parameters or gradients of `function` go between ranks.
+bool hasExchanges(func::FuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        return isCollective(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<JoinRates> rates;
+    for (StringRef chip : chips) {
+      int architecture = 0;
+      if (StringRef digits = chip;
+          !digits.consume_front("sm_") || digits.consumeInteger(10, architecture)) {
+        getOperation().emitError("mpt-join-matmuls: unknown chip '")
+            << chip << "'; expected one such as sm_90";
+        return signalPassFailure();
+      }
+      // The newest whose rates are known and that is no newer, or the oldest.
+      const GpuChip *known = &getGpuChips().front();
+      for (const GpuChip &other : getGpuChips())
+        if (other.architecture <= architecture &&
+            other.architecture > known->architecture)
+          known = &other;
+      rates.push_back({known->memoryRate, known->nodeGap});
+    }
+    if (!mpt::detail::hasOpsOfMPT(getOperation()))
+      return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),
+                                            "no op of the mpt dialect");
+    const FrozenRewritePatternSet patterns = [&] {
+      RewritePatternSet set(&getContext());
+      populateSlicesInPlacePatterns(set);
+      return set;
+    }();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isDeclaration() || hasExchanges(function))
+        continue;
+      if (failed(applyPatternsGreedily(function, patterns)))
+        return signalPassFailure();
+      for (Block &block : function.getBody())
+        join(function, block, rates);
+      if (failed(applyPatternsGreedily(function, patterns)))
+        return signalPassFailure();
+    }
+  }
+
+  void join(func::FuncOp function, Block &block, ArrayRef<JoinRates> rates) {
+    auto refuse = [&](Operation *op, const Twine &why) {
+      emitRemark(RemarkId::MatmulsNotJoined, op->getLoc(), function.getName())
+          << remark::reason("{0}", why.str());
+    };
+    DenseMap<Value, Value> replaced;
+    for (MatmulGroup &group : findMatmulGroups(block, rates, refuse)) {
+      Operation *first = group.members.front().op;
+      const Location loc = first->getLoc();
+      std::string columns;
+      for (GroupedMatmul &member : group.members)
+        columns += (columns.empty() ? "" : " + ") +
+                   std::to_string(typeOf(member.op->getResult(0)).getShape().back());
+      if (!Joiner(group, replaced).run()) {
+        refuse(first, "a weight is computed after the first of them");
+        continue;
+      }
+      emitRemark(RemarkId::MatmulsJoined, loc, function.getName()) << remark::reason(
+          "{0} of {1} columns; saves {2:F1} us, costs {3:F1} us", group.members.size(),
+          columns, group.saved * 1e6, group.spent * 1e6);
+    }
+  }
+};
+
+} // namespace

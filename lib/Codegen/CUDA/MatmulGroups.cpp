@@ -1,0 +1,416 @@
+//===- MatmulGroups.cpp - Matmuls that share their left operand -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Codegen/CUDA/MatmulGroups.h"
+#include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mpt;
+
+/// Columns of a matmul below which it is left alone: adapters of low rank.
+static constexpr int64_t kLeastColumns = 64;
+
+namespace {
+
+RankedTensorType typeOf(Value value) {
+  return dyn_cast_or_null<RankedTensorType>(value.getType());
+}
+
+bool isStatic(Value value) {
+  RankedTensorType type = typeOf(value);
+  return type && type.hasStaticShape() && type.getNumElements() > 0;
+}
+
+double bytesOf(Value value) {
+  return double(typeOf(value).getNumElements()) *
+         double(llvm::divideCeil(typeOf(value).getElementTypeBitWidth(), 8));
+}
+
+Value stripReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
+/// Ops that read `value` or a reshape of it, other than reshapes.
+SmallVector<Operation *> getReaders(Value value) {
+  SmallVector<Operation *> readers;
+  SmallVector<Value> views = {value};
+  for (size_t i = 0; i < views.size(); ++i)
+    for (Operation *user : views[i].getUsers())
+      if (auto reshape = dyn_cast<ReshapeOp>(user))
+        views.push_back(reshape.getY());
+      else
+        readers.push_back(user);
+  return readers;
+}
+
+/// Whether kernels do `op`.
+bool isInKernels(Operation *op) { return isa<ElementwiseOpInterface, ReduceOp>(op); }
+
+class Finder {
+public:
+  Finder(Block &block, ArrayRef<JoinRates> rates,
+         function_ref<void(Operation *, const Twine &)> refuse)
+      : block(block), rates(rates), refuse(refuse) {}
+
+  SmallVector<MatmulGroup> run();
+
+private:
+  /// Whether `op` is y = x w + b with a weight of its own.
+  static bool isCandidate(Operation *op);
+  static Value getX(Operation *op) { return op->getOperand(0); }
+  static bool isTransposed(Operation *op) {
+    auto linear = dyn_cast<LinearOp>(op);
+    return linear ? linear.getTransposeWeight() : cast<MatmulOp>(op).getTransposeRhs();
+  }
+  static bool isAlike(Operation *a, Operation *b);
+  /// Decides on matmuls that share their left operand and follow each other.
+  void consider(ArrayRef<Operation *> run);
+  /// Finds the gradients of `group`; says why if they cannot be joined.
+  std::optional<std::string> findGradients(MatmulGroup &group);
+  std::optional<std::string> findSum(MatmulGroup &group);
+  std::optional<std::string> findPlace(MatmulGroup &group);
+  void countCosts(MatmulGroup &group, double &savedBytes, double &savedNodes,
+                  double &copiedBytes, double &addedNodes);
+
+  Block &block;
+  ArrayRef<JoinRates> rates;
+  function_ref<void(Operation *, const Twine &)> refuse;
+  SmallVector<MatmulGroup> groups;
+};
+
+bool Finder::isCandidate(Operation *op) {
+  if (auto linear = dyn_cast<LinearOp>(op)) {
+    if (linear.getEpilogue() != Epilogue::None)
+      return false;
+  } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    if (matmul.getTransposeLhs())
+      return false;
+  } else {
+    return false;
+  }
+  for (Value value : op->getOperands())
+    if (!isStatic(value))
+      return false;
+  Value weight = op->getOperand(1);
+  if (!isStatic(op->getResult(0)) || typeOf(weight).getRank() != 2)
+    return false;
+  const int64_t columns = typeOf(op->getResult(0)).getShape().back();
+  auto isJoinable = [&](Value value) {
+    Type element = typeOf(value).getElementType();
+    return (element.isF32() || element.isF16() || element.isBF16()) &&
+           columns * element.getIntOrFloatBitWidth() % 512 == 0;
+  };
+  return columns >= kLeastColumns && isJoinable(weight) && isJoinable(op->getResult(0)) &&
+         isJoinable(getX(op));
+}
+
+bool Finder::isAlike(Operation *a, Operation *b) {
+  auto element = [](Value value) { return typeOf(value).getElementType(); };
+  if (a->getName() != b->getName() || getX(a) != getX(b) ||
+      isTransposed(a) != isTransposed(b) || a->getNumOperands() != b->getNumOperands() ||
+      a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
+      element(a->getResult(0)) != element(b->getResult(0)))
+    return false;
+  for (auto [x, y] : llvm::zip(a->getOperands(), b->getOperands()))
+    if (element(x) != element(y))
+      return false;
+  auto getAccType = [](Operation *op) {
+    auto linear = dyn_cast<LinearOp>(op);
+    return linear ? linear.getAccType() : cast<MatmulOp>(op).getAccType();
+  };
+  return getAccType(a) == getAccType(b);
+}
+
+/// Whether `sum` adds up all rows of `dy`, read with `columns` columns.
+bool sumsRows(ReduceOp sum, int64_t columns) {
+  RankedTensorType type = typeOf(sum.getX());
+  SmallVector<int64_t> axes(sum.getAxes());
+  llvm::sort(axes);
+  return sum.getKind() == ReduceKind::Sum && !sum.getKeepDims() && type &&
+         type.getRank() >= 2 && type.getShape().back() == columns &&
+         axes == llvm::to_vector(llvm::seq<int64_t>(0, type.getRank() - 1));
+}
+
+std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
+  llvm::SmallDenseSet<Value> weights;
+  for (GroupedMatmul &member : group.members)
+    if (!weights.insert(member.weight).second)
+      return "two of them have one weight";
+  for (GroupedMatmul &member : group.members) {
+    for (Operation *reader : member.weight.getUsers()) {
+      // An optimizer, for example, reads a weight that is not cast.
+      if (reader == member.op || !isa<MatmulOp, LinearOp>(reader))
+        continue;
+      auto matmul = dyn_cast<MatmulOp>(reader);
+      if (!matmul || member.inputGrad || matmul.getRhs() != member.weight ||
+          matmul.getLhs() == member.weight || matmul.getTransposeLhs() ||
+          matmul.getTransposeRhs() == group.transposed || !isStatic(matmul.getLhs()) ||
+          reader->getBlock() != &block)
+        return "a weight is read by other matmuls, too";
+      member.inputGrad = matmul;
+      member.dy = stripReshapes(matmul.getLhs());
+    }
+  }
+  auto count = [&](auto has) { return llvm::count_if(group.members, has); };
+  const auto size = static_cast<int64_t>(group.members.size());
+  const int64_t inputGrads = count([](auto &it) { return it.inputGrad != nullptr; });
+  if (inputGrads == 0)
+    return std::nullopt;
+  if (inputGrads != size)
+    return "only some of them have a gradient of their input";
+  SmallVector<Operation *> readers = getReaders(stripReshapes(group.x));
+  for (GroupedMatmul &member : group.members) {
+    for (Operation *reader : readers) {
+      auto matmul = dyn_cast<MatmulOp>(reader);
+      if (!matmul || !matmul.getTransposeLhs() || matmul.getTransposeRhs())
+        continue;
+      Value x = group.transposed ? matmul.getRhs() : matmul.getLhs(),
+            dy = group.transposed ? matmul.getLhs() : matmul.getRhs();
+      if (stripReshapes(x) != stripReshapes(group.x) || stripReshapes(dy) != member.dy ||
+          typeOf(x).getRank() != 2 || typeOf(dy).getRank() != 2 ||
+          matmul->getBlock() != &block)
+        continue;
+      if (member.weightGrad)
+        return "a weight has two gradients";
+      member.weightGrad = matmul;
+    }
+    const int64_t columns = typeOf(member.op->getResult(0)).getShape().back();
+    for (Operation *reader : getReaders(member.dy))
+      if (auto sum = dyn_cast<ReduceOp>(reader); sum && sumsRows(sum, columns))
+        member.biasGrad = sum;
+  }
+  const int64_t weightGrads = count([](auto &it) { return it.weightGrad != nullptr; });
+  if (weightGrads != 0 && weightGrads != size)
+    return "only some of their weights are trained";
+  auto typeOfGrad = [](GroupedMatmul &member) {
+    return typeOf(member.weightGrad.getResult()).getElementType();
+  };
+  llvm::SmallDenseSet<Value> dys;
+  for (GroupedMatmul &member : group.members) {
+    if (!dys.insert(member.dy).second)
+      return "two of them have one gradient";
+    if (typeOf(member.dy).getElementType() !=
+            typeOf(group.members.front().dy).getElementType() ||
+        member.inputGrad.getType() != group.members.front().inputGrad.getType() ||
+        member.inputGrad.getAccType() != group.members.front().inputGrad.getAccType() ||
+        (member.weightGrad && (typeOfGrad(member) != typeOfGrad(group.members.front()) ||
+                               member.weightGrad.getAccType() !=
+                                   group.members.front().weightGrad.getAccType())))
+      return "their gradients have other types";
+    if (member.weightGrad)
+      for (Operation *reader : member.weightGrad->getUsers())
+        if (isa<AccumulateOp>(reader))
+          return "gradients of micro-batches are added up by their matmuls";
+  }
+  if (count([](auto &it) { return it.biasGrad != nullptr; }) != size ||
+      count([&](auto &it) {
+        return it.biasGrad &&
+               typeOf(it.biasGrad.getY()).getElementType() ==
+                   typeOf(group.members.front().biasGrad.getY()).getElementType() &&
+               it.biasGrad.getAccType() == group.members.front().biasGrad.getAccType();
+      }) != size)
+    for (GroupedMatmul &member : group.members)
+      member.biasGrad = ReduceOp();
+  return std::nullopt;
+}
+
+std::optional<std::string> Finder::findSum(MatmulGroup &group) {
+  const Type type = group.members.front().inputGrad.getType();
+  const std::string apart = "the gradients of their input are not added up";
+  // The sums that each gradient goes into, from the inside.
+  auto getSums = [&](Value value) {
+    SmallVector<AddOp> sums;
+    while (value.hasOneUse()) {
+      auto add = dyn_cast<AddOp>(*value.user_begin());
+      if (!add || add.getResult().getType() != type || add->getBlock() != &block)
+        break;
+      sums.push_back(add);
+      value = add.getResult();
+    }
+    return sums;
+  };
+  SmallVector<AddOp> common = getSums(group.members.front().inputGrad.getResult());
+  llvm::SmallDenseSet<Operation *> inner;
+  for (AddOp add : common)
+    inner.insert(add);
+  for (const GroupedMatmul &member : ArrayRef(group.members).drop_front()) {
+    SmallVector<AddOp> sums = getSums(MatmulOp(member.inputGrad).getResult());
+    for (AddOp add : sums)
+      inner.insert(add);
+    llvm::erase_if(common, [&](AddOp add) { return !llvm::is_contained(sums, add); });
+  }
+  if (common.empty())
+    return apart;
+  group.inputGrad = common.front().getResult();
+  llvm::SmallDenseSet<Value> grads;
+  for (GroupedMatmul &member : group.members)
+    grads.insert(member.inputGrad.getResult());
+  SmallVector<Value> open(llvm::reverse(common.front()->getOperands()));
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (grads.contains(value))
+      continue;
+    auto add = value.getDefiningOp<AddOp>();
+    if (add && inner.contains(add))
+      open.append({add->getOperand(1), add->getOperand(0)});
+    else
+      group.others.push_back(value);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Finder::findPlace(MatmulGroup &group) {
+  Operation *last = nullptr;
+  for (GroupedMatmul &member : group.members) {
+    Operation *maker = member.dy.getDefiningOp();
+    if (maker && maker->getBlock() == &block && (!last || last->isBeforeInBlock(maker)))
+      last = maker;
+  }
+  if (!last)
+    return "their gradients are not computed";
+  group.firstAfterDys = last->getNextNode();
+  // What reads gradients before can come after.
+  llvm::SetVector<Operation *> early;
+  for (GroupedMatmul &member : group.members)
+    for (Operation *grad :
+         {member.weightGrad.getOperation(), member.biasGrad.getOperation()})
+      if (grad)
+        early.insert(grad);
+  const size_t grads = early.size();
+  for (size_t i = 0; i < early.size(); ++i)
+    for (Operation *reader : early[i]->getUsers()) {
+      Operation *here = block.findAncestorOpInBlock(*reader);
+      if (!here || (here->isBeforeInBlock(group.firstAfterDys) &&
+                    (here != reader || !isMemoryEffectFree(here) ||
+                     llvm::any_of(group.members, [&](GroupedMatmul &member) {
+                       return member.dy.getDefiningOp() == here;
+                     }))))
+        return "a gradient is read before all are known";
+      if (here->isBeforeInBlock(group.firstAfterDys))
+        early.insert(here);
+    }
+  group.afterGradients.assign(early.begin() + grads, early.end());
+  llvm::sort(group.afterGradients,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return std::nullopt;
+}
+
+void Finder::countCosts(MatmulGroup &group, double &savedBytes, double &savedNodes,
+                        double &copiedBytes, double &addedNodes) {
+  const auto size = double(group.members.size());
+  const bool isTrained = group.members.front().weightGrad != nullptr;
+  savedNodes = size - 1;
+  if (group.inputGrad) {
+    savedNodes += (size - 1) * (isTrained ? 2 : 1);
+    // Each is written and read again to be added up.
+    savedBytes += 2 * (size - 1) * bytesOf(group.inputGrad);
+  }
+  for (GroupedMatmul &member : group.members) {
+    // Kernels of casts write it where it is joined, in launches of their own if not in
+    // one piece. Updates of pieces are launches of their own, too.
+    auto cast = member.weight.getDefiningOp<CastOp>();
+    const bool isCast = cast && llvm::all_of(cast->getUsers(), [&](Operation *reader) {
+                          return reader == member.op || reader == member.inputGrad;
+                        });
+    if (!isCast)
+      copiedBytes += 2 * bytesOf(member.weight);
+    if (!group.transposed || !isCast)
+      addedNodes += 1;
+    if (!group.transposed && isTrained)
+      addedNodes += 1;
+    // What reads y: kernels and attention.
+    bool isInPlace = true;
+    for (Operation *reader : getReaders(member.op->getResult(0)))
+      isInPlace &= isInKernels(reader) || isa<SliceOp>(reader) || isReadInPlace(reader);
+    if (!isInPlace)
+      copiedBytes += 2 * bytesOf(member.op->getResult(0));
+    if (!group.inputGrad)
+      continue;
+    // What makes dy, and whether nothing else reads it.
+    Operation *maker = member.dy.getDefiningOp();
+    auto transpose = dyn_cast_or_null<TransposeOp>(maker);
+    bool isWritten =
+        maker && (isa<ConcatOp>(maker) || isInKernels(maker) ||
+                  (transpose && getWrittenInPlace(transpose.getX()) == member.dy));
+    for (Operation *reader : getReaders(member.dy))
+      isWritten &= reader == member.inputGrad || reader == member.weightGrad ||
+                   reader == member.biasGrad;
+    if (!isWritten) {
+      copiedBytes += 2 * bytesOf(member.dy);
+      addedNodes += 1;
+    }
+  }
+}
+
+void Finder::consider(ArrayRef<Operation *> run) {
+  if (run.size() < 2)
+    return;
+  MatmulGroup group;
+  group.x = getX(run.front());
+  group.transposed = isTransposed(run.front());
+  for (Operation *op : run) {
+    GroupedMatmul &member = group.members.emplace_back();
+    member.op = op;
+    member.weight = op->getOperand(1);
+    if (op->getNumOperands() > 2)
+      member.bias = op->getOperand(2);
+  }
+  std::optional<std::string> why = findGradients(group);
+  const bool hasGradients = !why && group.members.front().inputGrad;
+  if (hasGradients)
+    why = findSum(group);
+  if (hasGradients && !why)
+    why = findPlace(group);
+  if (why)
+    return refuse(run.front(), *why);
+  double savedBytes = 0, savedNodes = 0, copiedBytes = 0, addedNodes = 0;
+  countCosts(group, savedBytes, savedNodes, copiedBytes, addedNodes);
+  for (const JoinRates &rate : rates) {
+    group.saved = savedBytes / rate.memoryRate + savedNodes * rate.nodeGap;
+    group.spent = copiedBytes / rate.memoryRate + addedNodes * rate.nodeGap;
+    if (group.saved <= group.spent)
+      return refuse(run.front(), llvm::formatv("one matmul would save {0:F1} us and cost "
+                                               "{1:F1} us",
+                                               group.saved * 1e6, group.spent * 1e6));
+  }
+  groups.push_back(std::move(group));
+}
+
+SmallVector<MatmulGroup> Finder::run() {
+  // Others between them would keep what is computed early in memory for long.
+  SmallVector<Operation *> run;
+  for (Operation &op : block.without_terminator()) {
+    if (isCandidate(&op) && (run.empty() || isAlike(run.front(), &op))) {
+      run.push_back(&op);
+      continue;
+    }
+    if (!isa<MatmulOp, LinearOp, GemmOp, ScaledMatmulOp, AttentionOp, AttentionGradOp,
+             Conv2DOp, ScanOp>(op))
+      continue;
+    consider(run);
+    run.clear();
+    if (isCandidate(&op))
+      run.push_back(&op);
+  }
+  consider(run);
+  return std::move(groups);
+}
+
+} // namespace
+
+SmallVector<MatmulGroup>
+mpt::findMatmulGroups(Block &block, ArrayRef<JoinRates> rates,
+                      function_ref<void(Operation *, const Twine &)> refuse) {
+  return Finder(block, rates, refuse).run();
+}

@@ -1,0 +1,139 @@
+// RUN: mpt-opt %s --mpt-join-matmuls=chip=sm_90 --remark-policy=all --remarks-filter='mpt.cuda' --mlir-print-op-on-diagnostic=false 2> %t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
+// RUN: not mpt-opt %s --mpt-join-matmuls=chip=h100 2>&1 | FileCheck %s --check-prefix=CHIP
+
+// CHIP: error: mpt-join-matmuls: unknown chip 'h100'; expected one such as sm_90
+
+// Query, key and value of grouped heads: one matmul, and one for each kind of gradient.
+// REMARK: mpt.cuda.joined-matmuls {{.*}}3 of 512 + 128 + 128 columns; saves
+// CHECK-LABEL: func.func @heads
+// CHECK: %[[Q:.*]] = mpt.cast %arg1
+// CHECK: %[[K:.*]] = mpt.cast %arg2
+// CHECK: %[[V:.*]] = mpt.cast %arg3
+// CHECK: %[[W:.*]] = mpt.concat %[[Q]], %[[K]], %[[V]] {axis = 1 : i64} {{.*}} -> tensor<512x768xbf16>
+// CHECK: %[[B:.*]] = mpt.concat {{.*}} {axis = 0 : i64} {{.*}} -> tensor<768xbf16>
+// CHECK: %[[Y:.*]] = mpt.linear %arg0, %[[W]], %[[B]] {{.*}} -> tensor<4x1024x768xbf16>
+// CHECK: %[[Q3:.*]] = mpt.reshape %[[Y]] {{.*}} -> tensor<4x1024x12x64xbf16>
+// CHECK: mpt.slice %[[Q3]] {offsets = array<i64: 0, 0, 0, 0>, sizes = array<i64: 4, 1024, 8, 64>
+// CHECK: mpt.slice {{.*}} {offsets = array<i64: 0, 0, 8, 0>, sizes = array<i64: 4, 1024, 2, 64>
+// CHECK: mpt.slice {{.*}} {offsets = array<i64: 0, 0, 10, 0>, sizes = array<i64: 4, 1024, 2, 64>
+// CHECK: mpt.attention_grad
+// CHECK: %[[DY:.*]] = mpt.concat {{.*}} {axis = 2 : i64} {{.*}} -> tensor<4x1024x12x64xbf16>
+// CHECK: %[[ROWS:.*]] = mpt.reshape %[[DY]] {{.*}} -> tensor<4096x768xbf16>
+// CHECK: %[[DW:.*]] = mpt.matmul {{.*}}, %[[ROWS]] {transpose_lhs} {{.*}} -> tensor<512x768xf32>
+// CHECK: mpt.slice %[[DW]] {offsets = array<i64: 0, 0>, sizes = array<i64: 512, 512>
+// CHECK: mpt.slice %[[DW]] {offsets = array<i64: 0, 512>, sizes = array<i64: 512, 128>
+// CHECK: mpt.slice %[[DW]] {offsets = array<i64: 0, 640>, sizes = array<i64: 512, 128>
+// CHECK: %[[DB:.*]] = mpt.reduce %[[ROWS]] {axes = array<i64: 0>{{.*}} -> tensor<768xbf16>
+// CHECK: mpt.slice %[[DB]] {offsets = array<i64: 0>, sizes = array<i64: 512>
+// CHECK: %[[DX:.*]] = mpt.matmul {{.*}}, %[[W]] {transpose_rhs} {{.*}} -> tensor<4x1024x512xbf16>
+// CHECK-NOT: mpt.matmul
+// CHECK: mpt.add %arg5, %[[DX]]
+func.func @heads(%x: tensor<4x1024x512xbf16>, %wq: tensor<512x512xf32>, %wk: tensor<512x128xf32>,
+                 %wv: tensor<512x128xf32>, %bias: tensor<512xbf16>, %more: tensor<4x1024x512xbf16>,
+                 %dy: tensor<4x8x1024x64xbf16>, %few: tensor<128xbf16>)
+    -> (tensor<4x1024x512xbf16>, tensor<512x512xf32>, tensor<512x128xf32>, tensor<512x128xf32>,
+        tensor<512xbf16>, tensor<128xbf16>, tensor<128xbf16>) {
+  %q0 = mpt.cast %wq : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %q1 = mpt.linear %x, %q0, %bias : (tensor<4x1024x512xbf16>, tensor<512x512xbf16>, tensor<512xbf16>) -> tensor<4x1024x512xbf16>
+  %k0 = mpt.cast %wk : (tensor<512x128xf32>) -> tensor<512x128xbf16>
+  %k1 = mpt.linear %x, %k0, %few : (tensor<4x1024x512xbf16>, tensor<512x128xbf16>, tensor<128xbf16>) -> tensor<4x1024x128xbf16>
+  %v0 = mpt.cast %wv : (tensor<512x128xf32>) -> tensor<512x128xbf16>
+  %v1 = mpt.linear %x, %v0, %few : (tensor<4x1024x512xbf16>, tensor<512x128xbf16>, tensor<128xbf16>) -> tensor<4x1024x128xbf16>
+  %q2 = mpt.reshape %q1 : (tensor<4x1024x512xbf16>) -> tensor<4x1024x8x64xbf16>
+  %k2 = mpt.reshape %k1 : (tensor<4x1024x128xbf16>) -> tensor<4x1024x2x64xbf16>
+  %v2 = mpt.reshape %v1 : (tensor<4x1024x128xbf16>) -> tensor<4x1024x2x64xbf16>
+  %q = mpt.transpose %q2 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<4x1024x8x64xbf16>) -> tensor<4x8x1024x64xbf16>
+  %k = mpt.transpose %k2 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<4x1024x2x64xbf16>) -> tensor<4x2x1024x64xbf16>
+  %v = mpt.transpose %v2 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<4x1024x2x64xbf16>) -> tensor<4x2x1024x64xbf16>
+  %y, %lse = mpt.attention %q, %k, %v {causal, fused} : (tensor<4x8x1024x64xbf16>, tensor<4x2x1024x64xbf16>, tensor<4x2x1024x64xbf16>) -> (tensor<4x8x1024x64xbf16>, tensor<4x8x1024xf32>)
+  %dq0, %dk0, %dv0 = mpt.attention_grad %dy, %q, %k, %v, %y, %lse {causal, fused} : (tensor<4x8x1024x64xbf16>, tensor<4x8x1024x64xbf16>, tensor<4x2x1024x64xbf16>, tensor<4x2x1024x64xbf16>, tensor<4x8x1024x64xbf16>, tensor<4x8x1024xf32>) -> (tensor<4x8x1024x64xbf16>, tensor<4x2x1024x64xbf16>, tensor<4x2x1024x64xbf16>)
+  %dv1 = mpt.transpose %dv0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<4x2x1024x64xbf16>) -> tensor<4x1024x2x64xbf16>
+  %dk1 = mpt.transpose %dk0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<4x2x1024x64xbf16>) -> tensor<4x1024x2x64xbf16>
+  %dq1 = mpt.transpose %dq0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<4x8x1024x64xbf16>) -> tensor<4x1024x8x64xbf16>
+  %x2 = mpt.reshape %x : (tensor<4x1024x512xbf16>) -> tensor<4096x512xbf16>
+  %dv = mpt.reshape %dv1 : (tensor<4x1024x2x64xbf16>) -> tensor<4x1024x128xbf16>
+  %dv2 = mpt.reshape %dv1 : (tensor<4x1024x2x64xbf16>) -> tensor<4096x128xbf16>
+  %gv = mpt.matmul %dv, %v0 {transpose_rhs} : (tensor<4x1024x128xbf16>, tensor<512x128xbf16>) -> tensor<4x1024x512xbf16>
+  %dwv = mpt.matmul %x2, %dv2 {transpose_lhs} : (tensor<4096x512xbf16>, tensor<4096x128xbf16>) -> tensor<512x128xf32>
+  %dbv = mpt.reduce %dv {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x1024x128xbf16>) -> tensor<128xbf16>
+  %s0 = mpt.add %more, %gv : (tensor<4x1024x512xbf16>, tensor<4x1024x512xbf16>) -> tensor<4x1024x512xbf16>
+  %dk = mpt.reshape %dk1 : (tensor<4x1024x2x64xbf16>) -> tensor<4x1024x128xbf16>
+  %dk2 = mpt.reshape %dk1 : (tensor<4x1024x2x64xbf16>) -> tensor<4096x128xbf16>
+  %gk = mpt.matmul %dk, %k0 {transpose_rhs} : (tensor<4x1024x128xbf16>, tensor<512x128xbf16>) -> tensor<4x1024x512xbf16>
+  %dwk = mpt.matmul %x2, %dk2 {transpose_lhs} : (tensor<4096x512xbf16>, tensor<4096x128xbf16>) -> tensor<512x128xf32>
+  %dbk = mpt.reduce %dk {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x1024x128xbf16>) -> tensor<128xbf16>
+  %s1 = mpt.add %s0, %gk : (tensor<4x1024x512xbf16>, tensor<4x1024x512xbf16>) -> tensor<4x1024x512xbf16>
+  %dq = mpt.reshape %dq1 : (tensor<4x1024x8x64xbf16>) -> tensor<4x1024x512xbf16>
+  %dq2 = mpt.reshape %dq1 : (tensor<4x1024x8x64xbf16>) -> tensor<4096x512xbf16>
+  %gq = mpt.matmul %dq, %q0 {transpose_rhs} : (tensor<4x1024x512xbf16>, tensor<512x512xbf16>) -> tensor<4x1024x512xbf16>
+  %dwq = mpt.matmul %x2, %dq2 {transpose_lhs} : (tensor<4096x512xbf16>, tensor<4096x512xbf16>) -> tensor<512x512xf32>
+  %dbq = mpt.reduce %dq {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<4x1024x512xbf16>) -> tensor<512xbf16>
+  %s2 = mpt.add %s1, %gq : (tensor<4x1024x512xbf16>, tensor<4x1024x512xbf16>) -> tensor<4x1024x512xbf16>
+  return %s2, %dwq, %dwk, %dwv, %dbq, %dbk, %dbv : tensor<4x1024x512xbf16>, tensor<512x512xf32>, tensor<512x128xf32>, tensor<512x128xf32>, tensor<512xbf16>, tensor<128xbf16>, tensor<128xbf16>
+}
+
+// A gate and what it gates, with weights as PyTorch has them.
+// CHECK-LABEL: func.func @gate
+// CHECK: %[[W:.*]] = mpt.concat {{.*}} {axis = 0 : i64} {{.*}} -> tensor<4096x512xbf16>
+// CHECK: %[[Y:.*]] = mpt.linear %arg0, %[[W]] {transpose_weight} {{.*}} -> tensor<8192x4096xbf16>
+// CHECK: mpt.slice %[[Y]]
+// CHECK: %[[DY:.*]] = mpt.concat {{.*}} {axis = 1 : i64}
+// CHECK: %[[DW:.*]] = mpt.matmul %[[DY]], %arg0 {transpose_lhs} {{.*}} -> tensor<4096x512xf32>
+// CHECK: mpt.slice %[[DW]] {offsets = array<i64: 0, 0>, sizes = array<i64: 2048, 512>
+// CHECK: mpt.slice %[[DW]] {offsets = array<i64: 2048, 0>, sizes = array<i64: 2048, 512>
+// CHECK: mpt.matmul %[[DY]], %[[W]] : {{.*}} -> tensor<8192x512xbf16>
+func.func @gate(%x: tensor<8192x512xbf16>, %w0: tensor<2048x512xf32>, %w1: tensor<2048x512xf32>,
+                %d: tensor<8192x2048xbf16>) -> (tensor<8192x2048xbf16>, tensor<8192x512xbf16>, tensor<2048x512xf32>, tensor<2048x512xf32>) {
+  %a = mpt.cast %w0 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %b = mpt.cast %w1 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %g = mpt.linear %x, %a {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %s = mpt.silu %g : (tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %u = mpt.linear %x, %b {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %y = mpt.mul %s, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %du = mpt.mul %d, %s : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %ds = mpt.mul %d, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %dg = mpt.silu_grad %ds, %g : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %xu = mpt.matmul %du, %b : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %xg = mpt.matmul %dg, %a : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %dx = mpt.add %xu, %xg : (tensor<8192x512xbf16>, tensor<8192x512xbf16>) -> tensor<8192x512xbf16>
+  %wu = mpt.matmul %du, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  %wg = mpt.matmul %dg, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  return %y, %dx, %wg, %wu : tensor<8192x2048xbf16>, tensor<8192x512xbf16>, tensor<2048x512xf32>, tensor<2048x512xf32>
+}
+
+// One weight twice.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}two of them have one weight
+// CHECK-LABEL: func.func @tied
+// CHECK-NOT: mpt.concat
+func.func @tied(%x: tensor<8192x512xbf16>, %w: tensor<512x512xbf16>) -> (tensor<8192x512xbf16>, tensor<8192x512xbf16>) {
+  %0 = mpt.linear %x, %w : (tensor<8192x512xbf16>, tensor<512x512xbf16>) -> tensor<8192x512xbf16>
+  %1 = mpt.linear %x, %w : (tensor<8192x512xbf16>, tensor<512x512xbf16>) -> tensor<8192x512xbf16>
+  return %0, %1 : tensor<8192x512xbf16>, tensor<8192x512xbf16>
+}
+
+// Without gradients, copies of the weights cost more than a launch.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}one matmul would save 1.5 us and cost
+// CHECK-LABEL: func.func @inference
+// CHECK-NOT: mpt.concat
+func.func @inference(%x: tensor<64x4096xf32>, %a: tensor<4096x4096xf32>, %b: tensor<4096x4096xf32>) -> (tensor<64x4096xf32>, tensor<64x4096xf32>) {
+  %0 = mpt.linear %x, %a : (tensor<64x4096xf32>, tensor<4096x4096xf32>) -> tensor<64x4096xf32>
+  %1 = mpt.linear %x, %b : (tensor<64x4096xf32>, tensor<4096x4096xf32>) -> tensor<64x4096xf32>
+  return %0, %1 : tensor<64x4096xf32>, tensor<64x4096xf32>
+}
+
+// Adapters of low rank, other element types, an activation in the matmul, and what
+// another matmul lies between.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: mpt.concat
+func.func @others(%x: tensor<8192x512xbf16>, %a: tensor<512x16xbf16>, %b: tensor<512x16xbf16>,
+                  %c: tensor<512x64xbf16>, %d: tensor<512x64xbf16>, %e: tensor<64x64xbf16>)
+    -> (tensor<8192x16xbf16>, tensor<8192x16xbf16>, tensor<8192x64xbf16>, tensor<8192x64xf32>, tensor<8192x64xbf16>, tensor<8192x64xbf16>) {
+  %0 = mpt.linear %x, %a : (tensor<8192x512xbf16>, tensor<512x16xbf16>) -> tensor<8192x16xbf16>
+  %1 = mpt.linear %x, %b : (tensor<8192x512xbf16>, tensor<512x16xbf16>) -> tensor<8192x16xbf16>
+  %2 = mpt.linear %x, %c : (tensor<8192x512xbf16>, tensor<512x64xbf16>) -> tensor<8192x64xbf16>
+  %3 = mpt.linear %x, %d : (tensor<8192x512xbf16>, tensor<512x64xbf16>) -> tensor<8192x64xf32>
+  %4 = mpt.linear %2, %e {epilogue = #mpt.epilogue<relu>} : (tensor<8192x64xbf16>, tensor<64x64xbf16>) -> tensor<8192x64xbf16>
+  %5 = mpt.linear %x, %d : (tensor<8192x512xbf16>, tensor<512x64xbf16>) -> tensor<8192x64xbf16>
+  return %0, %1, %2, %3, %4, %5 : tensor<8192x16xbf16>, tensor<8192x16xbf16>, tensor<8192x64xbf16>, tensor<8192x64xf32>, tensor<8192x64xbf16>, tensor<8192x64xbf16>
+}
