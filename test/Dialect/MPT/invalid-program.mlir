@@ -470,6 +470,35 @@ mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : 
 
 // -----
 
+// A kernel writes strides that its function says, and reads none.
+"mpt_kernel.func"() <{sym_name = "k", function_type = (tensor<4x2xf32>) -> memref<4x2xf32, strided<[8, 1]>>, kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 2>, chunk_rows = 4 : i64, operand_maps = [affine_map<(d0, d1) -> (d0, d1)>], result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+^bb0(%a: f32):
+  mpt_kernel.yield %a : f32
+}) : () -> ()
+mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1, arena_bytes = 4096, state_bytes = 0, output_bytes = 0} {
+  %x = mpt_program.buffer <arena> 0 : memref<4x2xf32>
+  // expected-error @+1 {{'mpt_program.launch' op expected buffers as in '(tensor<4x2xf32>) -> memref<4x2xf32, strided<[8, 1]>>', found 'memref<4x2xf32>' and 'memref<4x2xf32>'}}
+  mpt_program.launch @k ins(%x : memref<4x2xf32>) outs(%x : memref<4x2xf32>) tasks 1
+}
+
+// -----
+
+// expected-error @+1 {{expected ranked tensors of static shape, found 'memref<4x2xf32, strided<[8, 1]>>'}}
+"mpt_kernel.func"() <{sym_name = "k", function_type = (memref<4x2xf32, strided<[8, 1]>>) -> tensor<4x2xf32>, kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 2>, chunk_rows = 4 : i64, operand_maps = [affine_map<(d0, d1) -> (d0, d1)>], result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+^bb0(%a: f32):
+  mpt_kernel.yield %a : f32
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected ranked tensors of static shape, found 'memref<4x2xf32, strided<[8, 1], offset: 4>>'}}
+"mpt_kernel.func"() <{sym_name = "k", function_type = (tensor<4x2xf32>) -> memref<4x2xf32, strided<[8, 1], offset: 4>>, kind = #mpt_kernel.kind<pointwise>, domain = array<i64: 4, 2>, chunk_rows = 4 : i64, operand_maps = [affine_map<(d0, d1) -> (d0, d1)>], result_maps = [affine_map<(d0, d1) -> (d0, d1)>]}> ({
+^bb0(%a: f32):
+  mpt_kernel.yield %a : f32
+}) : () -> ()
+
+// -----
+
 // Only attention reads buffers with strides.
 mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1, arena_bytes = 4096, state_bytes = 0, output_bytes = 0} {
   %x = mpt_program.buffer <arena> 0 : memref<2x4x8xf32, strided<[8, 16, 1]>>
