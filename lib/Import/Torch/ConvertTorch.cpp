@@ -323,13 +323,8 @@ LogicalResult Converter::run() {
     return source.emitError("mpt-convert-torch: expected a return");
   if (failed(convertReturn(terminator, builder)))
     return failure();
-  // Activations that the model spells as formulas. Constants stay as they are.
-  RewritePatternSet patterns(source.getContext());
-  populateRaiseActivationsPatterns(patterns);
-  GreedyRewriteConfig config;
-  config.enableFolding(false).enableConstantCSE(false).setRegionSimplificationLevel(
-      GreedySimplifyRegionLevel::Disabled);
-  (void)applyPatternsGreedily(graph.function, std::move(patterns), config);
+  // What the model spells as formulas.
+  raiseOps(cast<FunctionOpInterface>(graph.function.getOperation()));
   // Values of the other layout, masks and the like that nothing reads.
   IRRewriter rewriter(source.getContext());
   (void)runRegionDCE(rewriter, graph.function.getBody());

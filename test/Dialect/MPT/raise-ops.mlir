@@ -540,25 +540,25 @@ func.func @not_batch_norm(%x: tensor<2x3x4xf32>, %gamma: tensor<3x1xf32>) -> (te
 }
 
 // Dropout in between, one head without its dimension, queries of another type.
-// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: probabilities are changed after their softmax, as dropout does"
-// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: its matmul has operands of 3 and 3 dimensions, expected 4: batch, heads, rows and columns"
-// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: expected scores that are a matmul, multiplied by numbers, with at most one value added and then one mask"
+// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: probabilities are changed after their softmax"
+// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: its matmul has operands of 5 and 5 dimensions, expected 3 or 4: batch, heads, rows and columns"
+// REMARK-DAG: not-raised {{.*}} Function=changed_probabilities | Reason="mpt.attention: expected scores that are a matmul, multiplied by numbers, with values added and one mask"
 // CHECK-LABEL: func.func @changed_probabilities
 //   CHECK-NOT:   mpt.attention
 //       CHECK:   return
-func.func @changed_probabilities(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x3x4xf32>, %keep: tensor<1x2x3x3xi1>, %s: tensor<1x2x3x3xf32>, %p: tensor<2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<2x3x4xf32>, tensor<1x2x3x4xf32>) {
+func.func @changed_probabilities(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x3x4xf32>, %keep: tensor<1x2x3x3xi1>, %s: tensor<1x2x3x3xf32>, %p: tensor<1x1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x1x2x3x4xf32>, tensor<1x2x3x4xf32>) {
   %zero = mpt.constant dense<0.0> : tensor<f32>
   %0 = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x3xf32>
   %1 = mpt.softmax %0 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
   %2 = mpt.where %keep, %1, %zero : (tensor<1x2x3x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
   %3 = mpt.matmul %2, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
-  %4 = mpt.matmul %p, %p {transpose_rhs} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x3xf32>
-  %5 = mpt.softmax %4 : (tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
-  %6 = mpt.matmul %5, %p : (tensor<2x3x3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %4 = mpt.matmul %p, %p {transpose_rhs} : (tensor<1x1x2x3x4xf32>, tensor<1x1x2x3x4xf32>) -> tensor<1x1x2x3x3xf32>
+  %5 = mpt.softmax %4 : (tensor<1x1x2x3x3xf32>) -> tensor<1x1x2x3x3xf32>
+  %6 = mpt.matmul %5, %p : (tensor<1x1x2x3x3xf32>, tensor<1x1x2x3x4xf32>) -> tensor<1x1x2x3x4xf32>
   %7 = mpt.tanh %0 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
   %8 = mpt.softmax %7 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
   %9 = mpt.matmul %8, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
-  return %3, %6, %9 : tensor<1x2x3x4xf32>, tensor<2x3x4xf32>, tensor<1x2x3x4xf32>
+  return %3, %6, %9 : tensor<1x2x3x4xf32>, tensor<1x1x2x3x4xf32>, tensor<1x2x3x4xf32>
 }
 
 // Numbers of no GELU and no SiLU, and a gate.
@@ -672,4 +672,101 @@ func.func @read_gate(%x: tensor<2x3xf32>, %h: tensor<2x4xf32>, %c: tensor<2x4xf3
   %t = mpt.tanh %newc : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %newh = mpt.mul %o, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   return %newh, %newc, %f : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// Attention as eager code of PyTorch has it: what is hidden comes first, and padding and
+// causality hide by one or the other.
+// CHECK-LABEL: func.func @hides
+//       CHECK:   %[[SHOWN:.*]] = mpt.not %{{.*}} : (tensor<2x1x1x8xi1>)
+//       CHECK:   mpt.attention {{.*}}causal
+//   CHECK-NOT:   mpt.softmax
+func.func @hides(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %pads: tensor<2x1x1x8xi1>) -> tensor<2x4x8x16xf32> {
+  %low = mpt.constant dense<0xFF800000> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %later = mpt.compare %column, %row {predicate = #mpt.predicate<gt>} : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %hidden = mpt.or %pads, %later : (tensor<2x1x1x8xi1>, tensor<8x8xi1>) -> tensor<2x1x8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %m = mpt.where %hidden, %low, %s : (tensor<2x1x8x8xi1>, tensor<f32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %p = mpt.softmax %m : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
+}
+
+// Of heads alone, with dropout, scores that are widened for the softmax, a bias and a mask
+// that is added.
+// CHECK-LABEL: func.func @heads
+//       CHECK:   %[[Q:.*]] = mpt.reshape %arg0 : (tensor<6x8x16xbf16>) -> tensor<1x6x8x16xbf16>
+//       CHECK:   mpt.attention %[[Q]], {{.*}}bias({{.*}}causal, dropout = 1.000000e-01 : f64, {{.*}}stream = 3 : i64
+//   CHECK-NOT:   mpt.softmax
+func.func @heads(%q: tensor<6x8x16xbf16>, %k: tensor<6x8x16xbf16>, %v: tensor<6x8x16xbf16>, %b: tensor<6x8x8xf32>, %seed: tensor<i64>, %attempt: tensor<i64>) -> tensor<6x8x16xbf16> {
+  %low = mpt.constant dense<-3.40282347E+38> : tensor<f32>
+  %zero = mpt.constant dense<0.0> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %seen = mpt.compare %column, %row {predicate = #mpt.predicate<le>} : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %mask = mpt.where %seen, %zero, %low : (tensor<8x8xi1>, tensor<f32>, tensor<f32>) -> tensor<8x8xf32>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<6x8x16xbf16>, tensor<6x8x16xbf16>) -> tensor<6x8x8xbf16>
+  %w = mpt.cast %s : (tensor<6x8x8xbf16>) -> tensor<6x8x8xf32>
+  %a = mpt.add %w, %b : (tensor<6x8x8xf32>, tensor<6x8x8xf32>) -> tensor<6x8x8xf32>
+  %m = mpt.add %a, %mask : (tensor<6x8x8xf32>, tensor<8x8xf32>) -> tensor<6x8x8xf32>
+  %p = mpt.softmax %m : (tensor<6x8x8xf32>) -> tensor<6x8x8xf32>
+  %n = mpt.cast %p : (tensor<6x8x8xf32>) -> tensor<6x8x8xbf16>
+  %d, %kept = mpt.dropout %n, %seed, %attempt {rate = 0.1 : f64, stream = 3 : i64} : (tensor<6x8x8xbf16>, tensor<i64>, tensor<i64>) -> (tensor<6x8x8xbf16>, tensor<6x8x8xi1>)
+  %y = mpt.matmul %d, %v : (tensor<6x8x8xbf16>, tensor<6x8x16xbf16>) -> tensor<6x8x16xbf16>
+  return %y : tensor<6x8x16xbf16>
+}
+
+// A mask of -1e9 that is added leaves scores their differences where all is hidden, so it
+// stays a bias.
+// CHECK-LABEL: func.func @added_low
+//       CHECK:   mpt.attention {{.*}} bias(
+func.func @added_low(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %seen: tensor<2x1x1x8xi1>) -> tensor<2x4x8x16xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %zero = mpt.constant dense<0.0> : tensor<f32>
+  %mask = mpt.where %seen, %zero, %low : (tensor<2x1x1x8xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x8xf32>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %m = mpt.add %s, %mask : (tensor<2x4x8x8xf32>, tensor<2x1x1x8xf32>) -> tensor<2x4x8x8xf32>
+  %p = mpt.softmax %m : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
+}
+
+// Others read which probabilities were kept.
+// CHECK-LABEL: func.func @kept
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @kept(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %seed: tensor<i64>, %attempt: tensor<i64>) -> (tensor<2x4x8x16xf32>, tensor<2x4x8x8xi1>) {
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %p = mpt.softmax %s : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %d, %kept = mpt.dropout %p, %seed, %attempt {rate = 0.1 : f64, stream = 3 : i64} : (tensor<2x4x8x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x4x8x8xf32>, tensor<2x4x8x8xi1>)
+  %y = mpt.matmul %d, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y, %kept : tensor<2x4x8x16xf32>, tensor<2x4x8x8xi1>
+}
+
+// Keys that hide the earlier ones, and a mask of -100.
+// CHECK-LABEL: func.func @earlier
+//   CHECK-NOT:   causal
+//       CHECK:   return
+func.func @earlier(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32> {
+  %low = mpt.constant dense<0xFF800000> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %hidden = mpt.compare %column, %row {predicate = #mpt.predicate<le>} : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %m = mpt.where %hidden, %low, %s : (tensor<8x8xi1>, tensor<f32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %p = mpt.softmax %m : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
+}
+// CHECK-LABEL: func.func @small_mask
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @small_mask(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %pads: tensor<2x1x1x8xi1>) -> tensor<2x4x8x16xf32> {
+  %low = mpt.constant dense<-100.0> : tensor<f32>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %m = mpt.where %pads, %low, %s : (tensor<2x1x1x8xi1>, tensor<f32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %p = mpt.softmax %m : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
 }

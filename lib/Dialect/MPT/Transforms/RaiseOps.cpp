@@ -294,9 +294,15 @@ void Raiser::raiseAttention(Operation *op) {
                ? rewriter.createOrFold<TransposeOp>(loc, x, transpose.getPermutation())
                : x;
   };
-  Value query = transpose(takeScale(found->query), found->transposeQuery);
-  Value key = transpose(takeScale(found->key), found->transposeKey);
-  Value value = transpose(found->value, found->transposeValue);
+  // Heads alone are those of one batch.
+  auto addBatch = [&](Value heads) {
+    SmallVector<int64_t> shape(getType(heads).getShape());
+    shape.insert(shape.begin(), 4 - shape.size(), 1);
+    return reshape(heads, shape);
+  };
+  Value query = transpose(addBatch(takeScale(found->query)), found->transposeQuery);
+  Value key = transpose(addBatch(takeScale(found->key)), found->transposeKey);
+  Value value = transpose(addBatch(found->value), found->transposeValue);
   auto toRank4 = [&](const View &view) {
     if (!view.base)
       return Value();
@@ -306,9 +312,22 @@ void Raiser::raiseAttention(Operation *op) {
         shape[dim] = size;
     return reshape(view.base, shape);
   };
-  Value mask, bias = toRank4(found->bias);
-  for (const View &term : found->masks) {
+  Value mask, bias;
+  for (const View &term : found->biases) {
     Value next = toRank4(term);
+    if (bias) {
+      SmallVector<int64_t> shape;
+      for (auto [a, b] :
+           llvm::zip_equal(getType(bias).getShape(), getType(next).getShape()))
+        shape.push_back(std::max(a, b));
+      next = AddOp::create(rewriter, loc, getType(bias).clone(shape), bias, next);
+    }
+    bias = next;
+  }
+  for (const Attention::Mask &term : found->masks) {
+    Value next = toRank4(term.view);
+    if (term.hides)
+      next = NotOp::create(rewriter, loc, next);
     mask = mask ? AndOp::create(rewriter, loc, mask, next).getResult() : next;
   }
   // Where a row sees nothing, softmax of equal numbers is not 0, as mpt.attention's is.
@@ -350,10 +369,13 @@ void Raiser::raiseAttention(Operation *op) {
         rewriter, loc, query.getType(), any, query,
         constant(0, RankedTensorType::get({}, getType(query).getElementType())));
   }
+  DropoutOp dropout = found->dropout;
   auto attention = AttentionOp::create(
-      rewriter, loc, query, key, value, mask, bias, /*seed=*/Value(),
-      /*attempt=*/Value(), found->causal, rewriter.getF64FloatAttr(found->scale),
-      /*dropout=*/FloatAttr(), /*stream=*/IntegerAttr(), root.getAccTypeAttr());
+      rewriter, loc, query, key, value, mask, bias, dropout ? dropout.getSeed() : Value(),
+      dropout ? dropout.getAttempt() : Value(), found->causal,
+      rewriter.getF64FloatAttr(found->scale),
+      dropout ? dropout.getRateAttr() : FloatAttr(),
+      dropout ? dropout.getStreamAttr() : IntegerAttr(), root.getAccTypeAttr());
   Value output = attention.getResult();
   // A causal one gives it 0, and it becomes the mean of all values.
   if (isUniform && found->causal)
@@ -362,9 +384,10 @@ void Raiser::raiseAttention(Operation *op) {
                                               ArrayRef<int64_t>{2}, /*keep_dims=*/true,
                                               /*acc_type=*/TypeAttr()));
   Value result = transpose(output, found->transposeResult);
-  replace(op, result, "mpt.attention");
+  RankedTensorType type = getType(root.getResult());
+  replace(op, reshape(result, type.getShape()), "mpt.attention");
   // Transposes that follow join.
-  if (!found->transposeResult)
+  if (!found->transposeResult || type.getRank() != 4)
     return;
   for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
     if (auto next = dyn_cast<TransposeOp>(user)) {

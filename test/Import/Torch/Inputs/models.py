@@ -334,6 +334,78 @@ def t5():
             (words(), words(length=8)))
 
 
+class WrittenAttention(nn.Module):
+    """Attention in eager code. `kind` is how scores are masked."""
+
+    def __init__(self, kind, width=32, heads=4, length=16):
+        super().__init__()
+        self.kind, self.heads = kind, heads
+        self.table, self.qkv = nn.Embedding(100, width), nn.Linear(width, 3 * width)
+        self.head = nn.Linear(width, 100)
+        self.register_buffer("seen", torch.tril(torch.ones(length, length)))
+        if kind == "biases":
+            self.distance = nn.Parameter(torch.randn(length, length, heads))
+
+    def mask(self, scores, x):
+        length, lowest = x.shape[1], torch.finfo(scores.dtype).min
+        i = torch.arange(length)
+        # The first row of the first batch sees nothing in "padding": a mean of all values.
+        pads = (x < 20)[:, None, None, :]
+        if self.kind == "buffer":
+            return scores.masked_fill(self.seen[None, None] == 0, float("-inf"))
+        if self.kind == "where":
+            return torch.where(self.seen > 0, scores, torch.tensor(lowest, dtype=scores.dtype))
+        if self.kind == "tril":
+            seen = torch.ones(length, length, dtype=torch.bool).tril()
+            return scores.masked_fill(~seen, -1e9)
+        if self.kind == "triu":
+            return scores + torch.triu(torch.full((length, length), float("-inf")), 1)
+        if self.kind == "arange":
+            return scores.masked_fill(i[None, :] > i[:, None], float("-inf"))
+        if self.kind == "padding":
+            pads = pads | (torch.arange(x.shape[0]) == 0)[:, None, None, None]
+            return scores.masked_fill(pads, lowest)
+        if self.kind == "both":
+            return scores.masked_fill(~((i[None, :] <= i[:, None]) & ~pads), lowest)
+        if self.kind == "biases":
+            scores = scores + self.distance.permute(2, 0, 1)
+            zero = torch.zeros((), dtype=scores.dtype)
+            return scores + torch.where(pads, torch.full_like(zero, lowest), zero)
+        # No masks: added and small, or not for keys.
+        if self.kind == "small":
+            return torch.where(pads, scores - 2.0, scores)
+        return scores
+
+    def forward(self, x):
+        h = self.table(x)
+        batch, length, width = h.shape
+        shape = batch, length, self.heads, width // self.heads
+        q, k, v = (part.view(shape).transpose(1, 2) for part in self.qkv(h).split(width, 2))
+        if self.kind == "bmm":
+            q, k, v = (part.reshape(-1, *part.shape[2:]) for part in (q, k, v))
+            scores = torch.bmm(q, k.transpose(1, 2)) / shape[-1] ** 0.5
+            scores = scores + torch.full((length, length), float("-inf")).triu(1)
+            y = torch.bmm(scores.softmax(-1), v).view(batch, self.heads, length, -1)
+        else:
+            scores = self.mask(q @ k.transpose(-2, -1) * shape[-1] ** -0.5, x)
+            y = F.softmax(scores, dim=-1) @ v
+        return self.head(y.transpose(1, 2).reshape(h.shape) + h)
+
+
+def written(kind):
+    return (WrittenAttention(kind),
+            lambda model, x, y: F.cross_entropy(model(x).flatten(0, 1), y.flatten()),
+            (words(), words()))
+
+
+def eager(make):
+    def build():
+        model, loss, batch = make()
+        model.set_attn_implementation("eager")
+        return model, loss, batch
+    return build
+
+
 MODELS = {
     "mlp": mlp, "cnn": cnn, "unet": unet, "encoder": encoder,
     "lstm": lambda: recurrent(nn.LSTM), "gru": lambda: recurrent(nn.GRU),
@@ -348,4 +420,8 @@ MODELS = {
     "efficientnet_b0": lambda: vision("efficientnet_b0", dropout=0.0,
                                       stochastic_depth_prob=0.0),
     "fcn_resnet50": segmentation,
+    **{f"eager-{make.__name__}": eager(make) for make in (gpt2, bert, llama, t5)},
+    **{f"attention-{kind}": lambda kind=kind: written(kind)
+       for kind in ("buffer", "where", "tril", "triu", "arange", "padding", "both", "biases",
+                    "small", "bmm")},
 }

@@ -53,22 +53,25 @@ static std::optional<Index> getIndex(View view) {
   return Index{view.dims[iota.getAxis()], offset};
 }
 
-/// Reads through conversions of truth values to numbers and back.
-static View skipTruth(View view) {
+/// Reads through conversions of truth values to numbers and back, and through negations,
+/// each of which flips `negated`.
+static View skipTruth(View view, bool &negated) {
   for (unsigned depth = 0; depth < maxDepth; ++depth) {
-    if (getOp<CastOp>(view)) {
-      view = getOperand(view, 0);
-    } else if (auto compare = getOp<CompareOp>(view);
-               compare && compare.getPredicate() == ComparePredicate::NE &&
-               isNumber(compare.getRhs(), 0)) {
-      view = getOperand(view, 0);
-    } else if (auto where = getOp<WhereOp>(view); where &&
-                                                  isNumber(where.getOnTrue(), 1) &&
-                                                  isNumber(where.getOnFalse(), 0)) {
-      view = getOperand(view, 0);
-    } else {
+    auto compare = getOp<CompareOp>(view);
+    auto where = getOp<WhereOp>(view);
+    const bool isZeroTest = compare && isNumber(compare.getRhs(), 0) &&
+                            (compare.getPredicate() == ComparePredicate::NE ||
+                             compare.getPredicate() == ComparePredicate::EQ);
+    auto chooses = [&](double onTrue, double onFalse) {
+      return where && isNumber(where.getOnTrue(), onTrue) &&
+             isNumber(where.getOnFalse(), onFalse);
+    };
+    if (getOp<NotOp>(view) || chooses(0, 1) ||
+        (isZeroTest && compare.getPredicate() == ComparePredicate::EQ))
+      negated = !negated;
+    else if (!getOp<CastOp>(view) && !isZeroTest && !chooses(1, 0))
       break;
-    }
+    view = getOperand(view, 0);
   }
   return view;
 }
@@ -84,8 +87,9 @@ static bool isOrdered(const View &view) {
   return true;
 }
 
-/// True for a constant that is not 0 where dim 3 is not above dim 2, plus `late`.
-static bool isCausalConstant(const View &view, int64_t late) {
+/// True for a constant that is not 0 (if `negated`, 0) where dim 3 is not above dim 2,
+/// plus `late`.
+static bool isCausalConstant(const View &view, int64_t late, bool negated) {
   DenseElementsAttr elements;
   auto dims = llvm::filter_to_vector(view.dims, [](int64_t dim) { return dim != -1; });
   if (ArrayRef(dims) != ArrayRef<int64_t>{2, 3} ||
@@ -94,7 +98,8 @@ static bool isCausalConstant(const View &view, int64_t late) {
   int64_t columns = getShape(view.base)[llvm::find(view.dims, 3) - view.dims.begin()];
   auto check = [&](auto values, auto isZero) {
     for (auto [index, value] : llvm::enumerate(values))
-      if (isZero(value) == (int64_t(index) % columns <= int64_t(index) / columns + late))
+      if ((isZero(value) != negated) ==
+          (int64_t(index) % columns <= int64_t(index) / columns + late))
         return false;
     return true;
   };
@@ -106,10 +111,31 @@ static bool isCausalConstant(const View &view, int64_t late) {
                [](const APInt &value) { return value.isZero(); });
 }
 
-/// True where position dim 3 is not above dim 2, plus `late` positions.
-static bool isCausal(View view, int64_t late) {
-  view = skipTruth(view);
-  if (isCausalConstant(view, late))
+/// The predicate that holds where `predicate` does not, of integers.
+static ComparePredicate invert(ComparePredicate predicate) {
+  switch (predicate) {
+  case ComparePredicate::EQ:
+    return ComparePredicate::NE;
+  case ComparePredicate::NE:
+    return ComparePredicate::EQ;
+  case ComparePredicate::LT:
+    return ComparePredicate::GE;
+  case ComparePredicate::LE:
+    return ComparePredicate::GT;
+  case ComparePredicate::GT:
+    return ComparePredicate::LE;
+  case ComparePredicate::GE:
+    break;
+  }
+  return ComparePredicate::LT;
+}
+
+/// True if `mask` shows keys where position dim 3 is not above dim 2, plus `late`
+/// positions.
+static bool isCausal(const Attention::Mask &mask, int64_t late) {
+  bool negated = mask.hides;
+  View view = skipTruth(mask.view, negated);
+  if (isCausalConstant(view, late, negated))
     return true;
   auto compare = getOp<CompareOp>(view);
   if (!compare)
@@ -118,7 +144,8 @@ static bool isCausal(View view, int64_t late) {
   std::optional<Index> b = getIndex(getOperand(view, 1));
   if (!a || !b)
     return false;
-  ComparePredicate predicate = compare.getPredicate();
+  ComparePredicate predicate =
+      negated ? invert(compare.getPredicate()) : compare.getPredicate();
   if (predicate == ComparePredicate::LE || predicate == ComparePredicate::LT) {
     std::swap(a, b);
     predicate =
@@ -132,17 +159,34 @@ static bool isCausal(View view, int64_t late) {
   return a->dim == 2 && b->dim == 3 && offset == late;
 }
 
-/// Adds what `view`, of truth values, is true with to `terms`, up to maxTerms.
-static void collectTerms(const View &view, SmallVectorImpl<View> &terms) {
-  View truth = skipTruth(view);
-  auto both = getOp<AndOp>(truth);
-  if (!both || !getElementTypeOrSelf(both.getType()).isInteger(1) ||
+/// True if `mask` hides nothing: a constant, or positions that are not below 0.
+static bool showsAll(const Attention::Mask &mask) {
+  if (isNumber(mask.view.base, mask.hides ? 0 : 1))
+    return true;
+  bool negated = mask.hides;
+  View view = skipTruth(mask.view, negated);
+  auto compare = getOp<CompareOp>(view);
+  if (!compare || negated || compare.getPredicate() != ComparePredicate::GE)
+    return false;
+  std::optional<Index> index = getIndex(getOperand(view, 0));
+  std::optional<double> least = formulas::getNumber(compare.getRhs());
+  return index && least && double(index->offset) >= *least;
+}
+
+/// Adds the masks that show what all of `mask` shows to `terms`, up to maxTerms.
+static void collectTerms(const Attention::Mask &mask,
+                         SmallVectorImpl<Attention::Mask> &terms) {
+  bool hides = mask.hides;
+  View truth = skipTruth(mask.view, hides);
+  // What hides by one or the other shows what neither hides.
+  const bool isSplit = hides ? bool(getOp<OrOp>(truth)) : bool(getOp<AndOp>(truth));
+  if (!isSplit || !getElementTypeOrSelf(truth.base.getType()).isInteger(1) ||
       terms.size() + 1 >= maxTerms) {
-    terms.push_back(view);
+    terms.push_back(mask);
     return;
   }
   for (unsigned side : {0, 1})
-    collectTerms(getOperand(truth, side), terms);
+    collectTerms({getOperand(truth, side), hides}, terms);
 }
 
 /// Reads through casts between floats and through multiplications by numbers, which go
@@ -170,11 +214,74 @@ static View takeScale(View view, double &scale) {
   return view;
 }
 
-/// The softmax that a matmul of rank 4 reads as probabilities [B, H, T, S].
-static View getProbabilities(Value operand) {
+/// Reads through casts between floats.
+static View skipFloatCasts(View view) {
+  while (auto cast = getOp<CastOp>(view)) {
+    if (!isStaticFloat(cast.getX()))
+      break;
+    view = getOperand(view, 0);
+  }
+  return view;
+}
+
+/// The matmul that `view` is scores of: with sums, masks and scales after it.
+static bool isOfMatmul(View view, unsigned depth = 6) {
+  double scale = 1;
+  view = takeScale(view, scale);
+  if (getOp<MatmulOp>(view))
+    return true;
+  if (depth == 0)
+    return false;
+  if (getOp<WhereOp>(view))
+    return isOfMatmul(getOperand(view, 1), depth - 1) ||
+           isOfMatmul(getOperand(view, 2), depth - 1);
+  return getOp<AddOp>(view) && (isOfMatmul(getOperand(view, 0), depth - 1) ||
+                                isOfMatmul(getOperand(view, 1), depth - 1));
+}
+
+/// Operand `index` of the op that computes `view` as it is, with what moved it.
+static View getMoved(const View &view, unsigned index) {
+  Value operand = view.base.getDefiningOp()->getOperand(index);
+  View result{operand,
+              SmallVector<int64_t, 4>(ArrayRef(view.dims).take_back(getRank(operand)))};
+  for (auto [size, dim] : llvm::zip_equal(getShape(operand), result.dims))
+    if (size == 1)
+      dim = -1;
+  return result;
+}
+
+/// Added to scores, and with others added to that, numbers up to this hide them for good:
+/// a sum with any score is equal to them.
+static constexpr double largestAddedMask = -1e30;
+
+/// Each dimension of `value` is the same of [B, H, T, S], the last ones if it has fewer.
+static bool isLast(const View &view, Value value) {
+  if (view.base != value)
+    return false;
+  for (auto [index, dim] : llvm::enumerate(view.dims))
+    if (dim != -1 && dim != int64_t(index) + 4 - getRank(value))
+      return false;
+  return true;
+}
+
+/// The softmax that a matmul reads as probabilities [B, H, T, S] or [H, T, S], and their
+/// dropout, if there is one.
+static View getProbabilities(Value operand, DropoutOp &dropout) {
   View view = getView(operand, 4);
   if (auto cast = getOp<CastOp>(view); cast && isStaticFloat(cast.getX()))
     view = getOperand(view, 0);
+  dropout = view.base.getDefiningOp<DropoutOp>();
+  if (dropout) {
+    // Its random numbers follow its shape.
+    if (view.base != dropout.getY() || !dropout.getMask().use_empty() ||
+        !dropout.getY().hasOneUse() || getRank(dropout.getY()) != getRank(operand) ||
+        !isLast(view, dropout.getY()))
+      return {};
+    view = getView(dropout.getX(), 4);
+    operand = dropout.getX();
+    if (auto cast = getOp<CastOp>(view); cast && isStaticFloat(cast.getX()))
+      view = getOperand(view, 0);
+  }
   auto softmax = getOp<SoftmaxOp>(view);
   // Probabilities that others read have to be computed in any case.
   if (!softmax || !softmax.getResult().hasOneUse() || !operand.hasOneUse() ||
@@ -195,6 +302,12 @@ static bool isOfSoftmax(Value value, unsigned depth = 6) {
                        [&](Value operand) { return isOfSoftmax(operand, depth - 1); }));
 }
 
+/// Of [B, H, ., .], or of [H, ., .], as one batch.
+static bool isOfHeads(MatmulOp matmul) {
+  const int64_t rank = getRank(matmul.getLhs());
+  return (rank == 3 || rank == 4) && getRank(matmul.getRhs()) == rank;
+}
+
 /// Why probabilities that `root` reads are not those of an attention.
 static std::nullopt_t missProbabilities(MatmulOp root, NearMiss *why) {
   for (Value operand : {root.getLhs(), root.getRhs()}) {
@@ -205,15 +318,14 @@ static std::nullopt_t missProbabilities(MatmulOp root, NearMiss *why) {
       view = getOperand(view, 0);
     auto softmax = getOp<SoftmaxOp>(view);
     if (!softmax)
-      return miss(why, "mpt.attention",
-                  "probabilities are changed after their softmax, as dropout does");
+      return miss(why, "mpt.attention", "probabilities are changed after their softmax");
     // A head of a classifier.
     if (getRank(softmax.getResult()) < 3)
       continue;
-    if (getRank(root.getLhs()) != 4 || getRank(root.getRhs()) != 4)
+    if (!isOfHeads(root))
       return miss(why, "mpt.attention",
                   llvm::formatv("its matmul has operands of {0} and {1} dimensions, "
-                                "expected 4: batch, heads, rows and columns",
+                                "expected 3 or 4: batch, heads, rows and columns",
                                 getRank(root.getLhs()), getRank(root.getRhs()))
                       .str());
     if (!softmax.getResult().hasOneUse() || !operand.hasOneUse())
@@ -226,16 +338,19 @@ static std::nullopt_t missProbabilities(MatmulOp root, NearMiss *why) {
 std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) {
   if (!isStaticFloat(root.getResult()))
     return std::nullopt;
-  if (getRank(root.getLhs()) != 4 || getRank(root.getRhs()) != 4)
+  if (!isOfHeads(root))
     return missProbabilities(root, why);
   Attention attention;
-  View scores = root.getTransposeLhs() ? View() : getProbabilities(root.getLhs());
+  View scores = root.getTransposeLhs()
+                    ? View()
+                    : getProbabilities(root.getLhs(), attention.dropout);
   ArrayRef<int64_t> shape = getShape(root.getLhs());
   attention.value = root.getRhs();
   attention.transposeValue = root.getTransposeRhs();
   if (!scores.base) {
     // v^T p^T = (p v)^T.
-    scores = root.getTransposeRhs() ? getProbabilities(root.getRhs()) : View();
+    scores = root.getTransposeRhs() ? getProbabilities(root.getRhs(), attention.dropout)
+                                    : View();
     shape = getShape(root.getRhs());
     attention.value = root.getLhs();
     attention.transposeValue = !root.getTransposeLhs();
@@ -244,54 +359,80 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
   if (!scores.base)
     return missProbabilities(root, why);
   scores = getOperand(scores, 0);
-  int64_t late = shape[3] - shape[2];
-  auto takeCausal = [&](const View &view) {
-    bool is = late >= 0 && isCausal(view, late);
-    attention.causal = attention.causal || is;
-    return is;
-  };
-  if (getOp<WhereOp>(scores)) {
-    std::optional<double> hidden = formulas::getNumber(getOperand(scores, 2).base);
-    if (!hidden || !(*hidden <= -1e9))
-      return miss(why, "mpt.attention",
-                  "what is masked becomes " + (hidden ? spell(*hidden) : "other values") +
-                      ", expected a number of at most -1e9");
-    attention.hidden = *hidden;
-    View mask = getOperand(scores, 0);
+  int64_t late = shape.back() - shape[shape.size() - 2];
+  bool isMasked = false;
+  auto takeMask = [&](Attention::Mask mask, double hidden) {
+    isMasked = true;
+    attention.hidden = hidden;
     collectTerms(mask, attention.masks);
-    llvm::erase_if(attention.masks, [&](const View &term) {
-      return takeCausal(term) || isNumber(term.base, 1);
+    llvm::erase_if(attention.masks, [&](const Attention::Mask &term) {
+      const bool is = late >= 0 && isCausal(term, late);
+      attention.causal = attention.causal || is;
+      return is || showsAll(term);
     });
     // As it was, then.
     if (!attention.causal && !attention.masks.empty())
       attention.masks = {mask};
-    scores = getOperand(scores, 1);
-  }
-  auto isMatmul = [](View view) {
-    double scale = 1;
-    return bool(getOp<MatmulOp>(takeScale(view, scale)));
   };
-  if (getOp<AddOp>(scores)) {
-    unsigned index = isMatmul(getOperand(scores, 0)) ? 0 : 1;
-    attention.bias = getOperand(scores, 1 - index);
+  // The number that a choice has where it hides, and whether it does that where its
+  // condition is true.
+  auto getHidden = [&](const View &where) -> std::optional<std::pair<double, bool>> {
+    for (bool hides : {false, true})
+      if (std::optional<double> number =
+              formulas::getNumber(getOperand(where, hides ? 1 : 2).base);
+          number && *number <= -1e9)
+        return std::pair(*number, hides);
+    return std::nullopt;
+  };
+  for (unsigned depth = 0; depth < maxTerms; ++depth) {
+    scores = skipFloatCasts(scores);
+    if (getOp<WhereOp>(scores) && !isMasked) {
+      auto hidden = getHidden(scores);
+      if (!hidden || (!attention.biases.empty() && hidden->first > largestAddedMask)) {
+        std::optional<double> other = formulas::getNumber(getOperand(scores, 2).base);
+        return miss(why, "mpt.attention",
+                    "what is masked becomes " + (other ? spell(*other) : "other values") +
+                        ", expected a number of at most -1e9");
+      }
+      takeMask({getOperand(scores, 0), hidden->second}, hidden->first);
+      scores = getOperand(scores, hidden->second ? 2 : 1);
+      continue;
+    }
+    if (!getOp<AddOp>(scores))
+      break;
+    unsigned index = isOfMatmul(getOperand(scores, 0)) ? 0 : 1;
+    View bias = getOperand(scores, 1 - index);
+    // 0 where the mask shows.
+    View choice = skipFloatCasts(bias);
+    auto hidden = getOp<WhereOp>(choice) ? getHidden(choice) : std::nullopt;
+    if (hidden && !isMasked && hidden->first <= largestAddedMask &&
+        isNumber(getOperand(choice, hidden->second ? 2 : 1).base, 0))
+      takeMask({getOperand(choice, 0), hidden->second}, hidden->first);
+    else
+      attention.biases.push_back(isOrdered(bias) ? bias : getMoved(scores, 1 - index));
     scores = getOperand(scores, index);
   }
   scores = takeScale(scores, attention.scale);
   auto matmul = getOp<MatmulOp>(scores);
-  if (!matmul || getRank(matmul.getLhs()) != 4 || getRank(matmul.getRhs()) != 4 ||
-      !isWhole(scores, matmul) || getShape(matmul) != shape ||
-      !llvm::all_of(attention.masks, isOrdered) ||
-      (attention.bias.base && !isOrdered(attention.bias)))
+  if (!matmul || !isOfHeads(matmul) || !isLast(scores, matmul) ||
+      getShape(matmul) != shape ||
+      !llvm::all_of(attention.masks,
+                    [](const Attention::Mask &mask) { return isOrdered(mask.view); }) ||
+      !llvm::all_of(attention.biases, isOrdered))
     return miss(why, "mpt.attention",
                 matmul
                     ? "expected scores [batch, heads, queries, keys], and masks and what "
                       "is added with these dimensions in their order"
-                    : "expected scores that are a matmul, multiplied by numbers, with at "
-                      "most one value added and then one mask");
+                    : "expected scores that are a matmul, multiplied by numbers, with "
+                      "values added and one mask");
   attention.query = matmul.getLhs();
   attention.transposeQuery = matmul.getTransposeLhs();
   attention.key = matmul.getRhs();
   attention.transposeKey = !matmul.getTransposeRhs();
+  for (const View &bias : attention.biases)
+    if (getElementTypeOrSelf(bias.base.getType()) !=
+        getElementTypeOrSelf(attention.biases.front().base.getType()))
+      return miss(why, "mpt.attention", "what is added is not of one type");
   Type element = cast<RankedTensorType>(attention.query.getType()).getElementType();
   for (Value value : {attention.key, attention.value, Value(root.getResult())})
     if (cast<RankedTensorType>(value.getType()).getElementType() != element)

@@ -74,7 +74,7 @@ static std::optional<double> getNumber(Value value, unsigned depth) {
   if (!op || depth == 0 || op->getNumRegions() != 0)
     return std::nullopt;
   auto get = [&](unsigned index) { return getNumber(op->getOperand(index), depth - 1); };
-  if (isa<BroadcastOp, ReshapeOp, TransposeOp>(op))
+  if (isa<BroadcastOp, ReshapeOp, StopGradientOp, TransposeOp>(op))
     return get(0);
   if (isa<CastOp>(op)) {
     std::optional<double> number = get(0);

@@ -99,8 +99,14 @@ struct Dense {
 };
 std::optional<Dense> matchDense(mlir::Operation *root, NearMiss *why = nullptr);
 
-/// softmax(scale q @ k^T, masked, + bias) @ v.
+/// dropout(softmax(scale q @ k^T, masked, + biases)) @ v.
 struct Attention {
+  /// Truth values that show keys where they are true, or hide them there.
+  struct Mask {
+    View view;
+    bool hides;
+  };
+
   mlir::Value query, key, value;
   /// As the formula's matmuls read them.
   bool transposeQuery = false, transposeKey = false, transposeValue = false;
@@ -108,11 +114,14 @@ struct Attention {
   bool transposeResult = false;
   double scale = 1.0;
   bool causal = false;
-  /// Truth values with dimensions of [B, H, T, S] in their order. Where one of them is
-  /// false, the score is `hidden`.
-  llvm::SmallVector<View, 2> masks;
+  /// With dimensions of [B, H, T, S] in their order. What one of them hides has the score
+  /// `hidden`.
+  llvm::SmallVector<Mask, 2> masks;
   double hidden = 0;
-  View bias;
+  /// Of one type.
+  llvm::SmallVector<View, 2> biases;
+  /// Null without one.
+  DropoutOp dropout;
 };
 std::optional<Attention> matchAttention(MatmulOp root, NearMiss *why = nullptr);
 
