@@ -212,7 +212,13 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
   if (failed(before))
     return failure();
   Variant *chosen = &plain;
+  const double limit = mostMoreUnasked * double(before->cost);
   for (Variant &variant : variants) {
+    double again = 0;
+    for (const RepeatedOp &op : variant.repeated)
+      again += double(op.cost);
+    if (again > limit)
+      continue;
     if (failed(fuse(module, variant)))
       return failure();
     if (findOtherSum(sums, getSumOrders(variant.function)))
@@ -221,13 +227,8 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
     FailureOr<StepNeeds> after = estimate(variant.function);
     if (failed(after))
       return failure();
-    double again = 0;
-    for (const RepeatedOp &op : variant.repeated)
-      again += double(op.cost);
-    const double cost = double(before->cost);
     if (after->bytes < before->bytes &&
-        double(after->cost) <= (1 + mostMoreUnasked) * cost &&
-        again <= mostMoreUnasked * cost) {
+        double(after->cost) <= double(before->cost) + limit) {
       chosen = &variant;
       break;
     }

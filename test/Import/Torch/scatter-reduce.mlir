@@ -2,9 +2,8 @@
 // place are in no tensor.
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-convert-torch | FileCheck %s --implicit-check-not=mpt.concat
 // RUN: mpt-opt %s --allow-unregistered-dialect --mpt-convert-torch --mpt-plan-kernels --mpt-assign-buffers | FileCheck %s --check-prefix=BYTES
-// CHECK: mpt.where
-// CHECK: %[[V:.*]] = mpt.where %{{.*}} -> tensor<7x102xf32>
-// CHECK: mpt.reduce %[[V]] {axes = array<i64: 1>, kind = #mpt.reduce_kind<max>} : (tensor<7x102xf32>) -> tensor<7xf32>
+// CHECK: %[[V:[0-9]+]] = mpt.where %{{.*}} : (tensor<102xi1>, tensor<7x1xf32>, tensor<7x102xf32>) -> tensor<7x102xf32>
+// CHECK-NEXT: mpt.reduce %[[V]] {axes = array<i64: 1>, kind = #mpt.reduce_kind<max>} : (tensor<7x102xf32>) -> tensor<7xf32>
 // 7 x 101 pairs would take 2,828 bytes.
 // BYTES: arena_bytes = 1664
 func.func @loss(%x: !torch.vtensor<[7],f32> {mpt.name = "x", mpt.role = "input"},
