@@ -8,6 +8,7 @@
 
 #include "mpt/Host/JITEngine.h"
 #include "mpt/Codegen/CodeGen.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Host/StepSignature.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/ProgramABI/SystemMemory.h"
@@ -38,18 +39,16 @@ static llvm::Expected<StepSignature> isolateFunction(ModuleOp module, StringRef 
   return std::move(*signature);
 }
 
-/// Compiles for the GPU that `options` choose, as mpt-compile does, and opens what comes
-/// out: a file that is gone when this returns.
+/// Compiles for `chip`, as mpt-compile does, and opens what comes out: a file that is
+/// gone when this returns.
 static llvm::Expected<std::unique_ptr<RuntimeEngine>>
-createCudaEngine(ModuleOp module, StepSignature signature, const JITOptions &options) {
-  auto chip = findCudaChip(options);
-  if (!chip)
-    return chip.takeError();
+compileForChip(ModuleOp module, StepSignature signature, StringRef chip,
+               const JITOptions &options) {
   auto machine = createTargetMachine("native");
   if (!machine)
     return machine.takeError();
   CudaOptions cuda;
-  cuda.chips = {*chip};
+  cuda.chips = {chip.str()};
   cuda.toolkit = options.toolkit;
   cuda.emulatedKernels = options.emulatedKernels;
   llvm::LLVMContext llvmContext;
@@ -71,6 +70,38 @@ createCudaEngine(ModuleOp module, StepSignature signature, const JITOptions &opt
   runtime.tunes &= !runtime.tuningFile.empty();
   return RuntimeEngine::open(file, std::move(signature.arguments),
                              std::move(signature.results), runtime);
+}
+
+/// Compiles for the GPU that `options` choose. A step without a memory budget that needs
+/// more memory than is free there gets one that fits.
+static llvm::Expected<std::unique_ptr<RuntimeEngine>>
+createCudaEngine(ModuleOp module, StepSignature signature, const JITOptions &options) {
+  auto chip = findCudaChip(options);
+  if (!chip)
+    return chip.takeError();
+  OwningOpRef<ModuleOp> again = module.clone();
+  auto engine = compileForChip(module, signature, *chip, options);
+  if (!engine)
+    return engine;
+  auto memory = (*engine)->countDeviceMemory();
+  if (!memory)
+    return memory.takeError();
+  const auto [needed, unused] = *memory;
+  const auto budget = static_cast<int64_t>((*engine)->arenaBytes()) -
+                      std::max<int64_t>(needed - unused, 0);
+  auto function = *again->getOps<func::FuncOp>().begin();
+  if (needed <= unused || budget <= 0 || function->hasAttr(kBudgetAttr))
+    return engine;
+  function->setAttr(kBudgetAttr,
+                    StringAttr::get(again->getContext(), std::to_string(budget)));
+  auto smaller = compileForChip(*again, std::move(signature), *chip, options);
+  if (!smaller)
+    return smaller;
+  (*smaller)->addNote("the step takes " + std::to_string(needed) +
+                      " bytes of the GPU's memory and " + std::to_string(unused) +
+                      " are free: its values have a memory budget of " +
+                      std::to_string(budget) + " bytes");
+  return smaller;
 }
 
 static llvm::Expected<std::unique_ptr<RuntimeEngine>>

@@ -356,7 +356,14 @@ StringRef RuntimeEngine::getTarget() const { return mpt_rt_target(context); }
 size_t RuntimeEngine::arenaBytes() const { return mpt_rt_arena_bytes(context); }
 size_t RuntimeEngine::stateBytes() const { return mpt_rt_state_bytes(context); }
 
-std::string RuntimeEngine::notes() const { return mpt_rt_notes(context); }
+std::string RuntimeEngine::notes() const { return ownNotes + mpt_rt_notes(context); }
+
+llvm::Expected<std::pair<int64_t, int64_t>> RuntimeEngine::countDeviceMemory() {
+  int64_t needed = 0, unused = 0;
+  if (mpt_rt_get_cuda_memory(context, &needed, &unused))
+    return lastError("");
+  return std::pair(needed, unused);
+}
 
 int64_t RuntimeEngine::getNumRanks() const { return mpt_rt_get_program_ranks(context); }
 

@@ -109,6 +109,11 @@ public:
   llvm::StringRef getTarget() const;
   /// CUDA's number of the GPU that the program runs on.
   llvm::Expected<int> getCudaDevice();
+  /// Of a program for GPUs: the bytes of the GPU's memory that its first run takes, and
+  /// those that are free (mpt_rt_get_cuda_memory).
+  llvm::Expected<std::pair<int64_t, int64_t>> countDeviceMemory();
+  /// A line more of `notes`.
+  void addNote(llvm::StringRef note) { ownNotes += (note + "\n").str(); }
   bool isCuda() const { return getTarget().starts_with("cuda"); }
   /// Of a file: the digest of the step function that it was compiled from, as
   /// checkpoints have it; "" if the file has none.
@@ -131,7 +136,7 @@ private:
 
   std::vector<TensorInfo> arguments;
   std::vector<ResultInfo> results;
-  std::string path, digest;
+  std::string path, digest, ownNotes;
   bool isTraining = true;
   /// Nothing but the program knows first values of state.
   bool holdsFirstValues = false;

@@ -108,6 +108,13 @@ MPT_RT_EXPORT int mpt_rt_get_cuda_device(mpt_rt_context *context, int32_t *devic
 MPT_RT_EXPORT int mpt_rt_get_cuda_architecture(mpt_rt_context *context,
                                                int32_t *architecture);
 
+/* Of an open program for GPUs: sets `needed` to the bytes of the GPU's memory that its
+ * first run takes, with its state, and `unused` to those that are free on the chosen GPU.
+ * (cuDNN may want more.) Loads CUDA's libraries. MPT_RT_UNSUPPORTED if there is no such
+ * GPU, or for a program for the CPU. */
+MPT_RT_EXPORT int mpt_rt_get_cuda_memory(mpt_rt_context *context, int64_t *needed,
+                                         int64_t *unused);
+
 /* State of the program to be opened is that of `other`, an open program for the same
  * device, where names, types and shapes agree: the same memory, which lives as long as
  * either context. On a GPU all state must agree, in its order, too; the programs then do

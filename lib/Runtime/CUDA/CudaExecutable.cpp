@@ -351,24 +351,31 @@ std::string CudaExecutable::describeVersions() const {
          describe(runtime);
 }
 
-int CudaExecutable::allocate(std::string &error) {
-  bool hasGemms = false;
-  for (const Instruction &instruction : program.instructions)
-    hasGemms |= isCudnnCall(instruction) || instruction.getCall<MatmulCall>() != nullptr;
+/// Whether cuBLASLt or cuDNN may need a workspace.
+static bool needsWorkspace(const Program &program) {
+  return std::any_of(program.instructions.begin(), program.instructions.end(),
+                     [](const Instruction &instruction) {
+                       return isCudnnCall(instruction) ||
+                              instruction.getCall<MatmulCall>() != nullptr;
+                     });
+}
+
+int64_t CudaExecutable::layOut() {
   int64_t end = alignUp(program.arenaBytes);
   auto take = [&](int64_t bytes) {
     int64_t at = end;
     end = alignUp(end + bytes);
     return at;
   };
-  workspaceAt = take(hasGemms ? std::max(kGemmWorkspaceBytes, workspaceBytes) : 0);
+  workspaceAt =
+      take(needsWorkspace(program) ? std::max(kGemmWorkspaceBytes, workspaceBytes) : 0);
   outputAt = take(program.outputBytes);
-  rank = communicator ? communicator->rank : 0;
   rankAt = take(sizeof(rank));
-  const std::vector<int64_t> constantBytes = getConstantBytes(program);
-  for (int64_t bytes : constantBytes)
+  constantAt.clear();
+  for (int64_t bytes : getConstantBytes(program))
     constantAt.push_back(take(bytes));
-  std::vector<int64_t> inputAt;
+  inputs.clear();
+  stagingBytes = 0;
   for (const NamedTensor &tensor : program.tensors)
     if (tensor.buffer.space == SpaceId::Input) {
       size_t number = tensor.buffer.offset;
@@ -379,15 +386,20 @@ int CudaExecutable::allocate(std::string &error) {
       inputAt[number] = take(tensor.buffer.bytes());
       stagingBytes += alignUp(tensor.buffer.bytes());
     }
+  landingAt = take(stagingBytes <= kMostLanded ? 2 * stagingBytes : 0);
+  checks.clear();
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
     if (!instruction.isCall() && desc.kernels[instruction.kernel].bound != 0)
       checks.push_back(i);
   }
-  const bool lands = stagingBytes > 0 && stagingBytes <= kMostLanded;
-  const int64_t landingAt = take(lands ? 2 * stagingBytes : 0);
   checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
-  totalBytes = std::max<int64_t>(end, 256);
+  return std::max<int64_t>(end, 256);
+}
+
+int CudaExecutable::allocate(std::string &error) {
+  rank = communicator ? communicator->rank : 0;
+  const int64_t totalBytes = layOut();
   void *block = nullptr;
   // With the state, unless another program has taken memory for it.
   const int64_t needed = totalBytes + state->bytesToAllocate();
@@ -413,7 +425,7 @@ int CudaExecutable::allocate(std::string &error) {
              : fits > 0 ? "a step planned for at most " + std::to_string(fits) +
                               " bytes of values would fit"
                         : std::string("what is not values of a step (state, data") +
-                              (hasGemms ? ", 32 MiB for cuBLASLt" : "") +
+                              (needsWorkspace(program) ? ", 32 MiB for cuBLASLt" : "") +
                               ") does not fit: " + std::to_string(fixed) + " bytes"));
   }
   MPT_TRY(check(code, "memory of the GPU", error));
@@ -427,7 +439,7 @@ int CudaExecutable::allocate(std::string &error) {
       MPT_TRY(
           check(api.cudaEventCreateWithFlags(event, kEventNoTiming), "an event", error));
   }
-  if (lands) {
+  if (stagingBytes > 0 && stagingBytes <= kMostLanded) {
     landing = memory + landingAt;
     MPT_TRY(check(api.cudaStreamCreateWithFlags(&inputStream, kNonBlocking), "a stream",
                   error));
@@ -449,6 +461,7 @@ int CudaExecutable::allocate(std::string &error) {
   };
   MPT_TRY(state->upload(error));
   MPT_TRY(upload(rankAt, &rank, sizeof(rank)));
+  const std::vector<int64_t> constantBytes = getConstantBytes(program);
   for (size_t i = 0; i < program.constants.size(); ++i) {
     // What has one value is filled a MiB at a time; elements have at most 8 bytes.
     const std::string &value = program.constants[i];

@@ -61,6 +61,8 @@ public:
   /// `inputs` by their numbers.
   int run(const std::vector<const void *> &inputs, std::string &error);
 
+  /// Of the GPU's memory that the first run takes, if nothing has been taken.
+  int64_t countBytes() { return layOut() + state->bytesToAllocate(); }
   Stream getStream() const { return state->stream; }
   /// Of the last run that was profiled.
   double getMilliseconds(size_t instruction) const {
@@ -126,6 +128,8 @@ private:
   /// Leaves what cannot be given back once the driver has gone.
   void abandon();
   int allocate(std::string &error);
+  /// Says where in the GPU's memory all but the state lies, and how much that is.
+  int64_t layOut();
   int loadKernels(std::string &error);
   /// "the driver is for CUDA 12.4, cudart is of CUDA 13.0".
   std::string describeVersions() const;
@@ -220,7 +224,8 @@ private:
   int failed = 0;
   std::string failure;
   char *memory = nullptr;
-  int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, totalBytes = 0;
+  int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, landingAt = 0;
+  std::vector<int64_t> inputAt;
   std::vector<int64_t> constantAt;
   std::vector<Input> inputs;
   /// Pinned, twice the inputs' bytes; and as much of the GPU's memory, where a stream of

@@ -52,6 +52,7 @@ int CudaExecutable::read(const BufferRef &, void *, std::string &error) {
 int CudaExecutable::find(const BufferRef &, void *&, std::string &error) {
   return refuse(error);
 }
+int64_t CudaExecutable::layOut() { return 0; }
 int CudaExecutable::run(const std::vector<const void *> &, std::string &error) {
   return refuse(error);
 }

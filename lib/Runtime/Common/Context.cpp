@@ -699,14 +699,35 @@ int mpt_rt_set_local_rank(mpt_rt_context *context, int32_t rank) {
   return MPT_RT_OK;
 }
 
-/// What is known of the chosen GPU.
-static int findDevice(mpt_rt_context *context, int &device, int &architecture) {
+/// What is known of the chosen GPU; also how much of its memory is free, if there is a
+/// place for that.
+static int findDevice(mpt_rt_context *context, int &device, int &architecture,
+                      int64_t *unused = nullptr) {
   cuda::Api api;
   if (!api.load(context->cudart, context->cublasLt, context->error))
     return MPT_RT_UNSUPPORTED;
   cuda::DeviceGuard guard(api);
-  return cuda::selectDevice(api, guard, context->device, device, architecture,
-                            context->error);
+  int status = cuda::selectDevice(api, guard, context->device, device, architecture,
+                                  context->error);
+  if (status != MPT_RT_OK || !unused)
+    return status;
+  size_t found = 0, total = 0;
+  status = cuda::checkCode(api, api.cudaMemGetInfo(&found, &total), "the GPU's memory",
+                           context->error);
+  *unused = static_cast<int64_t>(found);
+  return status;
+}
+
+int mpt_rt_get_cuda_memory(mpt_rt_context *context, int64_t *needed, int64_t *unused) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!needed || !unused)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no place for the bytes");
+  if (!context->isOpen || !context->cuda)
+    return context->fail(MPT_RT_UNSUPPORTED, "no program for GPUs is open");
+  *needed = context->cuda->countBytes();
+  int device = 0, architecture = 0;
+  return findDevice(context, device, architecture, unused);
 }
 
 int mpt_rt_get_cuda_device(mpt_rt_context *context, int32_t *device) {

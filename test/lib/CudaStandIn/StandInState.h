@@ -121,10 +121,16 @@ inline int getArchitecture() {
   return text && std::strncmp(text, "sm_", 3) == 0 ? std::atoi(text + 3) : 90;
 }
 
+/// The memory of each: 1 GiB, or what MPT_STANDIN_BYTES says.
+inline int64_t getMemory() {
+  const char *text = std::getenv("MPT_STANDIN_BYTES");
+  return text ? std::atoll(text) : int64_t(1) << 30;
+}
+
 struct State {
   std::vector<int> devices = getDevices();
   int major = getArchitecture() / 10, minor = getArchitecture() % 10;
-  int64_t bytes = int64_t(1) << 30, used = 0;
+  int64_t bytes = getMemory(), used = 0;
   const mpt_simt_module *module = nullptr;
   const void *image = nullptr;
   std::string breach, failing;

@@ -579,6 +579,32 @@ TEST_F(CudaExecutable, OutOfMemoryForTheWorkspace) {
 }
 
 /// The budget that the message names fits, and not a block more.
+/// What is told before the first run is what it takes.
+TEST_F(CudaExecutable, CountsMemory) {
+  Model model;
+  Context context, other;
+  int64_t needed = 0, unused = 0;
+  EXPECT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_UNSUPPORTED);
+  EXPECT_EQ(context.error(), "no program for GPUs is open");
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  EXPECT_EQ(mpt_rt_get_cuda_memory(context.rt, nullptr, &unused),
+            MPT_RT_INVALID_ARGUMENT);
+  ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_OK);
+  EXPECT_EQ(unused, 1 << 30);
+  // A byte less is too little.
+  for (int64_t bytes : {needed - 1, needed}) {
+    mpt_standin_set_device(1, 9, 0, bytes);
+    Context tight;
+    ASSERT_EQ(open(tight, model), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_write(tight.rt, "w", w.data(), 384), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_bind(tight.rt, "x", x.data(), 512), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_run(tight.rt),
+              bytes < needed ? MPT_RT_OUT_OF_MEMORY : int(MPT_RT_OK))
+        << tight.error();
+  }
+  EXPECT_EQ(breach(), "");
+}
+
 TEST_F(CudaExecutable, BudgetThatFits) {
   auto runWith = [&](int64_t arena, std::string &error) {
     Model model;
