@@ -89,6 +89,8 @@ mpt_program.program @masked attributes {target = #mpt.target<cuda, [sm_90]>, max
 // REMARK-SAME: it drops other elements than mpt.attention does
 // REMARK: it is causal with 16 queries and 32 keys
 // REMARK: the mask and the bias are the same along different dimensions
+// REMARK: rows do not lie at multiples of 16 bytes
+// REMARK: the bias that has a gradient is the same for all queries or keys
 // REMARK-NOT: attention-without-cudnn
 mpt_program.program @own attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64,
     arena_bytes = 131072 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
@@ -106,4 +108,12 @@ mpt_program.program @own attributes {target = #mpt.target<cuda, [sm_90]>, max_th
       outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>) {causal, scale = 0.25 : f64}
   mpt_program.attention ins(%q, %k, %k : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) mask(%m : memref<2x1x1x16xi1>) bias(%b : memref<1x4x16x16xf32>)
       outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>) {scale = 0.25 : f64}
+  %odd = mpt_program.buffer <input> 0 start 8 : memref<2x4x16x32xf16>
+  mpt_program.attention ins(%q, %odd, %k : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>)
+      outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>) {scale = 0.25 : f64}
+  %dq = mpt_program.buffer <arena> 90112 : memref<2x4x16x32xf16>
+  %w = mpt_program.buffer <arena> 57856 : memref<512xi8>
+  %rows = mpt_program.buffer <arena> 120000 : memref<1x4x1x16xf32>
+  mpt_program.attention_grad ins(%y, %q, %k, %k, %y, %lse : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16xf32>) bias(%rows : memref<1x4x1x16xf32>)
+      outs(%dq, %dq, %dq : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) dbias(%rows : memref<1x4x1x16xf32>) workspace(%w : memref<512xi8>) {scale = 0.25 : f64}
 }

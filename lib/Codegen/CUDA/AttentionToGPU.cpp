@@ -173,6 +173,10 @@ std::string Expander::explainWithoutCudnn(Value dbias) const {
     return llvm::formatv("heads have {0} and {1} elements; cuDNN is asked for equal "
                          "numbers that are multiples of 8",
                          shape.width, shape.valueWidth);
+  for (const RowStrides &at : {shape.query, shape.key, shape.value, shape.result,
+                               shape.dy, shape.dquery, shape.dkey, shape.dvalue})
+    if ((at.batch | at.head | at.row | at.first) % 8 != 0)
+      return "rows do not lie at multiples of 16 bytes";
   if (shape.hasMask() && shape.hasBias()) {
     int64_t added = countOf(getAddedSizes(shape));
     if (added != countOf(shape.biasSizes))

@@ -189,6 +189,30 @@ TEST(DeviceTraceTest, CountsConflictsOfSharedMemory) {
   EXPECT_EQ(run(make(128), launch).sharedWavefronts, 32);
 }
 
+TEST(DeviceTraceTest, CopiesToSharedMemoryReadAndWrite) {
+  // A warp copies 512 bytes without registers: one instruction, a wait as for a load.
+  auto make = [](const std::string &bytes) {
+    return makeKernel("\t.shared .align 64 .b8 tile[4096];\n\tmov.u32 %r2, %tid.x;\n"
+                      "\tmov.u32 %r3, 16;\n\tld.param.b64 %rd4, [k_param_0];\n"
+                      "\tmul.wide.u32 %rd3, %r2, 16;\n\tmov.b64 %rd1, tile;\n"
+                      "\tadd.s64 %rd2, %rd1, %rd3;\n\tadd.s64 %rd5, %rd4, %rd3;\n"
+                      "\tcp.async.cg.shared.global [%rd2+64], [%rd5+32], 16" +
+                      bytes +
+                      ";\n\tcp.async.commit_group;\n\tcp.async.wait_group \t0;\n"
+                      "\tbar.sync 0;\n\tret;\n");
+  };
+  for (const char *bytes : {"", ", %r3"}) {
+    LaunchTrace trace =
+        run(make(bytes), {"", {1, 1}, 32, 0, {{kIn, 4096}, {kOut, 4096}}});
+    EXPECT_EQ(trace.uniqueLoads, 512);
+    EXPECT_EQ(trace.loadBytes, 512);
+    EXPECT_EQ(trace.storeBytes, 0);
+    EXPECT_EQ(trace.sharedWavefronts, 4);
+    EXPECT_EQ(trace.byUnit[LaunchTrace::Memory], 1);
+    EXPECT_EQ(trace.waits, 1);
+  }
+}
+
 TEST(DeviceTraceTest, IndicesStayBelowTheBound) {
   // Rows of 128 bytes of a table of 16: no more than the table is read.
   std::string ptx = makeKernel(

@@ -560,11 +560,12 @@ void Parser::parseInstruction(StringRef statement) {
       return fail("expected more operands of '" + opcode + "'");
     }
   } else if (root == "cp") {
-    // cp.async is one instruction that reads and writes; groups and waits are none that
-    // take time of their own.
-    made.unit = LaunchTrace::Memory;
+    // cp.async is one instruction that reads and writes. Ends of groups and waits for
+    // them are instructions, too.
+    made.unit = LaunchTrace::Control;
     made.op = PtxOp::Nothing;
     if (operands.size() > 2) {
+      made.unit = LaunchTrace::Memory;
       made.op = PtxOp::Copy;
       made.space = PtxSpace::Shared;
       parseAddress(operands[0], made);
