@@ -72,7 +72,8 @@ struct AttentionShape {
   /// Queries that a block of emitAttention and emitQueryGradient works on: twice as many
   /// where registers hold them and there are blocks for all multiprocessors.
   int64_t queryTile() const {
-    const bool isSmall = width <= 64 && valueWidth <= 64 && !hasBias() && !dropout;
+    const bool isSmall =
+        width <= 64 && valueWidth <= 64 && !hasBias() && !dropout && !isWide();
     return isSmall && batch * (queries / (2 * kTile)) >= 256 ? 2 * kTile : kTile;
   }
   /// A head size with zeros that fill the last matmul. Of those between 192 and 256 ptxas
