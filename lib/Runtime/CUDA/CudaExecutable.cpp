@@ -397,6 +397,8 @@ int64_t CudaExecutable::layOut() {
   return std::max<int64_t>(end, 256);
 }
 
+int64_t CudaExecutable::countBytes() { return layOut() + state->bytesToAllocate(); }
+
 int CudaExecutable::allocate(std::string &error) {
   rank = communicator ? communicator->rank : 0;
   const int64_t totalBytes = layOut();

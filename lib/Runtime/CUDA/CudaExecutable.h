@@ -62,7 +62,7 @@ public:
   int run(const std::vector<const void *> &inputs, std::string &error);
 
   /// Of the GPU's memory that the first run takes, if nothing has been taken.
-  int64_t countBytes() { return layOut() + state->bytesToAllocate(); }
+  int64_t countBytes();
   Stream getStream() const { return state->stream; }
   /// Of the last run that was profiled.
   double getMilliseconds(size_t instruction) const {

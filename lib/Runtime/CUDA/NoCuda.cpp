@@ -33,6 +33,10 @@ int mpt::rt::cuda::selectDevice(const Api &, DeviceGuard &, const DeviceChoice &
                                 int &, std::string &error) {
   return refuse(error);
 }
+int mpt::rt::cuda::checkCode(const Api &, Error, const std::string &,
+                             std::string &error) {
+  return refuse(error);
+}
 // Of what a CudaExecutable would hold.
 CublasLtContext::~CublasLtContext() = default;
 CublasLtMatmul::~CublasLtMatmul() = default;
@@ -52,7 +56,7 @@ int CudaExecutable::read(const BufferRef &, void *, std::string &error) {
 int CudaExecutable::find(const BufferRef &, void *&, std::string &error) {
   return refuse(error);
 }
-int64_t CudaExecutable::layOut() { return 0; }
+int64_t CudaExecutable::countBytes() { return 0; }
 int CudaExecutable::run(const std::vector<const void *> &, std::string &error) {
   return refuse(error);
 }
