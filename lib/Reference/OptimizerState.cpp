@@ -107,6 +107,8 @@ int64_t encode(float x, std::optional<float> offset, bool nonnegative) {
                                       static_cast<float>(top - steepest)));
     place += *offset;
   }
+  if (nonnegative && magnitude > 0)
+    place = std::fmax(place, static_cast<float>(lowest));
   const auto index = std::min(static_cast<int64_t>(place), static_cast<int64_t>(top));
   return nonnegative ? index - 1 : limited < 0 ? 127 - index : 127 + index;
 }

@@ -35,7 +35,8 @@ def encode(x, book, offset):
     zero = np.searchsorted(book, 0.0)
     limit = np.where(x < 0, zero, 255 - zero)
     place = np.floor(np.abs(places(x, book) - zero) + offset)
-    return zero + np.where(x < 0, -1, 1) * np.minimum(place, limit)
+    # What is not negative, but above zero, gets no zero.
+    return zero + np.where(x < 0, -1, 1) * np.clip(place, (x > 0) & (zero == 0), limit)
 
 
 def as_i8(codes):
@@ -88,6 +89,8 @@ def optimizer_state_cases(random):
         x = np.float32(10.0 ** random("f32", (4000,), -8, 0)[1] * (1 if nonnegative else random.rng.choice([-1, 1], 4000)))
         x = keep_decided(x, book, 0.5)
         nearest = np.argmin(abs(x[:, None] - book), 1)
+        if nonnegative:
+            nearest = np.maximum(nearest, 1)
         decided = np.sort(abs(x[:, None] - book), 1)
         clear = decided[:, 1] - decided[:, 0] > MARGIN * (decided[:, 0] + decided[:, 1])
         yield Case("dynamic_code", [("f32", x[clear])], [as_i8(nearest[clear])], flag(nonnegative))

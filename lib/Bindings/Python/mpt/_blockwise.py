@@ -33,7 +33,11 @@ def quantize_blockwise(x: torch.Tensor, block_size: int, nonnegative: bool
     absmax = blocks.abs().amax(1)
     factor = torch.where(absmax >= 2.0 ** -126, 1 / absmax, torch.zeros(()))
     table = _table(nonnegative)
-    codes = torch.bucketize(blocks * factor[:, None], (table[:-1] + table[1:]) / 2)
+    scaled = blocks * factor[:, None]
+    codes = torch.bucketize(scaled, (table[:-1] + table[1:]) / 2)
+    if nonnegative:
+        # What is above zero stays so.
+        codes = torch.where(scaled > 0, codes.clamp(min=1), codes)
     # The bits of 0 to 255.
     codes = codes.to(torch.uint8).reshape(-1)[:len(flat)].reshape(x.shape).view(torch.int8)
     return codes, absmax

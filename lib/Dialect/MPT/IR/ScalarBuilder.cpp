@@ -409,6 +409,11 @@ Value ScalarBuilder::dynamicCode(Value x, Value offset, bool nonnegative) {
     if (nonnegative)
       place = lesser(place, number(top));
   }
+  // What is above zero stays so.
+  if (nonnegative) {
+    Value least = select(greater(magnitude, number(0.0)), number(lowest), number(0.0));
+    place = select(greater(place, least), place, least);
+  }
   Type i32 = builder.getI32Type();
   if (!nonnegative)
     place =

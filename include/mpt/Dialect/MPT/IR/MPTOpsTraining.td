@@ -603,7 +603,10 @@ def MPT_DynamicCodeOp : MPT_StateOp<"dynamic_code", [MPT_Fusible]> {
     computed in f32, up to 2^-14. The code is that of the number at floor(v + offset), with
     x's sign, whose mean is x up to 2^-14 of their distance for a random offset in [0, 1).
 
-    Magnitudes above 1 and NaN count as 1; below -0.993 the code is the lowest.
+    Magnitudes above 1 and NaN count as 1; below -0.993 the code is the lowest. With
+    `nonnegative` only zero gets the code of zero, and smaller numbers get the next one: a
+    second moment of zero would make a step as large as its first ones (Li et al. 2023,
+    arXiv 2309.01507, section 4.1).
 
     Numbers of lower decades are multiplied by a power of ten first. Within a decade of N
     parts w = |x| N / (0.9 10^(i-6)) - N / 9 goes from 0 to N, and the number is the one at
