@@ -281,6 +281,23 @@ __attribute__((target("avx2,f16c"))) int64_t widenE5M2Vector(const uint8_t *sour
   }
   return i;
 }
+
+/// By way of f32, whose first 16 bits then hold the number.
+__attribute__((target("avx2,f16c"))) int64_t widenE5M2ToBF16Vector(const uint8_t *source,
+                                                                   uint16_t *target,
+                                                                   int64_t count) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(source + i));
+    __m256i wide = _mm256_castps_si256(
+        _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), bytes)));
+    __m256i high = _mm256_srli_epi32(wide, 16);
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(target + i),
+                     _mm_packus_epi32(_mm256_castsi256_si128(high),
+                                      _mm256_extracti128_si256(high, 1)));
+  }
+  return i;
+}
 #endif
 
 } // namespace
@@ -357,9 +374,11 @@ void mpt::rt::widenF8ToBF16(DataType type, const void *source, int64_t index,
                             [[maybe_unused]] VectorSet set) {
   int64_t i = 0;
 #if defined(__x86_64__)
+  const auto *bytes = static_cast<const uint8_t *>(source) + index;
   if (type == DataType::F8E4M3FN && set != VectorSet::Plain)
-    i = widenE4M3ToBF16Vector(static_cast<const uint8_t *>(source) + index, target,
-                              count);
+    i = widenE4M3ToBF16Vector(bytes, target, count);
+  if (type == DataType::F8E5M2 && set != VectorSet::Plain)
+    i = widenE5M2ToBF16Vector(bytes, target, count);
 #endif
   for (; i < count; ++i)
     target[i] = toBF16(toF32(type, source, index + i));
