@@ -695,9 +695,13 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       return isPair && to.offset == from.offset && to.bytes() == from.bytes() &&
              to.strides == from.strides;
     };
+    // Gradients of attention may be columns of one tensor, between each other.
+    const size_t outputs = instruction.getCall<CudnnAttentionGradCall>()
+                               ? size_t(instruction.numInputs) + instruction.numOutputs
+                               : 0;
     for (size_t at = instruction.numInputs;
          instruction.isCall() && at < instruction.refs.size(); ++at)
-      for (size_t other = 0; other < at; ++other)
+      for (size_t other = 0; other < (at < outputs ? instruction.numInputs : at); ++other)
         if (overlap(instruction.refs[at], instruction.refs[other], counts) &&
             !isInPlace(at, other))
           return fail(where + " writes over a buffer that it reads");

@@ -187,6 +187,22 @@ std::string Expander::explainWithoutCudnn(Value dbias) const {
   return "";
 }
 
+/// `buffer`, or, if it is a part of a larger tensor, all from its first to its last
+/// element: a call's buffers have sizes, and cuDNN's attention has strides besides.
+static Value spanOf(Value buffer) {
+  MemRefType type = typeOf(buffer);
+  const int64_t span = program::countSpannedElements(type).value_or(0);
+  auto declared = buffer.getDefiningOp<program::BufferOp>();
+  if (!declared || span <= type.getNumElements())
+    return buffer;
+  OpBuilder outside(declared);
+  outside.setInsertionPointAfter(declared);
+  return program::BufferOp::create(
+      outside, declared.getLoc(), MemRefType::get({span}, type.getElementType()),
+      declared.getSpace(), declared.getOffset(), ElementsAttr(), declared.getStart(),
+      declared.getStrides());
+}
+
 template <typename CallOp>
 void Expander::callCudnn(CudnnScratch *scratch, SmallVector<Value> inputs,
                          SmallVector<Value> outputs, Value sums, Value dbias,
@@ -253,10 +269,14 @@ void Expander::callCudnn(CudnnScratch *scratch, SmallVector<Value> inputs,
         [&](GPUFunctionBuilder &code) { emitAddedBias(code, shape, ofGradient); });
   }
   OperationState state(op->getLoc(), CallOp::getOperationName());
-  state.addOperands(inputs);
+  auto add = [&](ValueRange buffers) {
+    for (Value buffer : buffers)
+      state.addOperands(spanOf(buffer));
+  };
+  add(inputs);
   if (added)
     state.addOperands(added);
-  state.addOperands(outputs);
+  add(outputs);
   if (gradient)
     state.addOperands(gradient);
   if (workspace)
