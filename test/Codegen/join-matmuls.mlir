@@ -137,3 +137,220 @@ func.func @others(%x: tensor<8192x512xbf16>, %a: tensor<512x16xbf16>, %b: tensor
   %5 = mpt.linear %x, %d : (tensor<8192x512xbf16>, tensor<512x64xbf16>) -> tensor<8192x64xbf16>
   return %0, %1, %2, %3, %4, %5 : tensor<8192x16xbf16>, tensor<8192x16xbf16>, tensor<8192x64xbf16>, tensor<8192x64xf32>, tensor<8192x64xbf16>, tensor<8192x64xbf16>
 }
+
+// Products of x and dy with other rows are not the gradients of the weights: dy is read by
+// others, too.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}one matmul would save
+// CHECK-LABEL: func.func @regrouped
+// CHECK-NOT: mpt.concat
+// CHECK: mpt.matmul {{.*}} {transpose_lhs} {{.*}} -> tensor<256x256xf32>
+// CHECK-NOT: mpt.concat
+// CHECK: mpt.matmul {{.*}} {transpose_lhs} {{.*}} -> tensor<256x256xf32>
+// CHECK-NOT: mpt.concat
+func.func @regrouped(%x: tensor<65536x512xbf16>, %w0: tensor<512x512xf32>, %w1: tensor<512x512xf32>, %c0: tensor<65536x512xbf16>, %c1: tensor<65536x512xbf16>) -> (tensor<65536x512xbf16>, tensor<256x256xf32>, tensor<256x256xf32>) {
+  %v0 = mpt.cast %w0 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %y0 = mpt.matmul %x, %v0 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %v1 = mpt.cast %w1 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %y1 = mpt.matmul %x, %v1 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %xr = mpt.reshape %x : (tensor<65536x512xbf16>) -> tensor<131072x256xbf16>
+  %d0 = mpt.mul %y0, %c0 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %g0 = mpt.matmul %d0, %v0 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %dr0 = mpt.reshape %d0 : (tensor<65536x512xbf16>) -> tensor<131072x256xbf16>
+  %h0 = mpt.matmul %xr, %dr0 {transpose_lhs} : (tensor<131072x256xbf16>, tensor<131072x256xbf16>) -> tensor<256x256xf32>
+  %d1 = mpt.mul %y1, %c1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %g1 = mpt.matmul %d1, %v1 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %dr1 = mpt.reshape %d1 : (tensor<65536x512xbf16>) -> tensor<131072x256xbf16>
+  %h1 = mpt.matmul %xr, %dr1 {transpose_lhs} : (tensor<131072x256xbf16>, tensor<131072x256xbf16>) -> tensor<256x256xf32>
+  %s = mpt.add %g0, %g1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  return %s, %h0, %h1 : tensor<65536x512xbf16>, tensor<256x256xf32>, tensor<256x256xf32>
+}
+
+// Gradients that are there before x: joined after the matmuls.
+// CHECK-LABEL: func.func @early
+// CHECK: %[[X:.*]] = mpt.tanh %arg0
+// CHECK: %[[W:.*]] = mpt.concat {{.*}} -> tensor<512x1024xbf16>
+// CHECK: mpt.matmul %[[X]], %[[W]] : {{.*}} -> tensor<65536x1024xbf16>
+// CHECK: %[[DY:.*]] = mpt.concat {{.*}} -> tensor<65536x1024xbf16>
+// CHECK: mpt.matmul %[[X]], %[[DY]] {transpose_lhs} {{.*}} -> tensor<512x1024xf32>
+// CHECK: mpt.matmul %[[DY]], %[[W]] {transpose_rhs}
+// CHECK-NOT: mpt.matmul
+func.func @early(%x0: tensor<65536x512xbf16>, %w0: tensor<512x512xf32>, %w1: tensor<512x512xf32>, %c0: tensor<65536x512xbf16>, %c1: tensor<65536x512xbf16>) -> (tensor<65536x512xbf16>, tensor<65536x512xbf16>, tensor<65536x512xbf16>, tensor<512x512xf32>, tensor<512x512xf32>) {
+  %d0 = mpt.mul %c0, %c0 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %d1 = mpt.mul %c1, %c1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %x = mpt.tanh %x0 : (tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %v0 = mpt.cast %w0 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %v1 = mpt.cast %w1 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %y0 = mpt.matmul %x, %v0 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %y1 = mpt.matmul %x, %v1 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %t0 = mpt.tanh %y0 : (tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %g0 = mpt.matmul %d0, %v0 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %h0 = mpt.matmul %x, %d0 {transpose_lhs} : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<512x512xf32>
+  %t1 = mpt.tanh %y1 : (tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %g1 = mpt.matmul %d1, %v1 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %h1 = mpt.matmul %x, %d1 {transpose_lhs} : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<512x512xf32>
+  %s = mpt.add %g0, %g1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  return %s, %t0, %t1, %h0, %h1 : tensor<65536x512xbf16>, tensor<65536x512xbf16>, tensor<65536x512xbf16>, tensor<512x512xf32>, tensor<512x512xf32>
+}
+
+// Two groups, one's gradients between those of the other.
+// CHECK-LABEL: func.func @branches
+// CHECK: mpt.matmul %arg0, {{.*}} -> tensor<65536x1024xbf16>
+// CHECK: mpt.matmul %arg1, {{.*}} -> tensor<65536x1024xbf16>
+// CHECK-COUNT-2: mpt.matmul {{.*}} {transpose_lhs} {{.*}} -> tensor<512x1024xf32>
+// CHECK-COUNT-2: mpt.matmul {{.*}} {transpose_rhs} {{.*}} -> tensor<65536x512xbf16>
+// CHECK-NOT: mpt.matmul
+func.func @branches(%xa: tensor<65536x512xbf16>, %xb: tensor<65536x512xbf16>, %wa0: tensor<512x512xf32>, %wa1: tensor<512x512xf32>, %wb0: tensor<512x512xf32>, %wb1: tensor<512x512xf32>, %c0: tensor<65536x512xbf16>, %c1: tensor<65536x512xbf16>) -> (tensor<65536x512xbf16>, tensor<65536x512xbf16>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
+  %va0 = mpt.cast %wa0 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %va1 = mpt.cast %wa1 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %vb0 = mpt.cast %wb0 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %vb1 = mpt.cast %wb1 : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+  %ya0 = mpt.matmul %xa, %va0 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %ya1 = mpt.matmul %xa, %va1 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %yb0 = mpt.matmul %xb, %vb0 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %yb1 = mpt.matmul %xb, %vb1 : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %da0 = mpt.mul %ya0, %c0 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %ha0 = mpt.matmul %xa, %da0 {transpose_lhs} : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<512x512xf32>
+  %db0 = mpt.mul %yb0, %c0 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %db1 = mpt.mul %yb1, %c1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %ua0 = mpt.sub %wa0, %ha0 : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %hb0 = mpt.matmul %xb, %db0 {transpose_lhs} : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<512x512xf32>
+  %hb1 = mpt.matmul %xb, %db1 {transpose_lhs} : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<512x512xf32>
+  %ub0 = mpt.sub %wb0, %hb0 : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %ub1 = mpt.sub %wb1, %hb1 : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %da1 = mpt.mul %ya1, %c1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %ha1 = mpt.matmul %xa, %da1 {transpose_lhs} : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<512x512xf32>
+  %ua1 = mpt.sub %wa1, %ha1 : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %ga0 = mpt.matmul %da0, %va0 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %ga1 = mpt.matmul %da1, %va1 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %sa = mpt.add %ga0, %ga1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  %gb0 = mpt.matmul %db0, %vb0 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %gb1 = mpt.matmul %db1, %vb1 {transpose_rhs} : (tensor<65536x512xbf16>, tensor<512x512xbf16>) -> tensor<65536x512xbf16>
+  %sb = mpt.add %gb0, %gb1 : (tensor<65536x512xbf16>, tensor<65536x512xbf16>) -> tensor<65536x512xbf16>
+  return %sa, %sb, %ua0, %ua1, %ub0, %ub1 : tensor<65536x512xbf16>, tensor<65536x512xbf16>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
+}
+
+// The weights of one group are made by another.
+// CHECK-LABEL: func.func @chained
+// CHECK: %[[Y:.*]] = mpt.matmul %arg0, {{.*}} -> tensor<64x128xbf16>
+// CHECK: mpt.matmul %arg3, {{.*}} -> tensor<262144x128xbf16>
+// CHECK-COUNT-2: mpt.matmul {{.*}} {transpose_rhs}
+// CHECK-NOT: mpt.matmul
+func.func @chained(%x: tensor<64x512xbf16>, %w0: tensor<512x64xf32>, %w1: tensor<512x64xf32>, %u: tensor<262144x64xbf16>, %c0: tensor<262144x64xbf16>, %c1: tensor<262144x64xbf16>, %e0: tensor<64x64xbf16>, %e1: tensor<64x64xbf16>) -> (tensor<262144x64xbf16>, tensor<64x512xbf16>) {
+  %v0 = mpt.cast %w0 : (tensor<512x64xf32>) -> tensor<512x64xbf16>
+  %v1 = mpt.cast %w1 : (tensor<512x64xf32>) -> tensor<512x64xbf16>
+  %y0 = mpt.matmul %x, %v0 : (tensor<64x512xbf16>, tensor<512x64xbf16>) -> tensor<64x64xbf16>
+  %y1 = mpt.matmul %x, %v1 : (tensor<64x512xbf16>, tensor<512x64xbf16>) -> tensor<64x64xbf16>
+  %z0 = mpt.matmul %u, %y0 : (tensor<262144x64xbf16>, tensor<64x64xbf16>) -> tensor<262144x64xbf16>
+  %z1 = mpt.matmul %u, %y1 : (tensor<262144x64xbf16>, tensor<64x64xbf16>) -> tensor<262144x64xbf16>
+  %d0 = mpt.mul %z0, %c0 : (tensor<262144x64xbf16>, tensor<262144x64xbf16>) -> tensor<262144x64xbf16>
+  %d1 = mpt.mul %z1, %c1 : (tensor<262144x64xbf16>, tensor<262144x64xbf16>) -> tensor<262144x64xbf16>
+  %g0 = mpt.matmul %d0, %y0 {transpose_rhs} : (tensor<262144x64xbf16>, tensor<64x64xbf16>) -> tensor<262144x64xbf16>
+  %g1 = mpt.matmul %d1, %y1 {transpose_rhs} : (tensor<262144x64xbf16>, tensor<64x64xbf16>) -> tensor<262144x64xbf16>
+  %s = mpt.add %g0, %g1 : (tensor<262144x64xbf16>, tensor<262144x64xbf16>) -> tensor<262144x64xbf16>
+  %f0 = mpt.mul %y0, %e0 : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+  %f1 = mpt.mul %y1, %e1 : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+  %k0 = mpt.matmul %f0, %v0 {transpose_rhs} : (tensor<64x64xbf16>, tensor<512x64xbf16>) -> tensor<64x512xbf16>
+  %k1 = mpt.matmul %f1, %v1 {transpose_rhs} : (tensor<64x64xbf16>, tensor<512x64xbf16>) -> tensor<64x512xbf16>
+  %t = mpt.add %k0, %k1 : (tensor<64x512xbf16>, tensor<64x512xbf16>) -> tensor<64x512xbf16>
+  return %s, %t : tensor<262144x64xbf16>, tensor<64x512xbf16>
+}
+
+// What is made of the first gradient is needed for the second.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}a gradient is read before all are known
+// CHECK-LABEL: func.func @dependent
+// CHECK-NOT: mpt.concat
+func.func @dependent(%x: tensor<128x64xbf16>, %w0: tensor<64x64xbf16>, %w1: tensor<64x64xbf16>, %c: tensor<128x64xbf16>) -> (tensor<128x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>) {
+  %y0 = mpt.matmul %x, %w0 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %y1 = mpt.matmul %x, %w1 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %d0 = mpt.mul %y0, %c : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %h0 = mpt.matmul %x, %d0 {transpose_lhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+  %n = mpt.reduce %h0 {axes = array<i64: 0, 1>, kind = #mpt.reduce_kind<sum>} : (tensor<64x64xf32>) -> tensor<f32>
+  %m = mpt.cast %n : (tensor<f32>) -> tensor<bf16>
+  %d1 = mpt.mul %y1, %m : (tensor<128x64xbf16>, tensor<bf16>) -> tensor<128x64xbf16>
+  %h1 = mpt.matmul %x, %d1 {transpose_lhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+  %g0 = mpt.matmul %d0, %w0 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %g1 = mpt.matmul %d1, %w1 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %s = mpt.add %g0, %g1 : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  return %s, %h0, %h1 : tensor<128x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// One gradient is computed twice.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}a weight has two gradients
+// CHECK-LABEL: func.func @twice
+// CHECK-NOT: mpt.concat
+func.func @twice(%x: tensor<128x64xbf16>, %w0: tensor<64x64xbf16>, %w1: tensor<64x64xbf16>, %c: tensor<128x64xbf16>) -> (tensor<128x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+  %y0 = mpt.matmul %x, %w0 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %y1 = mpt.matmul %x, %w1 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %d0 = mpt.mul %y0, %c : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %d1 = mpt.mul %y1, %c : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %h0 = mpt.matmul %x, %d0 {transpose_lhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+  %h1 = mpt.matmul %x, %d1 {transpose_lhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+  %h2 = mpt.matmul %x, %d1 {transpose_lhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+  %g0 = mpt.matmul %d0, %w0 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %g1 = mpt.matmul %d1, %w1 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %s = mpt.add %g0, %g1 : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  return %s, %h0, %h1, %h2 : tensor<128x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// One weight is frozen.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}only some of their weights are trained
+// CHECK-LABEL: func.func @frozen
+// CHECK-NOT: mpt.concat
+func.func @frozen(%x: tensor<128x64xbf16>, %w0: tensor<64x64xbf16>, %w1: tensor<64x64xbf16>, %c: tensor<128x64xbf16>) -> (tensor<128x64xbf16>, tensor<64x64xf32>) {
+  %y0 = mpt.matmul %x, %w0 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %y1 = mpt.matmul %x, %w1 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %d0 = mpt.mul %y0, %c : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %d1 = mpt.mul %y1, %c : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %h0 = mpt.matmul %x, %d0 {transpose_lhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+  %g0 = mpt.matmul %d0, %w0 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %g1 = mpt.matmul %d1, %w1 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %s = mpt.add %g0, %g1 : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  return %s, %h0 : tensor<128x64xbf16>, tensor<64x64xf32>
+}
+
+// What both add to.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}two of them have one gradient
+// CHECK-LABEL: func.func @summed
+// CHECK-NOT: mpt.concat
+func.func @summed(%x: tensor<128x64xbf16>, %w0: tensor<64x64xbf16>, %w1: tensor<64x64xbf16>, %c: tensor<128x64xbf16>) -> (tensor<128x64xbf16>, tensor<128x64xbf16>, tensor<128x64xbf16>, tensor<64x64xf32>) {
+  %y0 = mpt.matmul %x, %w0 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %y1 = mpt.matmul %x, %w1 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %h0 = mpt.matmul %x, %c {transpose_lhs} : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+  %g0 = mpt.matmul %c, %w0 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %g1 = mpt.matmul %c, %w1 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %s = mpt.add %g0, %g1 : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  return %y0, %y1, %s, %h0 : tensor<128x64xbf16>, tensor<128x64xbf16>, tensor<128x64xbf16>, tensor<64x64xf32>
+}
+
+// Gradients, and their sum, that are there before the matmuls.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}the gradient of their input is computed before them
+// CHECK-LABEL: func.func @before
+// CHECK-NOT: mpt.concat
+func.func @before(%w0: tensor<64x64xbf16>, %w1: tensor<64x64xbf16>, %c: tensor<128x64xbf16>) -> (tensor<128x64xbf16>, tensor<128x64xbf16>, tensor<128x64xbf16>) {
+  %d0 = mpt.tanh %c : (tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %d1 = mpt.neg %c : (tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %g0 = mpt.matmul %d0, %w0 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %g1 = mpt.matmul %d1, %w1 {transpose_rhs} : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %s = mpt.add %g0, %g1 : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %x = mpt.tanh %s : (tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  %y0 = mpt.matmul %x, %w0 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  %y1 = mpt.matmul %x, %w1 : (tensor<128x64xbf16>, tensor<64x64xbf16>) -> tensor<128x64xbf16>
+  return %y0, %y1, %s : tensor<128x64xbf16>, tensor<128x64xbf16>, tensor<128x64xbf16>
+}
+
+// The second weight is made of what the first matmul gives.
+// REMARK: mpt.cuda.separate-matmuls {{.*}}a weight is computed after the first of them
+// CHECK-LABEL: func.func @late
+// CHECK-NOT: mpt.concat
+func.func @late(%x: tensor<65536x64xbf16>, %w0: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %c: tensor<65536x64xbf16>) -> (tensor<65536x64xbf16>) {
+  %y0 = mpt.matmul %x, %w0 : (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>
+  %r = mpt.reduce %y0 {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<65536x64xbf16>) -> tensor<64xbf16>
+  %w1 = mpt.mul %w, %r : (tensor<64x64xbf16>, tensor<64xbf16>) -> tensor<64x64xbf16>
+  %y1 = mpt.matmul %x, %w1 : (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>
+  %d0 = mpt.mul %y0, %c : (tensor<65536x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
+  %d1 = mpt.mul %y1, %c : (tensor<65536x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
+  %g0 = mpt.matmul %d0, %w0 {transpose_rhs} : (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>
+  %g1 = mpt.matmul %d1, %w1 {transpose_rhs} : (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>
+  %s = mpt.add %g0, %g1 : (tensor<65536x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
+  return %s : tensor<65536x64xbf16>
+}

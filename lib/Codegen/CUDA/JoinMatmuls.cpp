@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-join-matmuls`: what findMatmulGroups has decided.
+/// `--mpt-join-matmuls`: what decideOnMatmuls has decided.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,13 +36,14 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 
 class Joiner {
 public:
-  /// `replaced` has what took the place of values of groups before this one.
-  Joiner(MatmulGroup &group, DenseMap<Value, Value> &replaced)
-      : group(group), replaced(replaced), builder(group.members.front().op),
+  explicit Joiner(MatmulGroup &group)
+      : group(group), builder(group.members.front().op),
         loc(FusedLoc::get(builder.getContext(), getLocations(group))) {}
 
   /// False, and nothing is changed, if a weight cannot be computed early enough.
   bool run();
+  /// Erases what nothing reads any longer and adds it to `erased`.
+  void eraseDead(DenseSet<Operation *> &erased);
 
 private:
   static SmallVector<Location> getLocations(MatmulGroup &group) {
@@ -81,7 +82,8 @@ private:
   }
 
   MatmulGroup &group;
-  DenseMap<Value, Value> &replaced;
+  /// What took the place of values of the group.
+  DenseMap<Value, Value> replaced;
   OpBuilder builder;
   Location loc;
   Value weights;
@@ -221,6 +223,30 @@ bool Joiner::run() {
   return true;
 }
 
+void Joiner::eraseDead(DenseSet<Operation *> &erased) {
+  SmallVector<Operation *> open;
+  if (group.inputGrad)
+    open.push_back(group.inputGrad.getDefiningOp());
+  for (GroupedMatmul &member : group.members)
+    for (Operation *op :
+         {member.op, member.inputGrad.getOperation(), member.weightGrad.getOperation(),
+          member.biasGrad.getOperation()})
+      if (op)
+        open.push_back(op);
+  DenseSet<Operation *> gone;
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val();
+    if (gone.contains(op) || !isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        open.push_back(maker);
+    gone.insert(op);
+    op->erase();
+  }
+  erased.insert_range(gone);
+}
+
 /// Whether parameters or gradients of `function` go between ranks.
 bool hasExchanges(func::FuncOp function) {
   return function
@@ -276,21 +302,35 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
       emitRemark(RemarkId::MatmulsNotJoined, op->getLoc(), function.getName())
           << remark::reason("{0}", why.str());
     };
-    DenseMap<Value, Value> replaced;
-    for (MatmulGroup &group : findMatmulGroups(block, rates, refuse)) {
-      Operation *first = group.members.front().op;
+    // One after the other: joining some changes what others read, and where. None of what
+    // it adds is in a run.
+    DenseSet<Operation *> erased;
+    for (SmallVector<Operation *> &run : findMatmulRuns(block)) {
+      llvm::erase_if(run, [&](Operation *op) { return erased.contains(op); });
+      if (run.size() < 2)
+        continue;
+      llvm::sort(run, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+      Operation *first = run.front();
       const Location loc = first->getLoc();
+      std::string why;
+      FailureOr<MatmulGroup> group = decideOnMatmuls(run, rates, why);
+      if (failed(group)) {
+        refuse(first, why);
+        continue;
+      }
       std::string columns;
-      for (GroupedMatmul &member : group.members)
+      for (GroupedMatmul &member : group->members)
         columns += (columns.empty() ? "" : " + ") +
                    std::to_string(typeOf(member.op->getResult(0)).getShape().back());
-      if (!Joiner(group, replaced).run()) {
+      Joiner joiner(*group);
+      if (!joiner.run()) {
         refuse(first, "a weight is computed after the first of them");
         continue;
       }
+      joiner.eraseDead(erased);
       emitRemark(RemarkId::MatmulsJoined, loc, function.getName()) << remark::reason(
-          "{0} of {1} columns; saves {2:F1} us, costs {3:F1} us", group.members.size(),
-          columns, group.saved * 1e6, group.spent * 1e6);
+          "{0} of {1} columns; saves {2:F1} us, costs {3:F1} us", group->members.size(),
+          columns, group->saved * 1e6, group->spent * 1e6);
     }
   }
 };

@@ -57,25 +57,20 @@ SmallVector<Operation *> getReaders(Value value) {
 /// Whether kernels do `op`.
 bool isInKernels(Operation *op) { return isa<ElementwiseOpInterface, ReduceOp>(op); }
 
+Value getX(Operation *op) { return op->getOperand(0); }
+
+bool isTransposed(Operation *op) {
+  auto linear = dyn_cast<LinearOp>(op);
+  return linear ? linear.getTransposeWeight() : cast<MatmulOp>(op).getTransposeRhs();
+}
+
 class Finder {
 public:
-  Finder(Block &block, ArrayRef<JoinRates> rates,
-         function_ref<void(Operation *, const Twine &)> refuse)
-      : block(block), rates(rates), refuse(refuse) {}
+  Finder(Block &block, ArrayRef<JoinRates> rates) : block(block), rates(rates) {}
 
-  SmallVector<MatmulGroup> run();
+  FailureOr<MatmulGroup> decide(ArrayRef<Operation *> run, std::string &why);
 
 private:
-  /// Whether `op` is y = x w + b with a weight of its own.
-  static bool isCandidate(Operation *op);
-  static Value getX(Operation *op) { return op->getOperand(0); }
-  static bool isTransposed(Operation *op) {
-    auto linear = dyn_cast<LinearOp>(op);
-    return linear ? linear.getTransposeWeight() : cast<MatmulOp>(op).getTransposeRhs();
-  }
-  static bool isAlike(Operation *a, Operation *b);
-  /// Decides on matmuls that share their left operand and follow each other.
-  void consider(ArrayRef<Operation *> run);
   /// Finds the gradients of `group`; says why if they cannot be joined.
   std::optional<std::string> findGradients(MatmulGroup &group);
   std::optional<std::string> findSum(MatmulGroup &group);
@@ -85,11 +80,10 @@ private:
 
   Block &block;
   ArrayRef<JoinRates> rates;
-  function_ref<void(Operation *, const Twine &)> refuse;
-  SmallVector<MatmulGroup> groups;
 };
 
-bool Finder::isCandidate(Operation *op) {
+/// Whether `op` is y = x w + b with a weight of its own.
+bool isCandidate(Operation *op) {
   if (auto linear = dyn_cast<LinearOp>(op)) {
     if (linear.getEpilogue() != Epilogue::None)
       return false;
@@ -115,7 +109,7 @@ bool Finder::isCandidate(Operation *op) {
          isJoinable(getX(op));
 }
 
-bool Finder::isAlike(Operation *a, Operation *b) {
+bool isAlike(Operation *a, Operation *b) {
   auto element = [](Value value) { return typeOf(value).getElementType(); };
   if (a->getName() != b->getName() || getX(a) != getX(b) ||
       isTransposed(a) != isTransposed(b) || a->getNumOperands() != b->getNumOperands() ||
@@ -171,6 +165,8 @@ std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
     return "only some of them have a gradient of their input";
   SmallVector<Operation *> readers = getReaders(stripReshapes(group.x));
   for (GroupedMatmul &member : group.members) {
+    const int64_t columns = typeOf(member.op->getResult(0)).getShape().back();
+    // Products of the same values with other rows are no gradients.
     for (Operation *reader : readers) {
       auto matmul = dyn_cast<MatmulOp>(reader);
       if (!matmul || !matmul.getTransposeLhs() || matmul.getTransposeRhs())
@@ -179,15 +175,16 @@ std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
             dy = group.transposed ? matmul.getLhs() : matmul.getRhs();
       if (stripReshapes(x) != stripReshapes(group.x) || stripReshapes(dy) != member.dy ||
           typeOf(x).getRank() != 2 || typeOf(dy).getRank() != 2 ||
-          matmul->getBlock() != &block)
+          typeOf(x).getShape().back() != typeOf(group.x).getShape().back() ||
+          typeOf(dy).getShape().back() != columns || matmul->getBlock() != &block)
         continue;
       if (member.weightGrad)
         return "a weight has two gradients";
       member.weightGrad = matmul;
     }
-    const int64_t columns = typeOf(member.op->getResult(0)).getShape().back();
     for (Operation *reader : getReaders(member.dy))
-      if (auto sum = dyn_cast<ReduceOp>(reader); sum && sumsRows(sum, columns))
+      if (auto sum = dyn_cast<ReduceOp>(reader);
+          sum && sumsRows(sum, columns) && sum->getBlock() == &block)
         member.biasGrad = sum;
   }
   const int64_t weightGrads = count([](auto &it) { return it.weightGrad != nullptr; });
@@ -271,14 +268,15 @@ std::optional<std::string> Finder::findSum(MatmulGroup &group) {
 }
 
 std::optional<std::string> Finder::findPlace(MatmulGroup &group) {
-  Operation *last = nullptr;
+  // Where the weights are joined.
+  Operation *last = group.members.front().op;
+  if (group.inputGrad.getDefiningOp()->isBeforeInBlock(last))
+    return "the gradient of their input is computed before them";
   for (GroupedMatmul &member : group.members) {
     Operation *maker = member.dy.getDefiningOp();
-    if (maker && maker->getBlock() == &block && (!last || last->isBeforeInBlock(maker)))
+    if (maker && maker->getBlock() == &block && last->isBeforeInBlock(maker))
       last = maker;
   }
-  if (!last)
-    return "their gradients are not computed";
   group.firstAfterDys = last->getNextNode();
   // What reads gradients before can come after.
   llvm::SetVector<Operation *> early;
@@ -294,7 +292,7 @@ std::optional<std::string> Finder::findPlace(MatmulGroup &group) {
       if (!here || (here->isBeforeInBlock(group.firstAfterDys) &&
                     (here != reader || !isMemoryEffectFree(here) ||
                      llvm::any_of(group.members, [&](GroupedMatmul &member) {
-                       return member.dy.getDefiningOp() == here;
+                       return member.op == here || member.dy.getDefiningOp() == here;
                      }))))
         return "a gradient is read before all are known";
       if (here->isBeforeInBlock(group.firstAfterDys))
@@ -353,9 +351,7 @@ void Finder::countCosts(MatmulGroup &group, double &savedBytes, double &savedNod
   }
 }
 
-void Finder::consider(ArrayRef<Operation *> run) {
-  if (run.size() < 2)
-    return;
+FailureOr<MatmulGroup> Finder::decide(ArrayRef<Operation *> run, std::string &why) {
   MatmulGroup group;
   group.x = getX(run.front());
   group.transposed = isTransposed(run.front());
@@ -366,30 +362,41 @@ void Finder::consider(ArrayRef<Operation *> run) {
     if (op->getNumOperands() > 2)
       member.bias = op->getOperand(2);
   }
-  std::optional<std::string> why = findGradients(group);
-  const bool hasGradients = !why && group.members.front().inputGrad;
+  std::optional<std::string> apart = findGradients(group);
+  const bool hasGradients = !apart && group.members.front().inputGrad;
   if (hasGradients)
-    why = findSum(group);
-  if (hasGradients && !why)
-    why = findPlace(group);
-  if (why)
-    return refuse(run.front(), *why);
+    apart = findSum(group);
+  if (hasGradients && !apart)
+    apart = findPlace(group);
+  if (apart) {
+    why = *apart;
+    return failure();
+  }
   double savedBytes = 0, savedNodes = 0, copiedBytes = 0, addedNodes = 0;
   countCosts(group, savedBytes, savedNodes, copiedBytes, addedNodes);
   for (const JoinRates &rate : rates) {
     group.saved = savedBytes / rate.memoryRate + savedNodes * rate.nodeGap;
     group.spent = copiedBytes / rate.memoryRate + addedNodes * rate.nodeGap;
-    if (group.saved <= group.spent)
-      return refuse(run.front(), llvm::formatv("one matmul would save {0:F1} us and cost "
-                                               "{1:F1} us",
-                                               group.saved * 1e6, group.spent * 1e6));
+    if (group.saved <= group.spent) {
+      why = llvm::formatv("one matmul would save {0:F1} us and cost {1:F1} us",
+                          group.saved * 1e6, group.spent * 1e6);
+      return failure();
+    }
   }
-  groups.push_back(std::move(group));
+  return group;
 }
 
-SmallVector<MatmulGroup> Finder::run() {
-  // Others between them would keep what is computed early in memory for long.
+} // namespace
+
+SmallVector<SmallVector<Operation *>> mpt::findMatmulRuns(Block &block) {
+  SmallVector<SmallVector<Operation *>> runs;
   SmallVector<Operation *> run;
+  auto finish = [&] {
+    if (run.size() > 1)
+      runs.push_back(run);
+    run.clear();
+  };
+  // Others between them would keep what is computed early in memory for long.
   for (Operation &op : block.without_terminator()) {
     if (isCandidate(&op) && (run.empty() || isAlike(run.front(), &op))) {
       run.push_back(&op);
@@ -398,19 +405,15 @@ SmallVector<MatmulGroup> Finder::run() {
     if (!isa<MatmulOp, LinearOp, GemmOp, ScaledMatmulOp, AttentionOp, AttentionGradOp,
              Conv2DOp, ScanOp>(op))
       continue;
-    consider(run);
-    run.clear();
+    finish();
     if (isCandidate(&op))
       run.push_back(&op);
   }
-  consider(run);
-  return std::move(groups);
+  finish();
+  return runs;
 }
 
-} // namespace
-
-SmallVector<MatmulGroup>
-mpt::findMatmulGroups(Block &block, ArrayRef<JoinRates> rates,
-                      function_ref<void(Operation *, const Twine &)> refuse) {
-  return Finder(block, rates, refuse).run();
+FailureOr<MatmulGroup> mpt::decideOnMatmuls(ArrayRef<Operation *> run,
+                                            ArrayRef<JoinRates> rates, std::string &why) {
+  return Finder(*run.front()->getBlock(), rates).decide(run, why);
 }

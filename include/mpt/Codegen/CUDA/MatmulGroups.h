@@ -56,12 +56,17 @@ struct MatmulGroup {
   double saved = 0, spent = 0;
 };
 
-/// The groups of `block`, of ops before any is fused, that save more than they cost by
-/// all of `rates`. `refuse` is called with the first matmul of those that share their
-/// left operand otherwise, and why they stay apart.
-llvm::SmallVector<MatmulGroup>
-findMatmulGroups(mlir::Block &block, llvm::ArrayRef<JoinRates> rates,
-                 llvm::function_ref<void(mlir::Operation *, const llvm::Twine &)> refuse);
+/// Matmuls of `block` that share their left operand, are alike and have no other matmul
+/// between them: two or more, in program order.
+llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>
+findMatmulRuns(mlir::Block &block);
+
+/// The group of `run`, ops of one block in program order before any is fused, if it saves
+/// more than it costs by all of `rates`. Otherwise `why` says why they stay apart. What
+/// it has holds until the block is changed, for example by joining another group.
+llvm::FailureOr<MatmulGroup> decideOnMatmuls(llvm::ArrayRef<mlir::Operation *> run,
+                                             llvm::ArrayRef<JoinRates> rates,
+                                             std::string &why);
 
 } // namespace mpt
 
