@@ -206,7 +206,9 @@ void Planner::buildGraph() {
       }
       // It lasts from the first part on.
       add(op.inputs, buffer);
-      add(laterWriters[buffer], graph.ops.size() - 1);
+      SmallVector<unsigned> &later = laterWriters[buffer];
+      if (later.empty() || later.back() != graph.ops.size() - 1)
+        later.push_back(graph.ops.size() - 1);
     }
     if (instruction.loop)
       plan.constantBytes += instruction.loop->plan.constantBytes;
@@ -232,11 +234,15 @@ void Planner::buildGraph() {
   }
   connectBuffers(graph);
   for (const auto &[buffer, later] : laterWriters)
-    for (unsigned user : graph.buffers[buffer].users)
-      for (unsigned writer : later)
-        if (!llvm::is_contained(later, user) &&
-            !llvm::is_contained(graph.ops[user].after, writer))
-          graph.ops[user].after.push_back(writer);
+    for (unsigned user : graph.buffers[buffer].users) {
+      // In the order of the ops.
+      if (std::binary_search(later.begin(), later.end(), user))
+        continue;
+      auto &after = graph.ops[user].after;
+      const llvm::SmallDenseSet<unsigned> known(after.begin(), after.end());
+      llvm::copy_if(later, std::back_inserter(after),
+                    [&](unsigned writer) { return !known.contains(writer); });
+    }
   for (auto [buffer, wait] : awaited)
     for (unsigned user : graph.buffers[buffer].users)
       if (user != wait && !llvm::is_contained(graph.ops[user].after, wait))
