@@ -34,6 +34,12 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// Operation::moveBefore within a block, but the order of its other ops stays known.
+void moveBefore(Operation *op, Operation *place) {
+  op->remove();
+  place->getBlock()->getOperations().insert(Block::iterator(place), op);
+}
+
 class Joiner {
 public:
   explicit Joiner(MatmulGroup &group)
@@ -187,7 +193,7 @@ void Joiner::joinGradients() {
     replace(collect([](auto &member) { return member.biasGrad.getY(); }), joined, 0);
   }
   for (Operation *reader : group.afterGradients)
-    reader->moveBefore(group.firstAfterDys);
+    moveBefore(reader, group.firstAfterDys);
   MatmulOp grad = group.members.front().inputGrad;
   SmallVector<int64_t> shape(typeOf(grad.getLhs()).getShape());
   shape.back() = columns;
@@ -216,7 +222,7 @@ bool Joiner::run() {
   SmallVector<Operation *> ordered = makers.takeVector();
   llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *maker : ordered)
-    maker->moveBefore(first);
+    moveBefore(maker, first);
   joinForward();
   if (group.inputGrad)
     joinGradients();
