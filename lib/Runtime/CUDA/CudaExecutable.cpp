@@ -397,7 +397,10 @@ int64_t CudaExecutable::layOut() {
   return std::max<int64_t>(end, 256);
 }
 
-int64_t CudaExecutable::countBytes() { return layOut() + state->bytesToAllocate(); }
+int64_t CudaExecutable::countBytes() {
+  // Laying out again would forget where the inputs lie.
+  return memory ? allocatedBytes : layOut() + state->bytesToAllocate();
+}
 
 int CudaExecutable::allocate(std::string &error) {
   rank = communicator ? communicator->rank : 0;
@@ -431,6 +434,7 @@ int CudaExecutable::allocate(std::string &error) {
                               ") does not fit: " + std::to_string(fixed) + " bytes"));
   }
   MPT_TRY(check(code, "memory of the GPU", error));
+  allocatedBytes = needed;
   for (size_t i = 0; i < inputs.size(); ++i)
     inputs[i].device = memory + inputAt[i];
   if (stagingBytes > 0) {

@@ -61,7 +61,7 @@ public:
   /// `inputs` by their numbers.
   int run(const std::vector<const void *> &inputs, std::string &error);
 
-  /// Of the GPU's memory that the first run takes, if nothing has been taken.
+  /// Of the GPU's memory that the first run takes, or has taken.
   int64_t countBytes();
   Stream getStream() const { return state->stream; }
   /// Of the last run that was profiled.
@@ -224,6 +224,7 @@ private:
   int failed = 0;
   std::string failure;
   char *memory = nullptr;
+  int64_t allocatedBytes = 0;
   int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, landingAt = 0;
   std::vector<int64_t> inputAt;
   std::vector<int64_t> constantAt;

@@ -578,7 +578,6 @@ TEST_F(CudaExecutable, OutOfMemoryForTheWorkspace) {
       << context.error();
 }
 
-/// The budget that the message names fits, and not a block more.
 /// What is told before the first run is what it takes.
 TEST_F(CudaExecutable, CountsMemory) {
   Model model;
@@ -605,6 +604,26 @@ TEST_F(CudaExecutable, CountsMemory) {
   EXPECT_EQ(breach(), "");
 }
 
+/// Asking between runs tells what has been taken, and changes nothing.
+TEST_F(CudaExecutable, CountsMemoryBetweenRuns) {
+  Model model;
+  Context context;
+  int64_t before = 0, needed = 0, unused = 0;
+  ASSERT_EQ(open(context, model), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_write(context.rt, "w", w.data(), 384), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &before, &unused), MPT_RT_OK);
+  EXPECT_EQ(unused, 1 << 30);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+    ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_OK);
+    EXPECT_EQ(needed, before);
+    EXPECT_EQ(unused, (1 << 30) - needed);
+  }
+  EXPECT_EQ(breach(), "");
+}
+
+/// The budget that the message names fits, and not a block more.
 TEST_F(CudaExecutable, BudgetThatFits) {
   auto runWith = [&](int64_t arena, std::string &error) {
     Model model;
