@@ -115,3 +115,41 @@ func.func @others(%x: tensor<32x48xf32>, %odd: tensor<40x24xf32>, %s: tensor<f32
   %t = mpt.transpose %r {permutation = array<i64: 1, 0>} : (tensor<40x24xf8E4M3FN>) -> tensor<24x40xf8E4M3FN>
   return %q, %p, %t : tensor<32x48xf8E4M3FN>, tensor<32x48xf8E4M3FN>, tensor<24x40xf8E4M3FN>
 }
+
+// -----
+
+// Each function has a budget of its own.
+// CHECK-LABEL: @roomy
+// CHECK: %{{.*}}, %{{.*}} = mpt.gemm_quantize %{{.*}} factor
+// CHECK-NOT: gemm_quantize
+// CHECK-LABEL: @tight
+// CHECK: %[[Q:.*]] = mpt.gemm_quantize %{{.*}} factor
+// CHECK: %{{.*}} = mpt.gemm_quantize %[[Q]] {
+func.func @roomy(%x: tensor<32x144xbf16>, %s: tensor<f32>, %w: tensor<48x144xf8E4M3FN>, %d: tensor<48x32xf8E4M3FN>) -> (tensor<32x48xf32>, tensor<144x48xf32>) {
+  %wide = mpt.cast %x : (tensor<32x144xbf16>) -> tensor<32x144xf32>
+  %most = mpt.constant dense<448.0> : tensor<f32>
+  %least = mpt.constant dense<-448.0> : tensor<f32>
+  %scaled = mpt.mul %wide, %s : (tensor<32x144xf32>, tensor<f32>) -> tensor<32x144xf32>
+  %below = mpt.minimum %scaled, %most : (tensor<32x144xf32>, tensor<f32>) -> tensor<32x144xf32>
+  %between = mpt.maximum %below, %least : (tensor<32x144xf32>, tensor<f32>) -> tensor<32x144xf32>
+  %finite = mpt.is_finite %wide : (tensor<32x144xf32>) -> tensor<32x144xi1>
+  %kept = mpt.where %finite, %between, %wide : (tensor<32x144xi1>, tensor<32x144xf32>, tensor<32x144xf32>) -> tensor<32x144xf32>
+  %q = mpt.cast %kept : (tensor<32x144xf32>) -> tensor<32x144xf8E4M3FN>
+  %y = mpt.matmul %q, %w {transpose_rhs} : (tensor<32x144xf8E4M3FN>, tensor<48x144xf8E4M3FN>) -> tensor<32x48xf32>
+  %z = mpt.matmul %q, %d {transpose_lhs, transpose_rhs} : (tensor<32x144xf8E4M3FN>, tensor<48x32xf8E4M3FN>) -> tensor<144x48xf32>
+  return %y, %z : tensor<32x48xf32>, tensor<144x48xf32>
+}
+func.func @tight(%x: tensor<32x144xbf16>, %s: tensor<f32>, %w: tensor<48x144xf8E4M3FN>, %d: tensor<48x32xf8E4M3FN>) -> (tensor<32x48xf32>, tensor<144x48xf32>) attributes {mpt.memory_budget = "0.5x"} {
+  %wide = mpt.cast %x : (tensor<32x144xbf16>) -> tensor<32x144xf32>
+  %most = mpt.constant dense<448.0> : tensor<f32>
+  %least = mpt.constant dense<-448.0> : tensor<f32>
+  %scaled = mpt.mul %wide, %s : (tensor<32x144xf32>, tensor<f32>) -> tensor<32x144xf32>
+  %below = mpt.minimum %scaled, %most : (tensor<32x144xf32>, tensor<f32>) -> tensor<32x144xf32>
+  %between = mpt.maximum %below, %least : (tensor<32x144xf32>, tensor<f32>) -> tensor<32x144xf32>
+  %finite = mpt.is_finite %wide : (tensor<32x144xf32>) -> tensor<32x144xi1>
+  %kept = mpt.where %finite, %between, %wide : (tensor<32x144xi1>, tensor<32x144xf32>, tensor<32x144xf32>) -> tensor<32x144xf32>
+  %q = mpt.cast %kept : (tensor<32x144xf32>) -> tensor<32x144xf8E4M3FN>
+  %y = mpt.matmul %q, %w {transpose_rhs} : (tensor<32x144xf8E4M3FN>, tensor<48x144xf8E4M3FN>) -> tensor<32x48xf32>
+  %z = mpt.matmul %q, %d {transpose_lhs, transpose_rhs} : (tensor<32x144xf8E4M3FN>, tensor<48x32xf8E4M3FN>) -> tensor<144x48xf32>
+  return %y, %z : tensor<32x48xf32>, tensor<144x48xf32>
+}

@@ -16,11 +16,13 @@
 #include "mpt/Codegen/CUDA/ScaledGemms.h"
 #include "mpt/Codegen/CUDA/TensorCasts.h"
 #include "mpt/Codegen/CUDA/WidenMatmuls.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/UnrollScans.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -106,7 +108,8 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
       return signalPassFailure();
     // Older chips have no conversions to 8 bits.
     if (!architectures.empty() && *llvm::min_element(architectures) >= 89)
-      fuseTensorCasts(getOperation(), bothOrientations);
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        fuseTensorCasts(function, bothOrientations && !function->hasAttr(kBudgetAttr));
     if (fusedAttention)
       markFusedAttention(getOperation(), RemarkId::AttentionDecomposed,
                          explainUnfusedOnGPU);

@@ -192,8 +192,9 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
     Option<"maxUnrolled", "max-unrolled", "int64_t", "16",
            "Most iterations of an mpt.scan that is unrolled; others stay loops">,
     Option<"bothOrientations", "both-orientations", "bool", "true",
-           "Make an 8-bit tensor and its transpose at once; without it the transpose is "
-           "made where it is read, which takes less memory">,
+           "Make an 8-bit tensor and its transpose at once; without it, and in a function "
+           "with a 'mpt.memory_budget', the transpose is made where it is read, which "
+           "takes less memory">,
   ];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
