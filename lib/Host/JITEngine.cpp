@@ -72,8 +72,18 @@ compileForChip(ModuleOp module, StepSignature signature, StringRef chip,
                              std::move(signature.results), runtime);
 }
 
+/// Of the GPU's `unused` bytes, those that a step leaves if it can. What libraries take
+/// when they are loaded and used (code of kernels, plans, CUDA graphs) and what is lost
+/// between blocks of memory is not known before. Most takes a few hundred MiB on every
+/// GPU, which a small one does not have to give; the rest grows with the step.
+static int64_t countKeptBack(int64_t unused) {
+  constexpr int64_t kMostForLibraries = 256 << 20, kLibraryShare = 16, kStepShare = 32;
+  return std::min(kMostForLibraries, unused / kLibraryShare) + unused / kStepShare;
+}
+
 /// Compiles for the GPU that `options` choose. A step without a memory budget that needs
-/// more memory than is free there gets one that fits.
+/// more memory than is free there, but for what is kept back, gets one that fits. Where
+/// no plan does, nothing is kept back.
 static llvm::Expected<std::unique_ptr<RuntimeEngine>>
 createCudaEngine(ModuleOp module, StepSignature signature, const JITOptions &options) {
   auto chip = findCudaChip(options);
@@ -87,21 +97,41 @@ createCudaEngine(ModuleOp module, StepSignature signature, const JITOptions &opt
   if (!memory)
     return memory.takeError();
   const auto [needed, unused] = *memory;
-  const auto budget = static_cast<int64_t>((*engine)->arenaBytes()) -
-                      std::max<int64_t>(needed - unused, 0);
-  auto function = *again->getOps<func::FuncOp>().begin();
-  if (needed <= unused || budget <= 0 || function->hasAttr(kBudgetAttr))
+  if ((*again->getOps<func::FuncOp>().begin())->hasAttr(kBudgetAttr))
     return engine;
-  function->setAttr(kBudgetAttr,
-                    StringAttr::get(again->getContext(), std::to_string(budget)));
-  auto smaller = compileForChip(*again, std::move(signature), *chip, options);
-  if (!smaller)
-    return smaller;
-  (*smaller)->addNote("the step takes " + std::to_string(needed) +
-                      " bytes of the GPU's memory and " + std::to_string(unused) +
-                      " are free: its values have a memory budget of " +
-                      std::to_string(budget) + " bytes");
-  return smaller;
+  const std::string reason = "the step takes " + std::to_string(needed) +
+                             " bytes of the GPU's memory and " + std::to_string(unused) +
+                             " are free";
+  std::string failure;
+  for (int64_t keptBack : {countKeptBack(unused), int64_t(0)}) {
+    const int64_t excess = needed - (unused - keptBack);
+    const int64_t budget = static_cast<int64_t>((*engine)->arenaBytes()) - excess;
+    if (excess <= 0)
+      return engine;
+    if (budget <= 0)
+      continue;
+    OwningOpRef<ModuleOp> copy = again->clone();
+    (*copy->getOps<func::FuncOp>().begin())
+        ->setAttr(kBudgetAttr,
+                  StringAttr::get(copy->getContext(), std::to_string(budget)));
+    auto smaller = compileForChip(*copy, signature, *chip, options);
+    if (smaller) {
+      const std::string kept =
+          keptBack > 0 ? " (" + std::to_string(keptBack) + " of them are kept back)" : "";
+      (*smaller)->addNote(reason + kept + ": its values have a memory budget of " +
+                          std::to_string(budget) + " bytes");
+      return smaller;
+    }
+    failure = llvm::toString(smaller.takeError());
+  }
+  // What is not values of the step is too much: its first run says so.
+  if (failure.empty())
+    return engine;
+  return llvm::createStringError(
+      reason +
+      ", and computing values again does not make it small enough; use a smaller batch, "
+      "narrower types or micro-batches (" +
+      failure + ")");
 }
 
 static llvm::Expected<std::unique_ptr<RuntimeEngine>>
