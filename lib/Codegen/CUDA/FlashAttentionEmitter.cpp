@@ -120,9 +120,11 @@ private:
   static int64_t pitchOf(int64_t columns) { return columns + 8; }
   int64_t stages() const { return copies ? 2 : 1; }
   /// Copies tiles of `rows` rows of `x` and `y` ahead if these lie at multiples of 16
-  /// bytes and shared memory holds two of each.
-  void setCopies(const Tensor &x, const Tensor &y, int64_t rows) {
-    const int64_t bytes = 2 * rows * (pitchOf(width) + pitchOf(valueWidth));
+  /// bytes and shared memory holds two of each, with two tiles' bits of dropout for
+  /// `queries` queries.
+  void setCopies(const Tensor &x, const Tensor &y, int64_t rows, int64_t queries) {
+    const int64_t bytes = 2 * rows * (pitchOf(width) + pitchOf(valueWidth)) +
+                          (shape.dropout ? queries * kKeptBytes : 0);
     copies = x.access == 8 && y.access == 8 && 2 * bytes <= kMostSharedBytes;
   }
   /// Takes mask, bias, seed and attempt, which follow the function's `inputs` other
@@ -791,9 +793,9 @@ void FlashAttentionEmitter::forward() {
   // Fewer keys at once where sums and operands leave fewer registers, or shared memory
   // has no room for two tiles.
   int64_t step = AttentionShape::kTile;
-  setCopies(key, value, step);
+  setCopies(key, value, step, tile);
   if (!copies || parts == 2)
-    setCopies(key, value, step / 2);
+    setCopies(key, value, step / 2, tile);
   if (copies ? widest > 64 || parts == 2 : widest > 128)
     step /= 2;
   const bool keepsQuery = width + 2 * valueWidth <= kMostKept;
@@ -1016,7 +1018,7 @@ void FlashAttentionEmitter::queryGradient() {
   Index block = code.blockX(), batch = block / blocks;
   Index first = (Index(blocks - 1) - block % blocks) * tile;
   loadGradientInputs(batch);
-  setCopies(key, value, step);
+  setCopies(key, value, step, tile);
   unsigned output = setOptions(6, tile, step);
   Tensor result = makeQueries(output, shape.dquery, batch, shape.width);
   Tiles tiles = {key, value, makeTile(step, width), makeTile(step, valueWidth), step};
@@ -1190,7 +1192,7 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   Index block = code.blockX(), keyBatch = block / tiles * shape.sharing();
   Index first = block % tiles * tile, row = first + warp * kRows;
   loadGradientInputs(keyBatch);
-  setCopies(query, dy, step);
+  setCopies(query, dy, step, step);
   unsigned output = setOptions(6, step, tile);
   const Tile queryTiles = makeTile(step, width), dyTiles = makeTile(step, valueWidth);
   auto makeTiles = [&] { return Tiles{query, dy, queryTiles, dyTiles, step}; };
