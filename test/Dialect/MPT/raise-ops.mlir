@@ -699,7 +699,7 @@ func.func @hides(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<
 //       CHECK:   %[[Q:.*]] = mpt.reshape %arg0 : (tensor<6x8x16xbf16>) -> tensor<1x6x8x16xbf16>
 //       CHECK:   mpt.attention %[[Q]], {{.*}}bias({{.*}}causal, dropout = 1.000000e-01 : f64, {{.*}}stream = 3 : i64
 //   CHECK-NOT:   mpt.softmax
-func.func @heads(%q: tensor<6x8x16xbf16>, %k: tensor<6x8x16xbf16>, %v: tensor<6x8x16xbf16>, %b: tensor<6x8x8xf32>, %seed: tensor<i64>, %attempt: tensor<i64>) -> tensor<6x8x16xbf16> {
+func.func @heads(%q: tensor<6x8x16xbf16>, %k: tensor<6x8x16xbf16>, %v: tensor<6x8x16xbf16>, %b: tensor<6x8x8xf32> {mpt.name = "b", mpt.role = "parameter"}, %seed: tensor<i64>, %attempt: tensor<i64>) -> tensor<6x8x16xbf16> {
   %low = mpt.constant dense<-3.40282347E+38> : tensor<f32>
   %zero = mpt.constant dense<0.0> : tensor<f32>
   %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
@@ -769,4 +769,171 @@ func.func @small_mask(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: te
   %p = mpt.softmax %m : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
   %y = mpt.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   return %y : tensor<2x4x8x16xf32>
+}
+
+// ~z of an integer z is 0 at -1, not where z is not 0.
+// CHECK-LABEL: func.func @not_of_integers
+//   CHECK-NOT:   causal
+//       CHECK:   return
+func.func @not_of_integers(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %zero = mpt.constant dense<0> : tensor<i32>
+  %one = mpt.constant dense<1> : tensor<i32>
+  %hidden = mpt.compare %column, %row {predicate = #mpt.predicate<gt>} : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %z = mpt.where %hidden, %one, %zero : (tensor<8x8xi1>, tensor<i32>, tensor<i32>) -> tensor<8x8xi32>
+  %n = mpt.not %z : (tensor<8x8xi32>) -> tensor<8x8xi32>
+  %seen = mpt.compare %n, %zero {predicate = #mpt.predicate<ne>} : (tensor<8x8xi32>, tensor<i32>) -> tensor<8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %seen, %s, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// Halves are 0 as integers.
+// CHECK-LABEL: func.func @cut_to_integers
+//   CHECK-NOT:   causal
+//       CHECK:   return
+func.func @cut_to_integers(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %zero = mpt.constant dense<0> : tensor<i32>
+  %halves = mpt.constant dense<[[0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.0], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]]> : tensor<8x8xf32>
+  %z = mpt.cast %halves : (tensor<8x8xf32>) -> tensor<8x8xi32>
+  %seen = mpt.compare %z, %zero {predicate = #mpt.predicate<ne>} : (tensor<8x8xi32>, tensor<i32>) -> tensor<8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %seen, %s, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// Truth values as wider and wider numbers.
+// CHECK-LABEL: func.func @widened_truth
+//       CHECK:   mpt.attention {{.*}}causal
+func.func @widened_truth(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %zero = mpt.constant dense<0.0> : tensor<f32>
+  %lower = mpt.compare %row, %column {predicate = #mpt.predicate<ge>} : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %z = mpt.cast %lower : (tensor<8x8xi1>) -> tensor<8x8xi8>
+  %i = mpt.cast %z : (tensor<8x8xi8>) -> tensor<8x8xi32>
+  %f = mpt.cast %i : (tensor<8x8xi32>) -> tensor<8x8xf32>
+  %seen = mpt.compare %f, %zero {predicate = #mpt.predicate<ne>} : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %seen, %s, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// Rows minus a half: keys before the query alone.
+// CHECK-LABEL: func.func @half_a_row
+//   CHECK-NOT:   causal
+//       CHECK:   return
+func.func @half_a_row(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %r = mpt.cast %row : (tensor<8x8xi32>) -> tensor<8x8xf32>
+  %c = mpt.cast %column : (tensor<8x8xi32>) -> tensor<8x8xf32>
+  %h = mpt.sub %r, %half : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %seen = mpt.compare %h, %c {predicate = #mpt.predicate<ge>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %seen, %s, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// Positions in bf16, in which later ones are rounded.
+// CHECK-LABEL: func.func @narrow_rows
+//   CHECK-NOT:   causal
+//       CHECK:   return
+func.func @narrow_rows(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %r = mpt.cast %row : (tensor<8x8xi32>) -> tensor<8x8xbf16>
+  %c = mpt.cast %column : (tensor<8x8xi32>) -> tensor<8x8xbf16>
+  %seen = mpt.compare %r, %c {predicate = #mpt.predicate<ge>} : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %seen, %s, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// With a bias, a row that is hidden as a whole is the mean of all values, too.
+// CHECK-LABEL: func.func @biased_rows
+//       CHECK:   %[[ANY:.*]] = mpt.cast %{{.*}} : (tensor<1x1x8x1xi32>) -> tensor<1x1x8x1xi1>
+//       CHECK:   %[[Y:.*]], %{{.*}} = mpt.attention %arg0, %arg1, %arg2, %{{.*}} bias(
+//       CHECK:   %[[MEAN:.*]] = mpt.reduce %arg2 {axes = array<i64: 2>, keep_dims, kind = #mpt.reduce_kind<mean>}
+//       CHECK:   mpt.where %[[ANY]], %[[Y]], %[[MEAN]]
+func.func @biased_rows(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>, %m: tensor<8x8xi1>, %b: tensor<2x8x8xf32> {mpt.name = "b", mpt.role = "parameter"}) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %a = mpt.add %s, %b : (tensor<1x2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %m, %a, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// A row that sees only keys that a bias hides sees those that the mask hides.
+// CHECK-LABEL: func.func @added_pads
+// REMARK-DAG: not-raised {{.*}} Function=added_pads | Reason="mpt.attention: what is masked becomes -1e+09, and what is added may be as low"
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @added_pads(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>, %pads: tensor<1x1x1x8xf32>) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %lowest = mpt.constant dense<-3.40282347E+38> : tensor<f32>
+  %seen = mpt.compare %row, %column {predicate = #mpt.predicate<ge>} : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %bias = mpt.mul %pads, %lowest : (tensor<1x1x1x8xf32>, tensor<f32>) -> tensor<1x1x1x8xf32>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %a = mpt.add %s, %bias : (tensor<1x2x8x8xf32>, tensor<1x1x1x8xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %seen, %a, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// Of a mask that is an input nothing is known.
+// CHECK-LABEL: func.func @added_unseen
+// REMARK-DAG: not-raised {{.*}} Function=added_unseen | Reason="mpt.attention: what is masked becomes -1e+09, and what is added may be as low"
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @added_unseen(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>, %pads: tensor<1x1x1x8xf32> {mpt.name = "pads", mpt.role = "input"}) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e9> : tensor<f32>
+  %row = mpt.iota {axis = 0 : i64} : () -> tensor<8x8xi32>
+  %column = mpt.iota {axis = 1 : i64} : () -> tensor<8x8xi32>
+  %seen = mpt.compare %row, %column {predicate = #mpt.predicate<ge>} : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %a = mpt.add %s, %pads : (tensor<1x2x8x8xf32>, tensor<1x1x1x8xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %seen, %a, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %w : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}
+
+// Others read the probabilities after they were narrowed.
+// CHECK-LABEL: func.func @read_narrowed
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @read_narrowed(%q: tensor<2x8x4xbf16>, %k: tensor<2x8x4xbf16>, %v: tensor<2x8x4xbf16>) -> (tensor<2x8x4xbf16>, tensor<1x2x8x8xbf16>) {
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<2x8x4xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x8xbf16>
+  %w = mpt.cast %s : (tensor<2x8x8xbf16>) -> tensor<2x8x8xf32>
+  %0 = mpt.reshape %w : (tensor<2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %1 = mpt.softmax %0 : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %2 = mpt.cast %1 : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xbf16>
+  %p = mpt.reshape %2 : (tensor<1x2x8x8xbf16>) -> tensor<2x8x8xbf16>
+  %y = mpt.matmul %p, %v : (tensor<2x8x8xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x4xbf16>
+  return %y, %2 : tensor<2x8x4xbf16>, tensor<1x2x8x8xbf16>
 }

@@ -362,8 +362,9 @@ void Raiser::raiseAttention(Operation *op) {
         /*acc_type=*/TypeAttr());
     any = CastOp::create(rewriter, loc, getType(any).clone(type.getElementType()), any);
   }
-  // Without a causal mask such a row sees everything, with a query of zeros.
-  if (isUniform && !found->causal) {
+  // With the mask alone such a row sees everything, with a query of zeros.
+  const bool isOpened = isUniform && !found->causal && !bias;
+  if (isOpened) {
     mask = OrOp::create(rewriter, loc, mask, NotOp::create(rewriter, loc, any));
     query = WhereOp::create(
         rewriter, loc, query.getType(), any, query,
@@ -377,8 +378,8 @@ void Raiser::raiseAttention(Operation *op) {
       dropout ? dropout.getRateAttr() : FloatAttr(),
       dropout ? dropout.getStreamAttr() : IntegerAttr(), root.getAccTypeAttr());
   Value output = attention.getResult();
-  // A causal one gives it 0, and it becomes the mean of all values.
-  if (isUniform && found->causal)
+  // Else it is 0, and becomes the mean of all values.
+  if (isUniform && !isOpened)
     output = WhereOp::create(rewriter, loc, output.getType(), any, output,
                              ReduceOp::create(rewriter, loc, value, ReduceKind::Mean,
                                               ArrayRef<int64_t>{2}, /*keep_dims=*/true,

@@ -8,6 +8,8 @@
 
 #include "FormulaParts.h"
 
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
+
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
@@ -25,32 +27,62 @@ struct Index {
 };
 } // namespace
 
+/// Indices and offsets up to this are exact in f32.
+static constexpr int64_t largestIndex = 1 << 22;
+
+/// A type in which sums of indices are exact.
+static bool holdsIndices(Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer ? integer.getWidth() >= 32 : element.isF32() || element.isF64();
+}
+
+/// The whole number that all elements of `value` are.
+static std::optional<int64_t> getOffset(Value value) {
+  std::optional<double> number = formulas::getNumber(value);
+  if (!number || !(std::abs(*number) <= double(largestIndex)) ||
+      std::trunc(*number) != *number)
+    return std::nullopt;
+  return int64_t(*number);
+}
+
 static std::optional<Index> getIndex(View view) {
   int64_t offset = 0;
   for (unsigned depth = 0; depth < maxDepth; ++depth) {
+    if (!holdsIndices(view.base) || std::abs(offset) > largestIndex)
+      return std::nullopt;
     if (getOp<CastOp>(view)) {
       view = getOperand(view, 0);
     } else if (auto add = getOp<AddOp>(view)) {
-      std::optional<double> left = formulas::getNumber(add.getLhs());
-      std::optional<double> right = formulas::getNumber(add.getRhs());
+      std::optional<int64_t> left = getOffset(add.getLhs());
+      std::optional<int64_t> right = getOffset(add.getRhs());
       if (!left && !right)
         return std::nullopt;
-      offset += int64_t(left ? *left : *right);
+      offset += left ? *left : *right;
       view = getOperand(view, left ? 1 : 0);
     } else if (auto sub = getOp<SubOp>(view)) {
-      std::optional<double> right = formulas::getNumber(sub.getRhs());
+      std::optional<int64_t> right = getOffset(sub.getRhs());
       if (!right)
         return std::nullopt;
-      offset -= int64_t(*right);
+      offset -= *right;
       view = getOperand(view, 0);
     } else {
       break;
     }
   }
   auto iota = getOp<IotaOp>(view);
-  if (!iota || view.dims[iota.getAxis()] < 0)
+  if (!iota || view.dims[iota.getAxis()] < 0 || !holdsIndices(iota) ||
+      getShape(iota)[iota.getAxis()] > largestIndex || std::abs(offset) > largestIndex)
     return std::nullopt;
   return Index{view.dims[iota.getAxis()], offset};
+}
+
+/// True for a conversion whose result is 0 where `cast` reads 0, and nowhere else.
+static bool keepsZeros(CastOp cast) {
+  auto from = dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getX().getType()));
+  Type to = getElementTypeOrSelf(cast.getY().getType());
+  return from && (isa<FloatType>(to) || (isa<IntegerType>(to) &&
+                                         to.getIntOrFloatBitWidth() >= from.getWidth()));
 }
 
 /// Reads through conversions of truth values to numbers and back, and through negations,
@@ -66,10 +98,14 @@ static View skipTruth(View view, bool &negated) {
       return where && isNumber(where.getOnTrue(), onTrue) &&
              isNumber(where.getOnFalse(), onFalse);
     };
-    if (getOp<NotOp>(view) || chooses(0, 1) ||
+    auto cast = getOp<CastOp>(view);
+    // Of other integers it is 0 at -1.
+    const bool isNot =
+        getOp<NotOp>(view) && getElementTypeOrSelf(view.base.getType()).isInteger(1);
+    if (isNot || chooses(0, 1) ||
         (isZeroTest && compare.getPredicate() == ComparePredicate::EQ))
       negated = !negated;
-    else if (!getOp<CastOp>(view) && !isZeroTest && !chooses(1, 0))
+    else if (!(cast && keepsZeros(cast)) && !isZeroTest && !chooses(1, 0))
       break;
     view = getOperand(view, 0);
   }
@@ -254,6 +290,64 @@ static View getMoved(const View &view, unsigned index) {
 /// a sum with any score is equal to them.
 static constexpr double largestAddedMask = -1e30;
 
+/// True unless all numbers in the formula of `value`, which is added to scores, are seen,
+/// and nearer to 0 than those that hide. Parameters and what contractions and norms
+/// compute are as near as scores are.
+static bool mayHide(Value value) {
+  SmallVector<Value> waiting = {value};
+  llvm::SmallDenseSet<Value> seen = {value};
+  while (!waiting.empty()) {
+    Value next = waiting.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!op) {
+      auto argument = cast<BlockArgument>(next);
+      auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+      auto role =
+          function && argument.getOwner()->isEntryBlock()
+              ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr)
+              : StringAttr();
+      if (!role || role.getValue() != "parameter")
+        return true;
+      continue;
+    }
+    if (isa<ConstantOp>(op)) {
+      DenseElementsAttr elements;
+      if (!matchPattern(next, m_Constant(&elements)))
+        return true;
+      auto isSmall = [](double number) { return std::abs(number) < 1e9; };
+      auto areSmall = [&](auto values, auto convert) {
+        return llvm::all_of(values,
+                            [&](const auto &each) { return isSmall(convert(each)); });
+      };
+      const bool small =
+          isa<FloatType>(elements.getElementType())
+              ? areSmall(elements.getValues<APFloat>(),
+                         [](const APFloat &each) { return each.convertToDouble(); })
+              : isa<IntegerType>(elements.getElementType()) &&
+                    areSmall(elements.getValues<APInt>(), [](const APInt &each) {
+                      return each.roundToDouble(/*isSigned=*/true);
+                    });
+      if (!small)
+        return true;
+      continue;
+    }
+    if (isa<LogOp>(op) || op->getNumRegions() != 0 || seen.size() > 256)
+      return true;
+    if (!isa<ElementwiseOpInterface, ReshapeOp, TransposeOp, BroadcastOp, SliceOp,
+             ConcatOp, GatherOp, ReduceOp>(op))
+      continue;
+    // Conditions and places are no numbers that are added.
+    const bool isOfIntegers =
+        isa<CastOp>(op) || !isa<FloatType>(getElementTypeOrSelf(next.getType()));
+    for (Value operand : op->getOperands())
+      if ((isOfIntegers || isa<FloatType>(getElementTypeOrSelf(operand.getType()))) &&
+          !getElementTypeOrSelf(operand.getType()).isInteger(1) &&
+          seen.insert(operand).second)
+        waiting.push_back(operand);
+  }
+  return false;
+}
+
 /// Each dimension of `value` is the same of [B, H, T, S], the last ones if it has fewer.
 static bool isLast(const View &view, Value value) {
   if (view.base != value)
@@ -264,9 +358,22 @@ static bool isLast(const View &view, Value value) {
   return true;
 }
 
+/// Nothing else reads `result`, nor what moves and converts it up to `value`.
+static bool isReadOnce(Value value, Value result) {
+  for (; value != result; value = value.getDefiningOp()->getOperand(0)) {
+    if (!value.hasOneUse())
+      return false;
+    if (!isa_and_present<CastOp, ReshapeOp, TransposeOp, BroadcastOp, DropoutOp>(
+            value.getDefiningOp()))
+      break;
+  }
+  return result.hasOneUse();
+}
+
 /// The softmax that a matmul reads as probabilities [B, H, T, S] or [H, T, S], and their
 /// dropout, if there is one.
 static View getProbabilities(Value operand, DropoutOp &dropout) {
+  const Value read = operand;
   View view = getView(operand, 4);
   if (auto cast = getOp<CastOp>(view); cast && isStaticFloat(cast.getX()))
     view = getOperand(view, 0);
@@ -284,8 +391,8 @@ static View getProbabilities(Value operand, DropoutOp &dropout) {
   }
   auto softmax = getOp<SoftmaxOp>(view);
   // Probabilities that others read have to be computed in any case.
-  if (!softmax || !softmax.getResult().hasOneUse() || !operand.hasOneUse() ||
-      !isOrdered(view) || view.dims.back() != 3 ||
+  if (!softmax || !isReadOnce(read, softmax.getResult()) || !isOrdered(view) ||
+      view.dims.back() != 3 ||
       dropUnits(getShape(softmax.getResult())) != dropUnits(getShape(operand)))
     return {};
   return view;
@@ -328,7 +435,7 @@ static std::nullopt_t missProbabilities(MatmulOp root, NearMiss *why) {
                                 "expected 3 or 4: batch, heads, rows and columns",
                                 getRank(root.getLhs()), getRank(root.getRhs()))
                       .str());
-    if (!softmax.getResult().hasOneUse() || !operand.hasOneUse())
+    if (!isReadOnce(operand, softmax.getResult()))
       return miss(why, "mpt.attention", "others read the probabilities");
     return miss(why, "mpt.attention", "the matmul does not sum over the keys");
   }
@@ -433,6 +540,12 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
     if (getElementTypeOrSelf(bias.base.getType()) !=
         getElementTypeOrSelf(attention.biases.front().base.getType()))
       return miss(why, "mpt.attention", "what is added is not of one type");
+  // Otherwise a row that sees only what is as low would see what is hidden.
+  if ((attention.causal || !attention.masks.empty()) && std::isfinite(attention.hidden) &&
+      llvm::any_of(attention.biases, [](const View &bias) { return mayHide(bias.base); }))
+    return miss(why, "mpt.attention",
+                "what is masked becomes " + spell(attention.hidden) +
+                    ", and what is added may be as low");
   Type element = cast<RankedTensorType>(attention.query.getType()).getElementType();
   for (Value value : {attention.key, attention.value, Value(root.getResult())})
     if (cast<RankedTensorType>(value.getType()).getElementType() != element)
