@@ -30,3 +30,22 @@ func.func @after_a_matmul(%x: tensor<64x512xf32>, %t: tensor<64xi32>, %w: tensor
   %g = mpt.cross_entropy_grad %l, %x, %t, %lse : (tensor<f32>, tensor<64x512xf32>, tensor<64xi32>, tensor<64xf32>) -> tensor<64x512xf32>
   return %l, %y, %g : tensor<f32>, tensor<64x512xf32>, tensor<64x512xf32>
 }
+
+// -----
+
+// Powers that matmuls read are stored, and serve the sum, too.
+// CHECK-LABEL: func.func @read_by_matmuls
+//       CHECK:   mpt_kernel.kernel
+// CHECK-COUNT-1:   math.exp
+//   CHECK-NOT:   math.exp
+//   CHECK-NOT:   mpt_kernel.kernel
+//       CHECK:   return
+func.func @read_by_matmuls(%x: tensor<64x512xf32>, %v: tensor<512x64xf32>, %w: tensor<512x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x1xf32>) {
+  %m = mpt.reduce %x {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<max>} : (tensor<64x512xf32>) -> tensor<64x1xf32>
+  %d = mpt.sub %x, %m : (tensor<64x512xf32>, tensor<64x1xf32>) -> tensor<64x512xf32>
+  %e = mpt.exp %d : (tensor<64x512xf32>) -> tensor<64x512xf32>
+  %s = mpt.reduce %e {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<64x512xf32>) -> tensor<64x1xf32>
+  %a = mpt.matmul %e, %v : (tensor<64x512xf32>, tensor<512x64xf32>) -> tensor<64x64xf32>
+  %b = mpt.matmul %e, %w : (tensor<64x512xf32>, tensor<512x64xf32>) -> tensor<64x64xf32>
+  return %a, %b, %s : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x1xf32>
+}

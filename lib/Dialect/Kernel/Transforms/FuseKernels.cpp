@@ -527,8 +527,12 @@ void duplicateCheapOps(Block &block, bool forGPU) {
       return isa<FloatType>(from) && isa<FloatType>(to) &&
              from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
     }
+    // For others it is stored, which serves all.
     if (auto exp = dyn_cast<ExpOp>(op))
-      return isShiftedExponent(exp.getX().getDefiningOp());
+      return isShiftedExponent(exp.getX().getDefiningOp()) &&
+             llvm::all_of(op.getUsers(), [](Operation *user) {
+               return isFusibleElementwise(user) || isa<ReduceOp>(user);
+             });
     Value base;
     return isShiftedExponent(&op) || isShiftedWidening(&op) ||
            (getScaled(&op) && !getScalings(op.getResult(0), base).empty());
