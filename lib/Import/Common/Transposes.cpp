@@ -41,6 +41,9 @@ static void join(TransposeOp second) {
   Value x = second.getX();
   TransposeOp first;
   while (Operation *op = x.getDefiningOp()) {
+    // What is outside of a loop stays there.
+    if (op->getBlock() != second->getBlock())
+      return;
     if ((first = dyn_cast<TransposeOp>(op)))
       break;
     OpOperand *operand = getTensorOperand(op);
