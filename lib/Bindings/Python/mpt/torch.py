@@ -167,13 +167,17 @@ def _write(path: str, write: Callable[[str], Any]) -> None:
 
 
 class _LossModule(torch.nn.Module):
-    def __init__(self, model, loss):
+    def __init__(self, model, loss, is_loss):
         super().__init__()
         self.model = model
         self.loss = loss
+        self.is_loss = is_loss
 
     def forward(self, *batch):
-        return self.loss(self.model, *batch)
+        result = self.loss(self.model, *batch)
+        if self.is_loss:
+            _refuse_functions(result.get("loss") if isinstance(result, dict) else result)
+        return result
 
 
 def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[torch.Tensor],
@@ -231,7 +235,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     anchor = getattr(torch.fx.proxy, "_register_stack_trace_anchor", None)
     if anchor is not None:
         anchor(loss)
-    module = _LossModule(model, loss)
+    module = _LossModule(model, loss, is_loss)
     module.training = model.training
     try:
         if is_loss:
@@ -507,6 +511,31 @@ def _refuse_what_tracing_loses():
         yield
 
 
+def _refuse_function(function: type) -> None:
+    """A torch.autograd.Function that is not PyTorch's is an error."""
+    if not function.__module__.startswith("torch."):
+        raise ExportError(
+            f"the loss function calls the torch.autograd.Function {function.__name__}, whose "
+            "backward() cannot be exported: call the formula of its forward(), with "
+            ".detach() where the gradient differs, as in `x + (f(x) - x).detach()` for f "
+            "with the gradient of x, or `2 * x.detach() - x` for a reversed gradient")
+
+
+def _refuse_functions(loss: Any) -> None:
+    """Also finds those whose `apply` was looked up before the export."""
+    node = loss.grad_fn if isinstance(loss, torch.Tensor) else None
+    waiting, seen = [node], {None, node}
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            continue
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            _refuse_function(node._forward_cls)
+        following = {n for n, _ in node.next_functions} - seen
+        seen |= following
+        waiting += following
+
+
 @contextlib.contextmanager
 def _refuse_own_gradients():
     """While it lasts, what gives a value another gradient than its formula has is an error. A
@@ -516,14 +545,9 @@ def _refuse_own_gradients():
 
     def apply(cls, *arguments, **named):
         if threading.get_ident() == exporting and torch.is_grad_enabled() \
-                and not cls.__module__.startswith("torch.") \
                 and any(isinstance(a, torch.Tensor) and a.requires_grad
                         for a in [*arguments, *named.values()]):
-            raise ExportError(
-                f"the loss function calls the torch.autograd.Function {cls.__name__}, whose "
-                "backward() cannot be exported: call the formula of its forward(), with "
-                ".detach() where the gradient differs, as in `x + (f(x) - x).detach()` for f "
-                "with the gradient of x, or `2 * x.detach() - x` for a reversed gradient")
+            _refuse_function(cls)
         return own.__get__(None, cls)(*arguments, **named)
 
     def refuse(*arguments, **named):
