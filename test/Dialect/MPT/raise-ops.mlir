@@ -937,3 +937,18 @@ func.func @read_narrowed(%q: tensor<2x8x4xbf16>, %k: tensor<2x8x4xbf16>, %v: ten
   %y = mpt.matmul %p, %v : (tensor<2x8x8xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x4xbf16>
   return %y, %2 : tensor<2x8x4xbf16>, tensor<1x2x8x8xbf16>
 }
+
+// What is added after the mask has a gradient also where all is hidden.
+// REMARK-DAG: not-raised {{.*}} Function=added_last | Reason="mpt.attention: what is added to masked scores has a gradient where all is masked"
+// CHECK-LABEL: func.func @added_last
+//   CHECK-NOT:   mpt.attention
+//       CHECK:   return
+func.func @added_last(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>, %m: tensor<8x8xi1>, %b: tensor<2x8x8xf32> {mpt.name = "b", mpt.role = "parameter"}) -> tensor<1x2x8x4xf32> {
+  %low = mpt.constant dense<-1.0e30> : tensor<f32>
+  %s = mpt.matmul %q, %k {transpose_rhs} : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x8xf32>
+  %w = mpt.where %m, %s, %low : (tensor<8x8xi1>, tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %a = mpt.add %w, %b : (tensor<1x2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %p = mpt.softmax %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  return %y : tensor<1x2x8x4xf32>
+}

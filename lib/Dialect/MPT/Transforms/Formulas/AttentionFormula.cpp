@@ -502,6 +502,10 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
                         ", expected a number of at most -1e9");
       }
       takeMask({getOperand(scores, 0), hidden->second}, hidden->first);
+      if (!attention.biases.empty() && !attention.masks.empty() &&
+          std::isfinite(hidden->first))
+        return miss(why, "mpt.attention",
+                    "what is added to masked scores has a gradient where all is masked");
       scores = getOperand(scores, hidden->second ? 2 : 1);
       continue;
     }
