@@ -29,7 +29,9 @@ bool mpt::detail::hasNeverMarks(func::FuncOp function) {
 void mpt::detail::markBackward(func::FuncOp function) {
   for (auto seed : function.getOps<GradSeedOp>())
     for (Operation *reader : seed->getUsers())
-      reader->setAttr(kBackwardAttr, UnitAttr::get(function.getContext()));
+      // A step may return the seed itself.
+      if (reader->getNumResults() > 0)
+        reader->setAttr(kBackwardAttr, UnitAttr::get(function.getContext()));
 }
 
 void mpt::detail::numberSums(func::FuncOp function) {

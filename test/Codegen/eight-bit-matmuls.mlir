@@ -23,7 +23,7 @@ func.func @matmul(%a: tensor<3x64x32xf8E4M3FN> {mpt.name = "a", mpt.role = "inpu
 
 // CHECK-LABEL: func.func @linear(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<2x16x32xf8E4M3FN> {{.*}}, %[[W:[^:]*]]: tensor<32x48xf8E4M3FN>
-// CHECK: %[[T:.*]] = mpt.transpose %[[W]] {permutation = array<i64: 1, 0>}
+// CHECK: %[[T:.*]] = mpt.gemm_quantize %[[W]] {{.*}}scaling = #mpt.gemm_scaling<none>} : (tensor<32x48xf8E4M3FN>) -> tensor<48x32xf8E4M3FN>
 // CHECK: mpt.linear %[[X]], %[[T]] {transpose_weight} :
 func.func @linear(%x: tensor<2x16x32xf8E4M3FN> {mpt.name = "x", mpt.role = "input"}, %w: tensor<32x48xf8E4M3FN> {mpt.name = "w", mpt.role = "input"}) -> (tensor<2x16x48xf32> {mpt.name = "y"}) {
   %y = mpt.linear %x, %w : (tensor<2x16x32xf8E4M3FN>, tensor<32x48xf8E4M3FN>) -> tensor<2x16x48xf32>

@@ -42,13 +42,15 @@ public:
   bool allocate(int64_t bytes, bool zeroed = true) {
     // No more than was planned; but something, where that is nothing.
     size_t size = std::max<size_t>((static_cast<size_t>(bytes) + 63) / 64 * 64, 64);
-    constexpr size_t page = 2 << 20;
-    const size_t alignment = size < 4 * page ? 64 : page;
-    data.reset(static_cast<char *>(
-        std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)));
+    data.reset(static_cast<char *>(std::aligned_alloc(64, size)));
 #ifdef MADV_HUGEPAGE
-    if (data && alignment == page)
-      ::madvise(data.get(), size / page * page, MADV_HUGEPAGE);
+    // Of which the parts at multiples of 2 MiB become such pages; 64 KiB are the largest
+    // of the usual ones, where an advice must begin.
+    constexpr uintptr_t page = 64 << 10;
+    const uintptr_t begin = (uintptr_t(data.get()) + page - 1) / page * page;
+    if (data && size >= size_t(8) << 20)
+      ::madvise(reinterpret_cast<void *>(begin),
+                (uintptr_t(data.get()) + size - begin) / page * page, MADV_HUGEPAGE);
 #endif
     if (data && zeroed)
       std::memset(data.get(), 0, size);

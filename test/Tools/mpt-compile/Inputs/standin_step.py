@@ -70,6 +70,8 @@ class Step:
             self.check(runtime.mpt_rt_set_cuda_libraries(self.rt, standin.path,
                                                          standin.path if blas is None else blas))
             self.check(runtime.mpt_rt_set_cudnn_library(self.rt, cudnn or standin.path))
+            # Runs that measure would be counted as the step's matmuls.
+            self.check(runtime.mpt_rt_set_tuning(self.rt, 0, None))
         self.check(runtime.mpt_rt_open(self.rt, path.encode()))
         if cuda:
             self.module = ctypes.CDLL(os.path.abspath(path))
