@@ -224,6 +224,9 @@ int CudaExecutable::finishReading(int status, std::string &error) {
 }
 
 int CudaExecutable::checkIndices(std::string &error) {
+  // State may be read of a program that has not run, since another has.
+  if (!checked)
+    return MPT_RT_OK;
   for (size_t i = 0; i < checks.size(); ++i) {
     auto *place = reinterpret_cast<const uint64_t *>(checked + i * kCheckBytes);
     // A copy may be under way.
