@@ -343,13 +343,13 @@ class WrittenAttention(nn.Module):
         self.table, self.qkv = nn.Embedding(100, width), nn.Linear(width, 3 * width)
         self.head = nn.Linear(width, 100)
         self.register_buffer("seen", torch.tril(torch.ones(length, length)))
-        if kind == "biases":
+        if kind in ("biases", "hidden"):
             self.distance = nn.Parameter(torch.randn(length, length, heads))
 
     def mask(self, scores, x):
         length, lowest = x.shape[1], torch.finfo(scores.dtype).min
         i = torch.arange(length)
-        # The first row of the first batch sees nothing in "padding": a mean of all values.
+        # The rows of the first batch see nothing in "padding" and "hidden": a mean of all values.
         pads = (x < 20)[:, None, None, :]
         if self.kind == "buffer":
             return scores.masked_fill(self.seen[None, None] == 0, float("-inf"))
@@ -362,7 +362,9 @@ class WrittenAttention(nn.Module):
             return scores + torch.triu(torch.full((length, length), float("-inf")), 1)
         if self.kind == "arange":
             return scores.masked_fill(i[None, :] > i[:, None], float("-inf"))
-        if self.kind == "padding":
+        if self.kind in ("padding", "hidden"):
+            if self.kind == "hidden":
+                scores = scores + self.distance.permute(2, 0, 1)
             pads = pads | (torch.arange(x.shape[0]) == 0)[:, None, None, None]
             return scores.masked_fill(pads, lowest)
         if self.kind == "both":
@@ -423,5 +425,5 @@ MODELS = {
     **{f"eager-{make.__name__}": eager(make) for make in (gpt2, bert, llama, t5)},
     **{f"attention-{kind}": lambda kind=kind: written(kind)
        for kind in ("buffer", "where", "tril", "triu", "arange", "padding", "both", "biases",
-                    "small", "bmm")},
+                    "hidden", "small", "bmm")},
 }
