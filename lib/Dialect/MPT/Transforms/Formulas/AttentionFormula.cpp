@@ -8,7 +8,7 @@
 
 #include "FormulaParts.h"
 
-#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -275,17 +275,6 @@ static bool isOfMatmul(View view, unsigned depth = 6) {
                                 isOfMatmul(getOperand(view, 1), depth - 1));
 }
 
-/// Operand `index` of the op that computes `view` as it is, with what moved it.
-static View getMoved(const View &view, unsigned index) {
-  Value operand = view.base.getDefiningOp()->getOperand(index);
-  View result{operand,
-              SmallVector<int64_t, 4>(ArrayRef(view.dims).take_back(getRank(operand)))};
-  for (auto [size, dim] : llvm::zip_equal(getShape(operand), result.dims))
-    if (size == 1)
-      dim = -1;
-  return result;
-}
-
 /// Added to scores, and with others added to that, numbers up to this hide them for good:
 /// a sum with any score is equal to them.
 static constexpr double largestAddedMask = -1e30;
@@ -300,13 +289,7 @@ static bool mayHide(Value value) {
     Value next = waiting.pop_back_val();
     Operation *op = next.getDefiningOp();
     if (!op) {
-      auto argument = cast<BlockArgument>(next);
-      auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-      auto role =
-          function && argument.getOwner()->isEntryBlock()
-              ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr)
-              : StringAttr();
-      if (!role || role.getValue() != "parameter")
+      if (StepView::get(next).role != Role::Parameter)
         return true;
       continue;
     }
@@ -520,7 +503,8 @@ std::optional<Attention> formulas::matchAttention(MatmulOp root, NearMiss *why) 
         isNumber(getOperand(choice, hidden->second ? 2 : 1).base, 0))
       takeMask({getOperand(choice, 0), hidden->second}, hidden->first);
     else
-      attention.biases.push_back(isOrdered(bias) ? bias : getMoved(scores, 1 - index));
+      attention.biases.push_back(isOrdered(bias) ? bias
+                                                 : getRawOperand(scores, 1 - index));
     scores = getOperand(scores, index);
   }
   scores = takeScale(scores, attention.scale);

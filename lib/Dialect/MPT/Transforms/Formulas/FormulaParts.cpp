@@ -213,14 +213,18 @@ View formulas::getView(Value value, int64_t rank) {
   return strip(view);
 }
 
-View formulas::getOperand(const View &view, unsigned index) {
+View formulas::getRawOperand(const View &view, unsigned index) {
   Value operand = view.base.getDefiningOp()->getOperand(index);
   View result{operand,
               SmallVector<int64_t, 4>(ArrayRef(view.dims).take_back(getRank(operand)))};
   for (auto [size, dim] : llvm::zip_equal(getShape(operand), result.dims))
     if (size == 1)
       dim = -1;
-  return strip(result);
+  return result;
+}
+
+View formulas::getOperand(const View &view, unsigned index) {
+  return strip(getRawOperand(view, index));
 }
 
 bool formulas::isWhole(const View &view, Value value) {

@@ -41,7 +41,9 @@ bool isNumber(mlir::Value value, double wanted);
 llvm::SmallVector<int64_t> dropUnits(llvm::ArrayRef<int64_t> shape);
 /// Reads through moves, and through choices and maxima that constants decide.
 View strip(View view);
-/// Operand `index` of the elementwise op that computes `view`.
+/// Operand `index` of the elementwise op that computes `view`, before strip().
+View getRawOperand(const View &view, unsigned index);
+/// The same after strip().
 View getOperand(const View &view, unsigned index);
 template <typename Op>
 Op getOp(const View &view) {
