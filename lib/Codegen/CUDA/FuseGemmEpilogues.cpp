@@ -14,6 +14,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ChipName.h"
+
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
@@ -610,14 +612,13 @@ struct FuseGemmEpiloguesPass
   void runOnOperation() override {
     SmallVector<int64_t> architectures;
     for (StringRef chip : chips) {
-      int64_t number = 0;
-      if (StringRef digits = chip;
-          !digits.consume_front("sm_") || digits.consumeInteger(10, number)) {
+      std::optional<int64_t> architecture = parseChipName(chip);
+      if (!architecture) {
         getOperation().emitError("mpt-fuse-gemm-epilogues: unknown chip '")
             << chip << "'; expected one such as sm_90";
         return signalPassFailure();
       }
-      architectures.push_back(number);
+      architectures.push_back(*architecture);
     }
     if (!mpt::detail::hasOpsOfMPT(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),

@@ -11,6 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ChipName.h"
+
 #include "mpt/Codegen/CUDA/CostModel.h"
 #include "mpt/Codegen/CUDA/MatmulGroups.h"
 #include "mpt/Codegen/CUDA/Passes.h"
@@ -268,9 +270,8 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
   void runOnOperation() override {
     SmallVector<JoinRates> rates;
     for (StringRef chip : chips) {
-      int architecture = 0;
-      if (StringRef digits = chip;
-          !digits.consume_front("sm_") || digits.consumeInteger(10, architecture)) {
+      std::optional<int64_t> architecture = parseChipName(chip);
+      if (!architecture) {
         getOperation().emitError("mpt-join-matmuls: unknown chip '")
             << chip << "'; expected one such as sm_90";
         return signalPassFailure();
@@ -278,7 +279,7 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
       // The newest whose rates are known and that is no newer, or the oldest.
       const GpuChip *known = &getGpuChips().front();
       for (const GpuChip &other : getGpuChips())
-        if (other.architecture <= architecture &&
+        if (other.architecture <= *architecture &&
             other.architecture > known->architecture)
           known = &other;
       rates.push_back({known->memoryRate, known->nodeGap});

@@ -11,6 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ChipName.h"
+
 #include "mpt/Codegen/CUDA/EightBitMatmuls.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/CUDA/ScaledGemms.h"
@@ -88,11 +90,9 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
       return signalPassFailure();
     // Names that are not chips are refused when the code is compiled.
     SmallVector<int64_t> architectures;
-    for (StringRef chip : *chips) {
-      int64_t number = 0;
-      if (chip.consume_front("sm_") && !chip.consumeInteger(10, number))
-        architectures.push_back(number);
-    }
+    for (StringRef chip : *chips)
+      if (std::optional<int64_t> architecture = parseChipName(chip))
+        architectures.push_back(*architecture);
     if (failed(checkBlockScales(getOperation(), architectures)))
       return signalPassFailure();
     rewriteScaledGemms(getOperation(), architectures);

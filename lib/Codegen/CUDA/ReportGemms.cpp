@@ -12,6 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "../Common/ChipName.h"
+
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/Program/Transforms/CallEncoding.h"
@@ -84,10 +86,9 @@ private:
     };
     std::string shape = llvm::formatv("{0} x {1} x {2}", plan.n, plan.m, plan.k);
     for (StringAttr chip : program.getTarget().getChips()) {
-      int64_t number = 0;
-      StringRef name = chip.getValue();
-      if (name.consume_front("sm_") && !name.getAsInteger(10, number) &&
-          !rt::checkGemmPlan(plan, static_cast<int>(number), why) &&
+      std::optional<int64_t> architecture = parseChipName(chip.getValue());
+      if (architecture &&
+          !rt::checkGemmPlan(plan, static_cast<int>(*architecture), why) &&
           rt::isPlainMatmul(*matmul)) {
         say(RemarkId::TensorCoresOff,
             shape + ": cuBLASLt cannot do it on " + chip.getValue().str() + " (" + why +

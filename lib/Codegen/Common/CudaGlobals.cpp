@@ -8,6 +8,8 @@
 
 #include "CudaGlobals.h"
 
+#include "ChipName.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include <variant>
@@ -18,11 +20,7 @@ using namespace mpt;
 /// 90 of "sm_90" or "sm_90a"; 0 of anything else.
 static int64_t architectureOf(gpu::ObjectAttr object) {
   auto target = dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget());
-  StringRef chip = target ? target.getChip() : "";
-  int64_t number = 0;
-  if (!chip.consume_front("sm_") || chip.consumeInteger(10, number))
-    return 0;
-  return number;
+  return parseChipName(target ? target.getChip() : "").value_or(0);
 }
 
 static SmallVector<gpu::ObjectAttr> objectsOf(gpu::BinaryOp binary) {
