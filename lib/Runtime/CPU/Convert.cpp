@@ -269,16 +269,18 @@ __attribute__((target("avx2"))) int64_t widenE4M3ToBF16Vector(const uint8_t *sou
   return i;
 }
 
-/// Its bits are the first eight of an f16.
+/// Eight of them. The bits of each are the first eight of an f16.
+__attribute__((target("avx2,f16c"))) inline __m256 loadE5M2(const uint8_t *source) {
+  __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(source));
+  return _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), bytes));
+}
+
 __attribute__((target("avx2,f16c"))) int64_t widenE5M2Vector(const uint8_t *source,
                                                              float *target,
                                                              int64_t count) {
   int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(source + i));
-    _mm256_storeu_ps(target + i,
-                     _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), bytes)));
-  }
+  for (; i + 8 <= count; i += 8)
+    _mm256_storeu_ps(target + i, loadE5M2(source + i));
   return i;
 }
 
@@ -288,9 +290,7 @@ __attribute__((target("avx2,f16c"))) int64_t widenE5M2ToBF16Vector(const uint8_t
                                                                    int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(source + i));
-    __m256i wide = _mm256_castps_si256(
-        _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), bytes)));
+    __m256i wide = _mm256_castps_si256(loadE5M2(source + i));
     __m256i high = _mm256_srli_epi32(wide, 16);
     _mm_storeu_si128(reinterpret_cast<__m128i *>(target + i),
                      _mm_packus_epi32(_mm256_castsi256_si128(high),

@@ -44,8 +44,8 @@ public:
     size_t size = std::max<size_t>((static_cast<size_t>(bytes) + 63) / 64 * 64, 64);
     data.reset(static_cast<char *>(std::aligned_alloc(64, size)));
 #ifdef MADV_HUGEPAGE
-    // Of which the parts at multiples of 2 MiB become such pages; 64 KiB are the largest
-    // of the usual ones, where an advice must begin.
+    // Linux makes such pages of the parts between multiples of 2 MiB. An advice must
+    // begin where a page does; pages have up to 64 KiB.
     constexpr uintptr_t page = 64 << 10;
     const uintptr_t begin = (uintptr_t(data.get()) + page - 1) / page * page;
     if (data && size >= size_t(8) << 20)
