@@ -278,8 +278,8 @@ def AttentionOnCPU : Remark<"AttentionOnCPU", 72, "attention-decomposed", "misse
   "supported, and what is.", "mpt.cpu">;
 def Raised : Remark<"Raised", 73, "raised", "passed",
   "ops spelled its formula", "",
-  "`--mpt-raise-ops`, which the import of StableHLO runs, replaced ops by the one that "
-  "`Reason` names.",
+  "`--mpt-raise-ops`, which the imports of StableHLO and PyTorch run, replaced ops by the "
+  "one that `Reason` names.",
   "mpt.raise">;
 def NotRaised : Remark<"NotRaised", 76, "not-raised", "missed",
   "ops look like a formula that they are not", "",
