@@ -20,8 +20,9 @@ calls and kernels, of the time that each takes at least: its multiplications and
 the rate of a matmul or convolution, or its bytes at that of a copy, as mpt-run --profile
 measures both; beside it is what that run's profile says that the step took. --no-bound
 leaves both out. With --processor-time, for busy machines, the times are processor time of one
-thread: of PyTorch and JAX the least step, of MPT the difference between runs of 3n and n steps. Needs torch, numpy and scikit-learn from
-PyPI; vit-b16 torchvision, bert-base transformers, --against=jax jax, flax and optax.
+thread: of PyTorch and JAX the least step, of MPT the difference between a run of --steps and one with twice as many
+steps more, ten at least. Needs torch, numpy and scikit-learn from PyPI; vit-b16 torchvision, bert-base
+transformers, --against=jax jax, flax and optax.
 """
 
 import argparse
@@ -455,13 +456,13 @@ def get_bound(build, case, files, precision, threads):
 
 def mpt_processor_time(build, case, files, precision, steps, budget=None):
     """Milliseconds of a step on one thread, and the step's bytes."""
-    totals = []
-    for count in (steps, 3 * steps):
+    totals, more = [], max(10, 2 * steps)  # what the first step costs differs by several steps
+    for count in (steps, steps + more):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         _, peak = mpt_run(build, case, files, precision, 1, count, budget)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         totals.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return 1e3 * (totals[1] - totals[0]) / (2 * steps), peak
+    return 1e3 * (totals[1] - totals[0]) / more, peak
 
 
 def main():
