@@ -93,3 +93,50 @@
   %s = mpt_kernel.column_reduce <sum> %x : f32
   mpt_kernel.yield %s : f32
 }) : () -> ()
+
+// A thread takes eight rows, 16 apart, of a tile of 128: what they share is loaded before
+// the loop, and mean * gamma computed there.
+// CHECK-LABEL: .entry shared_by_rows(
+// CHECK: .maxntid 256
+// CHECK-COUNT-4: ld.global.v{{2.b64|4.b32}}
+// CHECK-NOT: ld.global
+// CHECK: mul.rn.f32
+// CHECK: [[LOOP:\$L__BB[0-9_]+]]:
+// CHECK-NEXT: ld.global.v4.b32
+// CHECK-NOT: {{ld.global|mul.rn.f32}}
+// CHECK: st.global.v4.b32
+// CHECK-NOT: st.global
+// CHECK: add.s64 {{.*}}, 16;
+// CHECK: add.s64 {{.*}}, 4096;
+// CHECK: bra [[LOOP]];
+"mpt_kernel.func"() <{sym_name = "shared_by_rows", kind = #mpt_kernel.kind<pointwise>,
+    domain = array<i64: 401400, 128>, chunk_rows = 64 : i64,
+    function_type = (tensor<401400x128xbf16>, tensor<128xf32>, tensor<128xf32>) -> tensor<401400x128xbf16>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: bf16, %mean: f32, %gamma: f32):
+  %x = arith.extf %a : bf16 to f32
+  %s = arith.mulf %mean, %gamma : f32
+  %y = arith.addf %x, %s : f32
+  %r = arith.truncf %y : f32 to bf16
+  mpt_kernel.yield %r : bf16
+}) : () -> ()
+
+// Too few rows to fill a chip with threads of several.
+// CHECK-LABEL: .entry few_rows(
+// CHECK: bra [[END:\$L__BB[0-9_]+]];
+// CHECK-NOT: bra
+// CHECK: st.global.v4.b32
+// CHECK-NEXT: [[END]]:
+// CHECK-NEXT: ret;
+"mpt_kernel.func"() <{sym_name = "few_rows", kind = #mpt_kernel.kind<pointwise>,
+    domain = array<i64: 16800, 128>, chunk_rows = 64 : i64,
+    function_type = (tensor<16800x128xbf16>, tensor<128xf32>) -> tensor<16800x128xbf16>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: bf16, %mean: f32):
+  %x = arith.extf %a : bf16 to f32
+  %y = arith.addf %x, %mean : f32
+  %r = arith.truncf %y : f32 to bf16
+  mpt_kernel.yield %r : bf16
+}) : () -> ()

@@ -294,6 +294,7 @@ SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
     frame.lanes = lanes;
     frame.column = onlyColumn;
     frame.outer = &rowFrame;
+    frame.values = sharedValues;
     frames.push_back(frame);
   }
   if (isPacked && !isCombining) {
@@ -382,7 +383,7 @@ void GPUKernelEmitter::storeSums(OpBuilder &b, const ColumnPartials &part, Value
 void GPUKernelEmitter::emitPointwise(OpBuilder &b) {
   bool flat = isFlat();
   int64_t tail = flat ? columns % lanes : 0;
-  int64_t total = (flat ? vectors : rows * vectors) + tail;
+  int64_t total = countPoints();
   int64_t threads = getLaunches().front().threads;
   bool isWide = total > 0x7fffffff;
   Value first = isWide ? widen(b, block) : block;
@@ -403,6 +404,8 @@ void GPUKernelEmitter::emitPointwise(OpBuilder &b) {
   };
   if (!flat) {
     OpBuilder inner = ifBelow(b, total, false).getThenBodyBuilder();
+    if (rowsPerThread > 1)
+      return emitSharingRows(inner, widen(inner, at));
     Value perRow = number(inner, vectors);
     Value row = arith::DivUIOp::create(inner, loc, at, perRow);
     Value vector = arith::RemUIOp::create(inner, loc, at, perRow);
@@ -425,6 +428,47 @@ void GPUKernelEmitter::emitPointwise(OpBuilder &b) {
   int64_t saved = std::exchange(lanes, 1);
   emitAt(one, constant(one, 0), column);
   lanes = saved;
+}
+
+/// The rows of thread `at` (i64), which counts vectors, then the dimensions after
+/// `sharedDim`, the indices of a tile that are done at once, tiles, and the dimensions
+/// before.
+void GPUKernelEmitter::emitSharingRows(OpBuilder &b, Value at) {
+  auto takeIndex = [&](int64_t size) {
+    Value bound = constant(b, size);
+    Value index = arith::RemUIOp::create(b, loc, at, bound);
+    at = arith::DivUIOp::create(b, loc, at, bound);
+    return index;
+  };
+  frames.clear();
+  onlyColumn = arith::MulIOp::create(b, loc, takeIndex(vectors), constant(b, lanes));
+  rowIndices.assign(domain.size() - 1, Value());
+  for (size_t dim = rowIndices.size(); --dim > sharedDim;)
+    rowIndices[dim] = takeIndex(domain[dim]);
+  Value inTile = takeIndex(rowsAtOnce);
+  const int64_t perTile = rowsPerThread * rowsAtOnce, size = domain[sharedDim];
+  Value first = arith::AddIOp::create(
+      b, loc, inTile,
+      arith::MulIOp::create(b, loc, takeIndex(tiles), constant(b, perTile)));
+  for (size_t dim = sharedDim; dim-- > 0;)
+    rowIndices[dim] = dim == 0 ? at : takeIndex(domain[dim]);
+  // What the rows share does not depend on which of them it is.
+  rowIndices[sharedDim] = first;
+  Frame rowFrame, frame;
+  rowFrame.builder = frame.builder = &b;
+  frame.lanes = lanes;
+  frame.column = onlyColumn;
+  frame.outer = &rowFrame;
+  for (Value value : findSharedValues(sharedDim))
+    sharedValues[value] = evaluate(value, frame);
+  Value end = arith::AddIOp::create(b, loc, first, constant(b, perTile));
+  if (size % perTile != 0)
+    end = arith::MinUIOp::create(b, loc, end, constant(b, size));
+  auto loop = scf::ForOp::create(b, loc, first, end, constant(b, rowsAtOnce));
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  rowIndices[sharedDim] = loop.getInductionVar();
+  emitRowAtIndices(inner, constant(inner, 0));
+  sharedValues.clear();
 }
 
 void GPUKernelEmitter::emitRows(OpBuilder &b) {
@@ -599,6 +643,10 @@ static constexpr int64_t kMostFrames = 4, kMostKeptValues = 96;
 static constexpr std::pair<int64_t, int64_t> kPackedRows[] = {
     {256, 48}, {512, 48}, {1024, 28}};
 
+/// Rows of a pointwise kernel that a thread takes at most, registers that it keeps what
+/// they share in, and blocks that are left: four for each of an H200's 132 processors.
+static constexpr int64_t kMostRows = 16, kMostSharedWords = 64, kLeastBlocks = 528;
+
 /// Groups of warps that share the tasks of a column kernel's second stage.
 static constexpr int64_t kCombineGroups = 8;
 
@@ -639,7 +687,7 @@ void GPUKernelEmitter::chooseLanes() {
 
 void GPUKernelEmitter::chooseGroups() {
   if (kernel.getKind() == kernel::KernelKind::Pointwise)
-    return;
+    return chooseSharedDim();
   int64_t kept = 0;
   for (BlockArgument argument : body.getArguments())
     kept += !isRowUniform(argument);
@@ -684,6 +732,85 @@ void GPUKernelEmitter::chooseGroups() {
                                     bytesOf(kernel::ColumnReduceOp(part.op).getType()));
   if (isColumn)
     chooseCombine();
+}
+
+SmallVector<Value> GPUKernelEmitter::findSharedValues(size_t dim) {
+  DenseSet<Value> shared;
+  SmallVector<Value> needed;
+  for (BlockArgument argument : body.getArguments())
+    if (buffers[argument.getArgNumber()].strides[dim] == 0)
+      shared.insert(argument);
+  for (Operation &op : body.without_terminator()) {
+    auto index = dyn_cast<kernel::IndexOp>(op);
+    if (index ? index.getDim() != dim
+              : llvm::all_of(op.getOperands(),
+                             [&](Value operand) { return shared.contains(operand); }))
+      shared.insert(op.getResult(0));
+  }
+  auto addNeeded = [&](Value value) {
+    if (!value.getDefiningOp<arith::ConstantOp>() &&
+        llvm::any_of(value.getUsers(), [&](Operation *user) {
+          return user->getNumResults() == 0 || !shared.contains(user->getResult(0));
+        }))
+      needed.push_back(value);
+  };
+  for (Value argument : body.getArguments())
+    if (shared.contains(argument))
+      addNeeded(argument);
+  for (Operation &op : body.without_terminator())
+    if (shared.contains(op.getResult(0)))
+      addNeeded(op.getResult(0));
+  return needed;
+}
+
+/// A row of bf16 reads, with each 16 bytes of its own, 32 of every f32 vector that all
+/// rows share. These are in a cache, but its rate is not twice that of memory. Threads
+/// that take several rows load them once.
+void GPUKernelEmitter::chooseSharedDim() {
+  if (isFlat() || domain.size() < 2 || rows <= 1)
+    return;
+  int64_t shared = 0;
+  for (size_t dim = 0; dim + 1 < domain.size(); ++dim) {
+    int64_t bytes = 0;
+    for (BlockArgument argument : body.getArguments()) {
+      const KernelBuffer &buffer = buffers[argument.getArgNumber()];
+      if (buffer.strides[dim] == 0 && buffer.columnStride() != 0)
+        bytes += lanes * bytesOf(buffer.element);
+    }
+    int64_t words = 0;
+    for (Value value : findSharedValues(dim))
+      words +=
+          isRowUniform(value) ? 1 : llvm::divideCeil(lanes * bytesOf(value.getType()), 4);
+    if (domain[dim] > 1 && bytes > 0 && bytes >= shared && words <= kMostSharedWords) {
+      shared = bytes;
+      sharedDim = dim;
+    }
+  }
+  int64_t own = -shared;
+  for (const KernelBuffer &buffer : buffers)
+    if (buffer.columnStride() != 0)
+      own += lanes * bytesOf(buffer.element);
+  // Until what rows share is a quarter of the rest.
+  const int64_t size = domain[sharedDim];
+  while (rowsPerThread < kMostRows && 2 * rowsPerThread <= size &&
+         4 * shared > rowsPerThread * own &&
+         rows * vectors >= 2 * rowsPerThread * kLeastBlocks * kBlock)
+    rowsPerThread *= 2;
+  if (rowsPerThread == 1)
+    return;
+  int64_t inner = vectors;
+  for (size_t dim = sharedDim + 1; dim + 1 < domain.size(); ++dim)
+    inner *= domain[dim];
+  rowsAtOnce =
+      std::clamp<int64_t>(kBlock / inner, 1, llvm::divideCeil(size, rowsPerThread));
+  tiles = llvm::divideCeil(size, rowsPerThread * rowsAtOnce);
+}
+
+int64_t GPUKernelEmitter::countPoints() {
+  if (isFlat())
+    return vectors + columns % lanes;
+  return rowsPerThread == 1 ? rows * vectors
+                            : rows / domain[sharedDim] * tiles * rowsAtOnce * vectors;
 }
 
 void GPUKernelEmitter::chooseCombine() {
@@ -757,7 +884,7 @@ SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {
   launch.function = kernel.getSymName().str();
   switch (kernel.getKind()) {
   case kernel::KernelKind::Pointwise: {
-    int64_t total = isFlat() ? vectors + columns % lanes : rows * vectors;
+    int64_t total = countPoints();
     launch.threads = std::min(
         kBlock, static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(total, 1), kWarp)));
     launch.blocks[0] = std::max<int64_t>(1, llvm::divideCeil(total, launch.threads));

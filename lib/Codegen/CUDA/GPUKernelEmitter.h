@@ -30,7 +30,8 @@ inline int64_t bytesOf(mlir::Type element) {
 /// Emits one kernel as `llvm.func`s for a `gpu.module`. A thread works on
 /// vectors of up to 16 bytes of the narrowest buffer.
 ///
-/// `pointwise`: one vector a thread. `row`: a group of `groupThreads` threads a
+/// `pointwise`: one vector a thread, or the same vector of several rows, if rows share
+/// operands: a thread then loads these once. `row`: a group of `groupThreads` threads a
 /// row; a thread keeps what it has read of its `framesPerThread` vectors in
 /// registers, of long rows as it lies in memory (`isPacked`), or, of rows too long for
 /// that, reads them again. Sums go through the lanes, then a butterfly over the warp,
@@ -103,8 +104,14 @@ private:
   void chooseLanes();
   void chooseGroups();
   void chooseLongRows(int64_t fullSums);
+  void chooseSharedDim();
+  /// Values that do not vary along dimension `dim` and are needed by others that do.
+  llvm::SmallVector<Value> findSharedValues(size_t dim);
+  /// Threads of a pointwise kernel.
+  int64_t countPoints();
   void chooseCombine();
   void emitPointwise(mlir::OpBuilder &b);
+  void emitSharingRows(mlir::OpBuilder &b, Value at);
   void emitRows(mlir::OpBuilder &b);
   void emitColumns(mlir::OpBuilder &b);
   void emitCombineStage(mlir::OpBuilder &b);
@@ -142,6 +149,10 @@ private:
   int64_t combineBlocks = 1, combineThreads = 32;
   /// Groups of threads that share the tasks of a column.
   int64_t combineGroups = 1;
+  /// Of a pointwise kernel: the dimension along which a thread takes `rowsPerThread`
+  /// indices, every `rowsAtOnce`-th of a tile, and how many tiles there are.
+  size_t sharedDim = 0;
+  int64_t rowsPerThread = 1, rowsAtOnce = 1, tiles = 1;
   /// Threads keep elements as they lie in memory, and compute again from them what
   /// each walk over the row needs.
   bool isPacked = false;
@@ -165,6 +176,8 @@ private:
   Value isFirst;
   mlir::LLVM::GlobalOp shared;
   std::vector<Frame> frames;
+  /// Of a pointwise thread's rows: what they share.
+  ValueMap sharedValues;
   /// Words of a row that a thread keeps, by frame and operand.
   llvm::DenseMap<std::pair<unsigned, unsigned>, Value> packedWords;
   /// Sums of the column reductions, by part and frame.

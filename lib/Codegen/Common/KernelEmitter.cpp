@@ -336,6 +336,10 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
     rowIndices[i] = arith::RemUIOp::create(b, loc, rest, size);
     rest = arith::DivUIOp::create(b, loc, rest, size);
   }
+  emitRowAtIndices(b, task);
+}
+
+void KernelEmitter::emitRowAtIndices(OpBuilder &b, Value task) {
   Frame rowFrame;
   rowFrame.builder = &b;
   // Scalars that the loops need are computed before them.

@@ -98,6 +98,8 @@ protected:
   void emitRows(mlir::OpBuilder &builder, Value first, Value last, Value task);
   void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
   void emitRow(mlir::OpBuilder &builder, Value row, Value task);
+  /// The row at `rowIndices`.
+  void emitRowAtIndices(mlir::OpBuilder &builder, Value task);
   /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
   /// carried values; returns their last ones.
   virtual llvm::SmallVector<Value> forColumns(

@@ -764,6 +764,91 @@ TEST(Kernels, Maps) {
   }
 }
 
+/// Large enough that a thread of a GPU takes several rows of what these share, with rows
+/// and columns that no tile and no vector divides.
+TEST(Kernels, RowsThatShareOperands) {
+  std::string text =
+      KernelText{"norm",
+                 "pointwise",
+                 {20809, 13},
+                 64,
+                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)", "(d0, d1) -> (d1)",
+                  "(d0, d1) -> ()", "(d0, d1) -> (d0)"},
+                 {"20809x13xf32", "13xf32", "13xf32", "f32", "20809xf32"},
+                 {"(d0, d1) -> (d0, d1)"},
+                 {"20809x13xf32"},
+                 "%x: f32, %mean: f32, %gamma: f32, %z: f32, %row: f32",
+                 R"(
+        %g = arith.mulf %gamma, %z : f32
+        %c = arith.subf %x, %mean : f32
+        %n = arith.mulf %c, %g : f32
+        %r = arith.addf %n, %row : f32
+        mpt_kernel.yield %r : f32
+      )"}
+          .str() +
+      // What the rows of a batch share, and what all share.
+      KernelText{"batches",
+                 "pointwise",
+                 {3, 18041, 10},
+                 64,
+                 {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d2)",
+                  "(d0, d1, d2) -> (d2)"},
+                 {"3x18041x10xf32", "3x10xf32", "10xf32"},
+                 {"(d0, d1, d2) -> (d0, d1, d2)"},
+                 {"3x18041x10xf32"},
+                 "%x: f32, %y: f32, %z: f32",
+                 R"(
+        %a = arith.mulf %x, %y : f32
+        %b = arith.addf %a, %z : f32
+        mpt_kernel.yield %b : f32
+      )"}
+          .str() +
+      // Along the first dimension, and a result that is shared as a whole.
+      KernelText{"positions",
+                 "pointwise",
+                 {37, 1471, 10},
+                 64,
+                 {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d1, d2)",
+                  "(d0, d1, d2) -> (d2)", "(d0, d1, d2) -> (d0)"},
+                 {"37x1471x10xf32", "1471x10xf32", "10xf32", "37xf32"},
+                 {"(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1, d2) -> (d0, d1, d2)"},
+                 {"37x1471x10xf32", "37x1471x10xf32"},
+                 "%x: f32, %p: f32, %g: f32, %s: f32",
+                 R"(
+        %a = arith.mulf %p, %g : f32
+        %b = arith.addf %a, %x : f32
+        %c = arith.mulf %b, %s : f32
+        mpt_kernel.yield %c, %a : f32, f32
+      )"}
+          .str() +
+      KernelText{"indices",
+                 "pointwise",
+                 {24607, 44},
+                 64,
+                 {"(d0, d1) -> (d0, d1)", "(d0, d1) -> (d1)"},
+                 {"24607x44xi32", "44xi32"},
+                 {"(d0, d1) -> (d0, d1)"},
+                 {"24607x44xi32"},
+                 "%x: i32, %y: i32",
+                 R"(
+        %i = mpt_kernel.index 0 : i32
+        %j = mpt_kernel.index 1 : i32
+        %a = arith.addi %j, %y : i32
+        %b = arith.addi %a, %i : i32
+        %c = arith.addi %b, %x : i32
+        mpt_kernel.yield %c : i32
+      )"}
+          .str();
+  KernelModule module(text);
+  for (const char *name : {"norm", "batches", "positions", "indices"}) {
+    SCOPED_TRACE(name);
+    Tensors inputs = module.makeInputs(name, 7);
+    Tensors expected = module.evaluate(name, inputs);
+    expectSame(module.run(name, inputs), expected);
+    expectSame(module.runInPlace(name, inputs, 0, 0), expected);
+  }
+}
+
 /// Everything to one number, by every kind of reduction.
 TEST(Kernels, FullReductions) {
   std::string text;
