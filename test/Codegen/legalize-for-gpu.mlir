@@ -72,3 +72,38 @@ func.func @plain_filters(%x: tensor<2x8x8x4xf32> {mpt.name = "x", mpt.role = "in
   %df = mpt.conv2d_filter_grad %x, %y : (tensor<2x8x8x4xf32>, tensor<2x6x4x16xf32>) -> tensor<3x5x4x16xf32>
   return %dx, %df : tensor<2x8x8x4xf32>, tensor<3x5x4x16xf32>
 }
+
+// Low rows of batch norm are read once, beside a mean of 64 of them.
+// CHECK-LABEL: func.func @batch_norm(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4x41x37x24xbf16>
+// CHECK-DAG: %[[ROWS:.*]] = mpt.reshape %[[X]] : (tensor<4x41x37x24xbf16>) -> tensor<6068x24xbf16>
+// CHECK-DAG: %[[SAMPLE:.*]] = mpt.slice %[[ROWS]] {offsets = array<i64: 0, 0>, sizes = array<i64: 64, 24>, strides = array<i64: 94, 1>}
+// CHECK: %[[NEAR:.*]] = mpt.reduce {{.*}} kind = #mpt.reduce_kind<mean>{{.*}} : (tensor<64x24x{{b?f[0-9]+}}>) -> tensor<24xf32>
+// CHECK: %[[D:.*]] = mpt.sub %[[ROWS]], %[[NEAR]]
+// CHECK: %[[SHIFT:.*]] = mpt.reduce %[[D]] {{.*}}mean
+// CHECK: %[[DD:.*]] = mpt.mul %[[D]], %[[D]]
+// CHECK: %[[SQUARE:.*]] = mpt.reduce %[[DD]] {{.*}}mean
+// CHECK: %[[OFF:.*]] = mpt.mul %[[SHIFT]], %[[SHIFT]]
+// CHECK: %[[VAR:.*]] = mpt.sub %[[SQUARE]], %[[OFF]]
+// CHECK: mpt.maximum %[[VAR]],
+// CHECK: %[[MEAN:.*]] = mpt.add %[[NEAR]], %[[SHIFT]]
+// CHECK: mpt.sub %[[X]], %[[MEAN]]
+func.func @batch_norm(%x: tensor<4x41x37x24xbf16> {mpt.name = "x", mpt.role = "input"}, %c: tensor<24xf32> {mpt.name = "c", mpt.role = "input"})
+    -> (tensor<4x41x37x24xbf16> {mpt.name = "y"}, tensor<24xf32> {mpt.name = "mean"}, tensor<24xf32> {mpt.name = "var"}) {
+  %y, %new_mean, %new_var, %mean, %rstd = mpt.batch_norm %x, %c, %c, %c, %c {eps = 1.0e-05 : f64, momentum = 0.1 : f64}
+      : (tensor<4x41x37x24xbf16>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>) -> (tensor<4x41x37x24xbf16>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>)
+  return %y, %mean, %new_var : tensor<4x41x37x24xbf16>, tensor<24xf32>, tensor<24xf32>
+}
+
+// f32 rows, and few ones, are not.
+// CHECK-LABEL: func.func @other_batch_norms(
+// CHECK-NOT: mpt.slice
+// CHECK-COUNT-2: mpt.batch_norm
+func.func @other_batch_norms(%x: tensor<6068x24xf32> {mpt.name = "x", mpt.role = "input"}, %z: tensor<4095x24xf16> {mpt.name = "z", mpt.role = "input"}, %c: tensor<24xf32> {mpt.name = "c", mpt.role = "input"})
+    -> (tensor<6068x24xf32> {mpt.name = "y"}, tensor<4095x24xf16> {mpt.name = "w"}) {
+  %y:5 = mpt.batch_norm %x, %c, %c, %c, %c {eps = 1.0e-05 : f64, momentum = 0.1 : f64}
+      : (tensor<6068x24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>) -> (tensor<6068x24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>)
+  %w:5 = mpt.batch_norm %z, %c, %c, %c, %c {eps = 1.0e-05 : f64, momentum = 0.1 : f64}
+      : (tensor<4095x24xf16>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>) -> (tensor<4095x24xf16>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>, tensor<24xf32>)
+  return %y#0, %w#0 : tensor<6068x24xf32>, tensor<4095x24xf16>
+}

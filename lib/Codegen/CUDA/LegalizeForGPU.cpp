@@ -13,6 +13,7 @@
 
 #include "../Common/ChipName.h"
 
+#include "mpt/Codegen/CUDA/BatchStatistics.h"
 #include "mpt/Codegen/CUDA/EightBitMatmuls.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Codegen/CUDA/ScaledGemms.h"
@@ -104,6 +105,7 @@ struct LegalizeForGPUPass : mpt::impl::LegalizeForGPUPassBase<LegalizeForGPUPass
     patterns.add(transposeFilter<Conv2DInputGradOp>);
     patterns.add(transposeFilterGrad);
     populateWidenMatmulsPatterns(patterns, architectures, lowBiases);
+    populateBatchStatisticsPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     // Older chips have no conversions to 8 bits.

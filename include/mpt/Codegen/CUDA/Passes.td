@@ -179,7 +179,8 @@ def LegalizeForGPUPass : Pass<"mpt-legalize-for-gpu", "::mlir::ModuleOp"> {
     the rest. Matmuls of 8-bit floats get operands whose last dimension is summed, unless
     all of `chip` are sm_100 or newer; scales of blocks that one of them does not have are
     an error. Casts to 8 bits by one scale, and transposes of 8-bit matrices, become
-    `mpt.gemm_quantize` (mpt/Codegen/CUDA/TensorCasts.h). Filters
+    `mpt.gemm_quantize` (mpt/Codegen/CUDA/TensorCasts.h). Batch norms of f16 and bf16 read
+    their input once for mean and variance (mpt/Codegen/CUDA/BatchStatistics.h). Filters
     [O, C / groups, KH, KW] (`oihw`) are transposed, and so are their
     gradients. `mpt.scan` of few iterations is unrolled before.
   }];

@@ -121,21 +121,7 @@ LogicalResult decomposeBatchNorm(BatchNormOp op, PatternRewriter &rewriter) {
   Value mean = b.reduceColumns(ReduceKind::Mean, op.getX());
   Value centered = b.sub(op.getX(), mean);
   Value var = b.reduceColumns(ReduceKind::Mean, b.mul(centered, centered));
-  Value rstd = b.rsqrt(b.add(var, op.getEps().convertToDouble()));
-  Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
-  auto type = DecomposeBuilder::typeOf(op.getX());
-  double count = static_cast<double>(type.getNumElements()) /
-                 std::max<int64_t>(type.getShape().back(), 1);
-  double momentum = op.getMomentum().convertToDouble();
-  double unbiased = count > 1 ? count / (count - 1) : 1.0;
-  Value newMean =
-      b.add(b.mul(op.getRunningMean(), 1.0 - momentum), b.mul(mean, momentum));
-  Value newVar =
-      b.add(b.mul(op.getRunningVar(), 1.0 - momentum), b.mul(var, momentum * unbiased));
-  rewriter.replaceOp(
-      op, {b.round(y, op.getY().getType()), b.round(newMean, op.getNewMean().getType()),
-           b.round(newVar, op.getNewVar().getType()),
-           b.round(mean, op.getMean().getType()), b.round(rstd, op.getRstd().getType())});
+  replaceBatchNorm(op, mean, centered, var, rewriter);
   return success();
 }
 
@@ -322,6 +308,26 @@ LogicalResult decomposeMSELossGrad(MSELossGradOp op, PatternRewriter &rewriter) 
 }
 
 } // namespace
+
+void mpt::detail::replaceBatchNorm(BatchNormOp op, Value mean, Value centered, Value var,
+                                   PatternRewriter &rewriter) {
+  DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
+  Value rstd = b.rsqrt(b.add(var, op.getEps().convertToDouble()));
+  Value y = b.add(b.mul(b.mul(centered, rstd), op.getGamma()), op.getBeta());
+  auto type = DecomposeBuilder::typeOf(op.getX());
+  double count = static_cast<double>(type.getNumElements()) /
+                 std::max<int64_t>(type.getShape().back(), 1);
+  double momentum = op.getMomentum().convertToDouble();
+  double unbiased = count > 1 ? count / (count - 1) : 1.0;
+  Value newMean =
+      b.add(b.mul(op.getRunningMean(), 1.0 - momentum), b.mul(mean, momentum));
+  Value newVar =
+      b.add(b.mul(op.getRunningVar(), 1.0 - momentum), b.mul(var, momentum * unbiased));
+  rewriter.replaceOp(
+      op, {b.round(y, op.getY().getType()), b.round(newMean, op.getNewMean().getType()),
+           b.round(newVar, op.getNewVar().getType()),
+           b.round(mean, op.getMean().getType()), b.round(rstd, op.getRstd().getType())});
+}
 
 void mpt::populateDecomposeNNPatterns(RewritePatternSet &patterns) {
   addPatterns(patterns, decomposeSoftmax, decomposeLogSoftmax, decomposeSoftmaxGrad,

@@ -84,6 +84,11 @@ private:
   mlir::RankedTensorType broadcastType(mlir::Value a, mlir::Value b);
 };
 
+/// Makes the results of `op` from the statistics of its columns, [C], and `centered`, x -
+/// `mean`, all in the working type.
+void replaceBatchNorm(BatchNormOp op, mlir::Value mean, mlir::Value centered,
+                      mlir::Value var, mlir::PatternRewriter &rewriter);
+
 } // namespace mpt::detail
 
 #endif // MPT_DIALECT_MPT_TRANSFORMS_DECOMPOSEBUILDER_H
