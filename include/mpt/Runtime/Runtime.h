@@ -207,6 +207,45 @@ MPT_RT_EXPORT int mpt_rt_bind_device(mpt_rt_context *context, const char *name,
  * waits for it, and what goes wrong there is an error of the next call. */
 MPT_RT_EXPORT int mpt_rt_run(mpt_rt_context *context);
 
+/* Runs so far that did not fail: the number of the last one. */
+MPT_RT_EXPORT uint64_t mpt_rt_get_num_runs(const mpt_rt_context *context);
+
+/* Results without waiting. Every run after this leaves copies of the `count` tensors
+ * `tensors` (state and outputs, by their numbers in mpt_rt_get_tensor) for
+ * mpt_rt_read_result. Copies of earlier runs are given up; 0 tensors: no more copies.
+ * Takes memory of the host for the copies of two runs. On a GPU that memory is pinned,
+ * and the copies are made while the next run is under way, by a stream of their own from
+ * twice as much of the GPU's memory, taken with the next run; where it has none left, or
+ * the tensors have more than 128 MiB, the next run begins when they are copied. */
+MPT_RT_EXPORT int mpt_rt_keep_results(mpt_rt_context *context, const int32_t *tensors,
+                                      int32_t count);
+/* Copies out what tensor `tensor` was after run `run` (mpt_rt_get_num_runs): the last one
+ * or the one before it, whose copies later runs take the place of. On a GPU, waits until
+ * that run is done and copied, and not for the one after it: a host that starts a run and
+ * then reads the results of the run before keeps the GPU busy. What went wrong on the GPU
+ * is an error here as it is in mpt_rt_read_output; an index outside its table is that of
+ * run `run` or earlier (mpt_rt_get_bad_index). `bytes` must be the tensor's size. */
+MPT_RT_EXPORT int mpt_rt_read_result(mpt_rt_context *context, uint64_t run,
+                                     int32_t tensor, void *data, size_t bytes);
+
+/* All state as it was between two runs, to be read while runs go on: for checkpoints. */
+typedef struct mpt_rt_snapshot mpt_rt_snapshot;
+/* Takes one, after the runs so far and what has been written. On a GPU whose free memory
+ * has room for the state once more, and for a 32nd of all its memory beside (at most 256
+ * MiB), this copies the state there before the next run and does not wait; else, and on
+ * the CPU, it waits for the last run and copies the state to the host. It may outlive the
+ * context. */
+MPT_RT_EXPORT int mpt_rt_take_snapshot(mpt_rt_context *context,
+                                       mpt_rt_snapshot **snapshot);
+/* Copies state out. `bytes` must be the tensor's size. Unlike a context, a snapshot may
+ * be read, and destroyed, by any thread, one at a time, also while the context runs. */
+MPT_RT_EXPORT int mpt_rt_read_snapshot(mpt_rt_snapshot *snapshot, const char *name,
+                                       void *data, size_t bytes);
+/* Why the last reading failed. Lives until the next one. */
+MPT_RT_EXPORT const char *mpt_rt_snapshot_error(const mpt_rt_snapshot *snapshot);
+/* Gives its memory back, which waits for what is under way on the GPU. */
+MPT_RT_EXPORT void mpt_rt_destroy_snapshot(mpt_rt_snapshot *snapshot);
+
 /* If the last run failed for an index outside its table: that index, and its position
  * among the indices that it was given with, in row-major order. Else an error, which
  * leaves mpt_rt_last_error as it is. */

@@ -87,6 +87,7 @@ CudaExecutable::~CudaExecutable() {
   std::string ignored;
   if (synchronize("ending", ignored))
     api.cudaStreamSynchronize(state->stream);
+  kept.reset();
   if (graph)
     api.cudaGraphExecDestroy(graph);
   others.reset();
@@ -212,9 +213,60 @@ int CudaExecutable::read(const BufferRef &ref, void *data, std::string &error) {
   return finishReading(status, error);
 }
 
-int CudaExecutable::finishReading(int status, std::string &error) {
+void CudaExecutable::keep(std::vector<BufferRef> refs) {
+  kept.reset();
+  keptRefs = std::move(refs);
+}
+
+int CudaExecutable::prepareKept(std::string &error) {
+  if (keptRefs.empty() || kept)
+    return MPT_RT_OK;
+  std::vector<KeptResults::Part> parts;
+  for (const BufferRef &ref : keptRefs)
+    parts.push_back({addressOf(ref), ref.bytes()});
+  if (!checks.empty())
+    parts.push_back(
+        {memory + checksAt, kCheckBytes * static_cast<int64_t>(checks.size())});
+  auto made = std::make_unique<KeptResults>(state);
+  MPT_TRY(made->allocate(parts, error));
+  kept = std::move(made);
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::readKept(size_t index, int ago, void *data, std::string &error) {
+  MPT_TRY(checkFailure(error));
+  DeviceGuard guard(api);
+  MPT_TRY(state->select(guard, error));
+  const Event event = kept->getEvent(ago);
+  int status = others ? others->waitForEvent(event, error) : int(MPT_RT_OK);
   if (!status)
-    status = checkIndices(error);
+    status = check(api.cudaEventSynchronize(event), "the step failed", error);
+  if (!status && !checks.empty())
+    // Of that run: a later one may have met a bad index, too.
+    status = checkIndices(kept->find(ago, keptRefs.size()), error);
+  if (!status)
+    std::memcpy(data, kept->find(ago, index), keptRefs[index].bytes());
+  return keepFailure(status, error);
+}
+
+int CudaExecutable::takeSnapshot(int64_t bytes, std::unique_ptr<StateSnapshot> &snapshot,
+                                 std::string &error) {
+  MPT_TRY(checkFailure(error));
+  if (!state->isUploaded)
+    return MPT_RT_OK;
+  auto made = std::make_unique<StateSnapshot>(state);
+  bool fits = false;
+  MPT_TRY(made->take(bytes, fits, error));
+  if (fits)
+    snapshot = std::move(made);
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::finishReading(int status, std::string &error) {
+  return keepFailure(status ? status : checkIndices(error), error);
+}
+
+int CudaExecutable::keepFailure(int status, const std::string &error) {
   if (status) {
     // What goes wrong on the device shows here.
     state->failed = status;
@@ -223,12 +275,12 @@ int CudaExecutable::finishReading(int status, std::string &error) {
   return status;
 }
 
-int CudaExecutable::checkIndices(std::string &error) {
+int CudaExecutable::checkIndices(const char *records, std::string &error) {
   // State may be read of a program that has not run, since another has.
-  if (!checked)
+  if (!records)
     return MPT_RT_OK;
   for (size_t i = 0; i < checks.size(); ++i) {
-    auto *place = reinterpret_cast<const uint64_t *>(checked + i * kCheckBytes);
+    auto *place = reinterpret_cast<const uint64_t *>(records + i * kCheckBytes);
     // A copy may be under way.
     uint64_t record = __atomic_load_n(place, __ATOMIC_RELAXED);
     if (record == 0)
@@ -372,7 +424,15 @@ int64_t CudaExecutable::layOut() {
   };
   workspaceAt =
       take(needsWorkspace(program) ? std::max(kGemmWorkspaceBytes, workspaceBytes) : 0);
+  checks.clear();
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
+    if (!instruction.isCall() && desc.kernels[instruction.kernel].bound != 0)
+      checks.push_back(i);
+  }
+  // Next to each other: results are copied together.
   outputAt = take(program.outputBytes);
+  checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
   rankAt = take(sizeof(rank));
   constantAt.clear();
   for (int64_t bytes : getConstantBytes(program))
@@ -390,13 +450,6 @@ int64_t CudaExecutable::layOut() {
       stagingBytes += alignUp(tensor.buffer.bytes());
     }
   landingAt = take(stagingBytes <= kMostLanded ? 2 * stagingBytes : 0);
-  checks.clear();
-  for (size_t i = 0; i < program.instructions.size(); ++i) {
-    const Instruction &instruction = program.instructions[i];
-    if (!instruction.isCall() && desc.kernels[instruction.kernel].bound != 0)
-      checks.push_back(i);
-  }
-  checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
   return std::max<int64_t>(end, 256);
 }
 
@@ -1095,6 +1148,9 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
       return status;
   }
   int status = state->select(guard, error);
+  // Nothing has run yet, and memory may come.
+  if (status == MPT_RT_OK)
+    MPT_TRY(prepareKept(error));
   if (status == MPT_RT_OK)
     status = checkIndices(error);
   if (status == MPT_RT_OK && callersStream)
@@ -1113,10 +1169,9 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
                    : enqueue(error);
   if (status == MPT_RT_OK && callersStream)
     status = order(state->stream, *callersStream, error);
-  if (status != MPT_RT_OK) {
-    state->failed = status;
-    state->failure = error;
-  }
+  if (status == MPT_RT_OK && kept)
+    status = kept->copy(error);
+  keepFailure(status, error);
   runs += status == MPT_RT_OK;
   if (status == MPT_RT_OK && others)
     communicator->sentBytes += sentBytes;

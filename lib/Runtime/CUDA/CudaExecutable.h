@@ -12,6 +12,7 @@
 /// the device and goes launch by launch; the second is recorded as a CUDA
 /// graph, which it and all further ones launch. Inside there is no allocation, and
 /// the host waits only for its own copies of inputs from two runs before.
+/// Results can be read of the run before the last one while the last is under way.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,9 @@
 #include "CudnnGraph.h"
 #include "DeviceState.h"
 #include "GemmChoices.h"
+#include "KeptResults.h"
 #include "NcclRanks.h"
+#include "StateSnapshot.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
 #include <array>
@@ -60,6 +63,16 @@ public:
   int find(const BufferRef &ref, void *&data, std::string &error);
   /// `inputs` by their numbers.
   int run(const std::vector<const void *> &inputs, std::string &error);
+  /// Runs that follow leave copies of `refs`, state and outputs.
+  void keep(std::vector<BufferRef> refs);
+  /// Reads the copy of `refs[index]` of the last run, or of the one before (`ago` 1);
+  /// waits for that run alone.
+  int readKept(size_t index, int ago, void *data, std::string &error);
+
+  /// Begins a copy of all `bytes` bytes of state, unless it is not on the GPU yet or
+  /// there is no memory for it there: then `snapshot` stays null.
+  int takeSnapshot(int64_t bytes, std::unique_ptr<StateSnapshot> &snapshot,
+                   std::string &error);
 
   /// Of the GPU's memory that the first run takes, or has taken.
   int64_t countBytes();
@@ -203,10 +216,16 @@ private:
   int profile(std::string &error);
   int capture(std::string &error);
   char *addressOf(const BufferRef &ref) const;
-  /// The first bad index that the device has told of so far, as an error.
-  int checkIndices(std::string &error);
+  /// The first bad index that the device has told of so far, or that `records` tell of,
+  /// as an error.
+  int checkIndices(std::string &error) { return checkIndices(checked, error); }
+  int checkIndices(const char *records, std::string &error);
+  /// Takes memory for copies of results, if there are to be some.
+  int prepareKept(std::string &error);
   /// Checks indices if all is well so far, and keeps what is not for later calls.
   int finishReading(int status, std::string &error);
+  /// Keeps what is not well for later calls; returns `status`.
+  int keepFailure(int status, const std::string &error);
   int check(Error code, const std::string &what, std::string &error);
   int checkCublasLt(Status code, const std::string &what, std::string &error);
 
@@ -238,6 +257,10 @@ private:
   Event copied[2] = {nullptr, nullptr}, taken[2] = {nullptr, nullptr};
   /// Between the stream and the caller's.
   Event ordered = nullptr;
+  /// What runs leave copies of, and, behind these, records of bad indices; once there has
+  /// been such a run.
+  std::vector<BufferRef> keptRefs;
+  std::unique_ptr<KeptResults> kept;
   Library library = nullptr;
   std::unique_ptr<CublasLtContext> lt;
   std::vector<BoundInstruction> steps;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaExecutable.h"
+#include "StateSnapshot.h"
 #include "mpt/Runtime/Runtime.h"
 
 using namespace mpt::rt;
@@ -44,7 +45,9 @@ CudnnContext::~CudnnContext() = default;
 CudnnDescriptors::~CudnnDescriptors() = default;
 CudnnGraph::~CudnnGraph() = default;
 DeviceState::~DeviceState() = default;
+KeptResults::~KeptResults() = default;
 NcclRanks::~NcclRanks() = default;
+StateSnapshot::~StateSnapshot() = default;
 CudaExecutable::~CudaExecutable() = default;
 int CudaExecutable::open(uint64_t, std::string &error) { return refuse(error); }
 int CudaExecutable::write(const BufferRef &, const void *, std::string &error) {
@@ -54,6 +57,17 @@ int CudaExecutable::read(const BufferRef &, void *, std::string &error) {
   return refuse(error);
 }
 int CudaExecutable::find(const BufferRef &, void *&, std::string &error) {
+  return refuse(error);
+}
+void CudaExecutable::keep(std::vector<BufferRef>) {}
+int CudaExecutable::readKept(size_t, int, void *, std::string &error) {
+  return refuse(error);
+}
+int CudaExecutable::takeSnapshot(int64_t, std::unique_ptr<StateSnapshot> &,
+                                 std::string &error) {
+  return refuse(error);
+}
+int StateSnapshot::read(int64_t, int64_t, void *, std::string &error) {
   return refuse(error);
 }
 int64_t CudaExecutable::countBytes() { return 0; }

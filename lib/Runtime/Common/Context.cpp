@@ -9,6 +9,7 @@
 #include "../CPU/Call.h"
 #include "../CPU/Parallel.h"
 #include "../CUDA/CudaExecutable.h"
+#include "../CUDA/StateSnapshot.h"
 #include "../Comm/Communicator.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/InitialValues.h"
@@ -132,7 +133,9 @@ struct mpt_rt_context {
   /// The copy of the file that was opened, and what the loader made of it.
   int file = -1;
   void *library = nullptr;
-  bool isOpen = false, profiling = false, hasRun = false;
+  bool isOpen = false, profiling = false;
+  /// Those that did not fail.
+  uint64_t runs = 0;
   Program program;
   AlignedBlock arena, output;
   std::shared_ptr<StateBlock> state;
@@ -157,6 +160,11 @@ struct mpt_rt_context {
   bool tunes = true;
   std::string tuningFile;
   cuda::DeviceChoice device;
+  /// Numbers of the tensors that runs leave copies of, the number of runs before the
+  /// first that does, and, on the CPU, the copies of two runs.
+  std::vector<size_t> kept;
+  uint64_t keptAfter = 0;
+  AlignedBlock copies[2];
   /// The other ranks, and the number of ranks that the program is for.
   mpt_rt_communicator *communicator = nullptr;
   int64_t ranks = 1;
@@ -197,6 +205,10 @@ struct mpt_rt_context {
   int openFile(const std::string &path);
   /// Gives state its first values: all of it, or what is the same for all elements alone.
   int initialize(uint64_t seed, bool onlyConstant);
+  /// Makes the copies of a run on the CPU.
+  void keepResults();
+  /// Where the copy of a tensor of `kept` lies in its block, or, behind them, the end.
+  int64_t getKeptPlace(size_t index) const;
   /// Fails if there is state that must be written before the first run and was not.
   int checkState();
   /// Fails if there are other ranks than the program is for.
@@ -406,8 +418,23 @@ int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
   return MPT_RT_OK;
 }
 
+int64_t mpt_rt_context::getKeptPlace(size_t index) const {
+  int64_t place = 0;
+  for (size_t i = 0; i < index; ++i)
+    place += (program.tensors[kept[i]].buffer.bytes() + 63) / 64 * 64;
+  return place;
+}
+
+void mpt_rt_context::keepResults() {
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const BufferRef &buffer = program.tensors[kept[i]].buffer;
+    std::memcpy(copies[runs % 2].get() + getKeptPlace(i), addressOf(buffer),
+                buffer.bytes());
+  }
+}
+
 int mpt_rt_context::checkState() {
-  if (hasRun)
+  if (runs > 0)
     return MPT_RT_OK;
   constexpr int kNames = 8;
   std::string names;
@@ -876,7 +903,7 @@ static int readTensor(mpt_rt_context *context, const char *name, void *data, siz
       context, name, data, bytes, [&](SpaceId space) { return space == wanted; }, what);
   if (!tensor)
     return MPT_RT_INVALID_ARGUMENT;
-  if (wanted == SpaceId::Output && !context->hasRun)
+  if (wanted == SpaceId::Output && context->runs == 0)
     return context->fail(MPT_RT_INVALID_ARGUMENT,
                          "output '" + tensor->name + "': no run has made it yet");
   if (context->cuda)
@@ -921,7 +948,7 @@ int mpt_rt_get_device_data(mpt_rt_context *context, int32_t index, void **data) 
   if (!context->cuda)
     return context->fail(MPT_RT_UNSUPPORTED,
                          "the program is for the CPU; its tensors lie on the host");
-  if (!context->hasRun)
+  if (context->runs == 0)
     return context->fail(MPT_RT_INVALID_ARGUMENT,
                          "tensors lie on the GPU after the first run");
   return context->cuda->find(context->program.tensors[index].buffer, *data,
@@ -982,7 +1009,7 @@ int mpt_rt_run(mpt_rt_context *context) {
             ? context->communicator
             : nullptr;
     int status = context->cuda->run(context->inputs, context->error);
-    context->hasRun |= status == MPT_RT_OK;
+    context->runs += status == MPT_RT_OK;
     return status;
   }
   // Inside a call oneDNN must not spread over threads by itself: its sums would
@@ -1032,9 +1059,145 @@ int mpt_rt_run(mpt_rt_context *context) {
       context->communicator->cancel();
     return status;
   }
-  context->hasRun = true;
+  ++context->runs;
+  context->keepResults();
   return MPT_RT_OK;
 }
+
+uint64_t mpt_rt_get_num_runs(const mpt_rt_context *context) {
+  return context ? context->runs : 0;
+}
+
+int mpt_rt_keep_results(mpt_rt_context *context, const int32_t *tensors, int32_t count) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "no program is open");
+  std::vector<BufferRef> refs;
+  for (int32_t i = 0; i < count; ++i) {
+    if (!tensors || tensors[i] < 0 || tensors[i] >= mpt_rt_num_tensors(context) ||
+        context->program.tensors[tensors[i]].buffer.space == SpaceId::Input)
+      return context->fail(MPT_RT_INVALID_ARGUMENT,
+                           "no state or output has the number " +
+                               (tensors ? std::to_string(tensors[i]) : "of none"));
+    refs.push_back(context->program.tensors[tensors[i]].buffer);
+  }
+  context->kept.assign(tensors, tensors + refs.size());
+  context->keptAfter = context->runs;
+  if (context->cuda) {
+    context->cuda->keep(std::move(refs));
+    return MPT_RT_OK;
+  }
+  for (AlignedBlock &block : context->copies) {
+    block = AlignedBlock();
+    if (count > 0 && !block.allocate(context->getKeptPlace(refs.size()))) {
+      context->kept.clear();
+      return context->fail(MPT_RT_OUT_OF_MEMORY, "no memory for copies of results");
+    }
+  }
+  return MPT_RT_OK;
+}
+
+int mpt_rt_read_result(mpt_rt_context *context, uint64_t run, int32_t tensor, void *data,
+                       size_t bytes) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  const auto found =
+      std::find(context->kept.begin(), context->kept.end(), static_cast<size_t>(tensor));
+  const size_t index = found - context->kept.begin();
+  const NamedTensor *named =
+      found == context->kept.end() ? nullptr : &context->program.tensors[*found];
+  if (!named || !data || bytes != static_cast<size_t>(named->buffer.bytes()))
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         named ? "'" + named->name + "' has " +
+                                     std::to_string(named->buffer.bytes()) +
+                                     " bytes, not " + std::to_string(bytes)
+                               : "runs keep no copy of tensor " + std::to_string(tensor) +
+                                     "; name it in mpt_rt_keep_results");
+  if (run <= context->keptAfter || run > context->runs || run + 1 < context->runs)
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "there is no copy of '" + named->name + "' of run " +
+                             std::to_string(run) + " after run " +
+                             std::to_string(context->runs) + "; the last two are kept");
+  if (context->cuda)
+    return context->cuda->readKept(index, static_cast<int>(context->runs - run), data,
+                                   context->error);
+  std::memcpy(data, context->copies[run % 2].get() + context->getKeptPlace(index), bytes);
+  return MPT_RT_OK;
+}
+
+struct mpt_rt_snapshot {
+  struct Tensor {
+    std::string name;
+    int64_t offset, bytes;
+  };
+  std::vector<Tensor> tensors;
+  /// On the GPU, or all state on the host.
+  std::unique_ptr<cuda::StateSnapshot> device;
+  AlignedBlock host;
+  std::string error;
+};
+
+int mpt_rt_take_snapshot(mpt_rt_context *context, mpt_rt_snapshot **snapshot) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (!context->isOpen || !snapshot)
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         snapshot ? "no program is open" : "no place for the snapshot");
+  auto made = std::make_unique<mpt_rt_snapshot>();
+  for (const NamedTensor &tensor : context->program.tensors)
+    if (tensor.buffer.space == SpaceId::State)
+      made->tensors.push_back({tensor.name, tensor.buffer.offset, tensor.buffer.bytes()});
+  const int64_t bytes = context->program.stateBytes;
+  if (context->cuda)
+    if (int status = context->cuda->takeSnapshot(bytes, made->device, context->error))
+      return status;
+  if (!made->device) {
+    if (!made->host.allocate(bytes, /*zeroed=*/false))
+      return context->fail(MPT_RT_OUT_OF_MEMORY, "no memory for a copy of " +
+                                                     std::to_string(bytes) +
+                                                     " bytes of state");
+    for (const NamedTensor &tensor : context->program.tensors) {
+      if (tensor.buffer.space != SpaceId::State)
+        continue;
+      char *place = made->host.get() + tensor.buffer.offset;
+      if (!context->cuda)
+        std::memcpy(place, context->addressOf(tensor.buffer), tensor.buffer.bytes());
+      else if (int status = context->cuda->read(tensor.buffer, place, context->error))
+        return status;
+    }
+  }
+  *snapshot = made.release();
+  return MPT_RT_OK;
+}
+
+int mpt_rt_read_snapshot(mpt_rt_snapshot *snapshot, const char *name, void *data,
+                         size_t bytes) {
+  if (!snapshot || !name || !data)
+    return MPT_RT_INVALID_ARGUMENT;
+  for (const mpt_rt_snapshot::Tensor &tensor : snapshot->tensors) {
+    if (tensor.name != name)
+      continue;
+    if (bytes != static_cast<size_t>(tensor.bytes)) {
+      snapshot->error = "state '" + tensor.name + "' has " +
+                        std::to_string(tensor.bytes) + " bytes, not " +
+                        std::to_string(bytes);
+      return MPT_RT_INVALID_ARGUMENT;
+    }
+    if (snapshot->device)
+      return snapshot->device->read(tensor.offset, tensor.bytes, data, snapshot->error);
+    std::memcpy(data, snapshot->host.get() + tensor.offset, bytes);
+    return MPT_RT_OK;
+  }
+  snapshot->error = std::string("the program has no state named '") + name + "'";
+  return MPT_RT_INVALID_ARGUMENT;
+}
+
+const char *mpt_rt_snapshot_error(const mpt_rt_snapshot *snapshot) {
+  return snapshot ? snapshot->error.c_str() : "no snapshot";
+}
+
+void mpt_rt_destroy_snapshot(mpt_rt_snapshot *snapshot) { delete snapshot; }
 
 int mpt_rt_get_bad_index(const mpt_rt_context *context, int64_t *index,
                          int64_t *position) {
@@ -1107,7 +1270,7 @@ int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index, const char 
 int mpt_rt_set_communicator(mpt_rt_context *context, mpt_rt_communicator *communicator) {
   if (!context)
     return MPT_RT_INVALID_ARGUMENT;
-  if (context->hasRun)
+  if (context->runs > 0)
     return context->fail(MPT_RT_INVALID_ARGUMENT, "the program has run already");
   context->communicator = communicator;
   for (BoundInstruction &step : context->steps)

@@ -139,6 +139,46 @@ TEST(ContextTest, RunsAndKeepsState) {
   EXPECT_NE(mpt_rt_get_profile(c.rt, 2, &what, &where, &ms), 0);
 }
 
+/// On the CPU, too, results of the run before the last one, and state as it was.
+TEST(ContextTest, KeepsResultsAndSnapshots) {
+  Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
+  Context c;
+  ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
+  float x[4] = {1, 2, 3, 4}, found[4] = {};
+  ASSERT_EQ(mpt_rt_initialize(c.rt, 0), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(c.rt, "x", x, 16), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK);
+  const int32_t kept[] = {2, 0};
+  ASSERT_EQ(mpt_rt_keep_results(c.rt, kept, 2), MPT_RT_OK) << c.error();
+  // There are no copies of runs before.
+  EXPECT_EQ(mpt_rt_read_result(c.rt, 1, 0, found, 16), MPT_RT_INVALID_ARGUMENT);
+  mpt_rt_snapshot *snapshot = nullptr;
+  for (uint64_t run = 2; run < 6; ++run) {
+    ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK);
+    EXPECT_EQ(mpt_rt_get_num_runs(c.rt), run);
+    if (run == 3)
+      ASSERT_EQ(mpt_rt_take_snapshot(c.rt, &snapshot), MPT_RT_OK) << c.error();
+    for (uint64_t of : {run, run - 1})
+      for (int32_t tensor : kept) {
+        const bool isThere = of > 1;
+        ASSERT_EQ(mpt_rt_read_result(c.rt, of, tensor, found, 16) == MPT_RT_OK, isThere);
+        if (isThere)
+          EXPECT_EQ(found[1], 4.0f * of);
+      }
+  }
+  EXPECT_EQ(mpt_rt_read_result(c.rt, 3, 0, found, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpt_rt_read_result(c.rt, 6, 0, found, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(c.error(),
+            "there is no copy of 'w' of run 6 after run 5; the last two are kept");
+  ASSERT_EQ(mpt_rt_read_snapshot(snapshot, "w", found, 16), MPT_RT_OK);
+  EXPECT_EQ(found[1], 12);
+  mpt_rt_destroy_snapshot(snapshot);
+  EXPECT_EQ(mpt_rt_take_snapshot(c.rt, nullptr), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpt_rt_keep_results(c.rt, nullptr, 1), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_EQ(mpt_rt_read_snapshot(nullptr, "w", found, 16), MPT_RT_INVALID_ARGUMENT);
+  EXPECT_STREQ(mpt_rt_snapshot_error(nullptr), "no snapshot");
+}
+
 TEST(ContextTest, SharesState) {
   Descriptor desc(writeProgram(makeSmall().program), {doubleAndAdd});
   ProgramBuilder builder = makeSmall();

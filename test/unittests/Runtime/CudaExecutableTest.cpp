@@ -255,6 +255,199 @@ TEST_F(CudaExecutable, InputsOfManySteps) {
   EXPECT_EQ(mpt_standin_alive(), 0);
 }
 
+/// A network whose results are numbers of its tensors: "total" of the input's first 32
+/// elements, and state "s", to which each run adds x[0].
+struct Counting : Model {
+  Counting() {
+    builder = ProgramBuilder{1};
+    builder.program.target = "cuda sm_90";
+    BufferRef x = builder.input("x", DataType::F32, {32});
+    BufferRef s = builder.state("s", DataType::F32, {1});
+    // Apart from each other and from the state.
+    BufferRef total = builder.output("total", DataType::F32, {1});
+    builder.output("unused", DataType::F32, {4096});
+    BufferRef last = builder.output("last", DataType::F32, {32});
+    builder.launch(1, {x}, s);
+    builder.launch(1, {x}, total);
+    builder.program.instructions.back().kernel = 1;
+    builder.call(plainCopy(32), {x}, last);
+    kernels = {{"addFirst", {1, 1}, 32}, {"sum", {1, 1}, 32}};
+  }
+  static constexpr int32_t s = 1, total = 2, last = 4;
+};
+
+/// Results of each run are read while the next one is under way. The copies are put off
+/// until somebody waits for them, so that who does not wait reads what was there before;
+/// and each run writes over what the one before has left.
+TEST_F(CudaExecutable, KeptResults) {
+  // With memory of the GPU for the copies, and without.
+  for (bool isFull : {false, true}) {
+    SCOPED_TRACE(isFull);
+    SetUp();
+    {
+      Counting model;
+      Context context;
+      ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+      const int32_t wanted[] = {Counting::last, Counting::s, Counting::total};
+      ASSERT_EQ(mpt_rt_keep_results(context.rt, wanted, 3), MPT_RT_OK);
+      int64_t needed = 0, unused = 0;
+      ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_OK);
+      if (isFull)
+        mpt_standin_set_device(1, 9, 0, needed);
+      // The host may change what it has bound.
+      std::vector<float> input(32);
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 128), MPT_RT_OK);
+      float sum = 0, found, last[32];
+      auto check = [&](uint64_t run) {
+        const auto x = static_cast<float>(run * run);
+        sum += x;
+        ASSERT_EQ(mpt_rt_read_result(context.rt, run, Counting::s, &found, 4), MPT_RT_OK)
+            << context.error();
+        EXPECT_EQ(found, sum);
+        ASSERT_EQ(mpt_rt_read_result(context.rt, run, Counting::total, &found, 4),
+                  MPT_RT_OK);
+        EXPECT_EQ(found, 32 * x);
+        ASSERT_EQ(mpt_rt_read_result(context.rt, run, Counting::last, last, 128),
+                  MPT_RT_OK);
+        EXPECT_EQ(std::vector<float>(last, last + 32), std::vector<float>(32, x));
+      };
+      int64_t waits = 0;
+      for (uint64_t run = 1; run <= 9; ++run) {
+        input.assign(32, static_cast<float>(run * run));
+        ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+        if (run == 1)
+          waits = mpt_standin_calls("cudaStreamSynchronize");
+        EXPECT_EQ(mpt_rt_get_num_runs(context.rt), run);
+        if (run > 1)
+          check(run - 1);
+      }
+      check(9);
+      // Nothing but events was waited for, and never the stream of the runs.
+      EXPECT_EQ(mpt_standin_calls("cudaStreamSynchronize"), waits);
+      ASSERT_EQ(mpt_rt_read_output(context.rt, "total", &found, 4), MPT_RT_OK);
+      EXPECT_EQ(found, 32 * 81);
+      EXPECT_EQ(mpt_rt_read_result(context.rt, 7, Counting::s, &found, 4),
+                MPT_RT_INVALID_ARGUMENT);
+      EXPECT_EQ(context.error(), "there is no copy of 's' of run 7 after run 9; the last "
+                                 "two are kept");
+      EXPECT_EQ(mpt_rt_read_result(context.rt, 9, 3, &found, 4), MPT_RT_INVALID_ARGUMENT);
+      EXPECT_EQ(context.error(),
+                "runs keep no copy of tensor 3; name it in mpt_rt_keep_results");
+      EXPECT_EQ(mpt_rt_read_result(context.rt, 9, Counting::s, &found, 8),
+                MPT_RT_INVALID_ARGUMENT);
+      EXPECT_EQ(context.error(), "'s' has 4 bytes, not 8");
+      // Others, and none.
+      const int32_t input0 = 0;
+      EXPECT_EQ(mpt_rt_keep_results(context.rt, &input0, 1), MPT_RT_INVALID_ARGUMENT);
+      EXPECT_EQ(context.error(), "no state or output has the number 0");
+      ASSERT_EQ(mpt_rt_keep_results(context.rt, wanted + 1, 1), MPT_RT_OK);
+      EXPECT_EQ(mpt_rt_read_result(context.rt, 9, Counting::s, &found, 4),
+                MPT_RT_INVALID_ARGUMENT);
+      ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_read_result(context.rt, 10, Counting::s, &found, 4), MPT_RT_OK);
+      EXPECT_EQ(found, sum + 81);
+      ASSERT_EQ(mpt_rt_keep_results(context.rt, nullptr, 0), MPT_RT_OK);
+      const int64_t copies = mpt_standin_calls("cudaMemcpyAsync");
+      ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK);
+      EXPECT_EQ(mpt_standin_calls("cudaMemcpyAsync"), copies + 2); // The input's.
+    }
+    EXPECT_EQ(breach(), "");
+    EXPECT_EQ(mpt_standin_alive(), 0);
+  }
+}
+
+/// The state of run 3 is read, by another thread, while runs 4 to 9 change it.
+TEST_F(CudaExecutable, Snapshots) {
+  for (bool isFull : {false, true}) {
+    SCOPED_TRACE(isFull);
+    SetUp();
+    mpt_rt_snapshot *snapshot = nullptr, *early = nullptr;
+    float found = 0, zero = 0;
+    {
+      Counting model;
+      Context context;
+      ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+      ASSERT_EQ(mpt_rt_write(context.rt, "s", &zero, 4), MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_take_snapshot(context.rt, &early), MPT_RT_OK) << context.error();
+      int64_t needed = 0, unused = 0;
+      ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_OK);
+      if (isFull)
+        mpt_standin_set_device(1, 9, 0, needed);
+      std::vector<float> input(32);
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 128), MPT_RT_OK);
+      int64_t waits = 0;
+      std::thread reader;
+      for (int run = 1; run <= 9; ++run) {
+        input.assign(32, static_cast<float>(run));
+        ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+        if (run != 3)
+          continue;
+        waits = mpt_standin_calls("cudaStreamSynchronize");
+        ASSERT_EQ(mpt_rt_take_snapshot(context.rt, &snapshot), MPT_RT_OK);
+        EXPECT_EQ(mpt_standin_calls("cudaStreamSynchronize"), waits + isFull);
+        // In turns: the stand-in's copy is made when it is waited for, after later runs.
+      }
+      reader = std::thread([&] {
+        EXPECT_EQ(mpt_rt_read_snapshot(snapshot, "s", &found, 4), MPT_RT_OK)
+            << mpt_rt_snapshot_error(snapshot);
+      });
+      reader.join();
+      EXPECT_EQ(found, 6);
+      ASSERT_EQ(mpt_rt_read(context.rt, "s", &found, 4), MPT_RT_OK);
+      EXPECT_EQ(found, 45);
+    }
+    // They outlive the context.
+    ASSERT_EQ(mpt_rt_read_snapshot(snapshot, "s", &found, 4), MPT_RT_OK);
+    EXPECT_EQ(found, 6);
+    ASSERT_EQ(mpt_rt_read_snapshot(early, "s", &found, 4), MPT_RT_OK);
+    EXPECT_EQ(found, 0);
+    EXPECT_EQ(mpt_rt_read_snapshot(snapshot, "x", &found, 4), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_STREQ(mpt_rt_snapshot_error(snapshot), "the program has no state named 'x'");
+    EXPECT_EQ(mpt_rt_read_snapshot(snapshot, "s", &found, 5), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_STREQ(mpt_rt_snapshot_error(snapshot), "state 's' has 4 bytes, not 5");
+    mpt_rt_destroy_snapshot(snapshot);
+    mpt_rt_destroy_snapshot(early);
+    EXPECT_EQ(breach(), "");
+    EXPECT_EQ(mpt_standin_alive(), 0);
+  }
+}
+
+/// More than is copied to the host at a time.
+TEST_F(CudaExecutable, LargeSnapshot) {
+  const int64_t count = (9 << 20) / 4 + 1;
+  Counting model;
+  model.builder.state("large", DataType::F32, {count});
+  std::vector<float> large(count), found(count);
+  for (int64_t i = 0; i < count; ++i)
+    large[i] = static_cast<float>(i);
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    ASSERT_EQ(mpt_rt_write(context.rt, "large", large.data(), 4 * count), MPT_RT_OK);
+    std::vector<float> input(32);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 128), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+    mpt_rt_snapshot *snapshot = nullptr;
+    ASSERT_EQ(mpt_rt_take_snapshot(context.rt, &snapshot), MPT_RT_OK);
+    // After it, state is written, too.
+    std::vector<float> other(count, NAN);
+    ASSERT_EQ(mpt_rt_write(context.rt, "large", other.data(), 4 * count), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_read_snapshot(snapshot, "large", found.data(), 4 * count),
+              MPT_RT_OK);
+    EXPECT_EQ(found, large);
+    mpt_standin_fail("cudaStreamSynchronize", 1, 700);
+    EXPECT_EQ(mpt_rt_read_snapshot(snapshot, "large", found.data(), 4 * count),
+              MPT_RT_RUN_FAILED);
+    EXPECT_STREQ(mpt_rt_snapshot_error(snapshot),
+                 "reading a copy of the state: an illegal memory access was encountered "
+                 "(CUDA error 700)");
+    mpt_standin_fail(nullptr, 0, 0);
+    mpt_rt_destroy_snapshot(snapshot);
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
 /// More than is filled at a time, and stored as one element.
 TEST_F(CudaExecutable, ConstantOfOneValue) {
   Model model;
@@ -743,6 +936,8 @@ TEST_F(CudaExecutable, EveryCallMayFail) {
                                "cudaStreamEndCapture",
                                "cudaGraphInstantiate",
                                "cudaGraphLaunch",
+                               "cudaStreamWaitEvent",
+                               "cudaMemGetInfo",
                                "cudaEventSynchronize"};
   for (const char *name : names)
     for (int after : {1, 2}) {
@@ -754,12 +949,23 @@ TEST_F(CudaExecutable, EveryCallMayFail) {
         Context context;
         ASSERT_EQ(open(context, model), MPT_RT_OK);
         ASSERT_EQ(mpt_rt_bind(context.rt, "x", x.data(), 512), MPT_RT_OK);
+        const int32_t output = 2;
+        ASSERT_EQ(mpt_rt_keep_results(context.rt, &output, 1), MPT_RT_OK);
         mpt_standin_fail(name, after, 77);
         int status = 0;
-        for (int step = 0; step < 6 && status == 0; ++step)
+        float y[12];
+        mpt_rt_snapshot *snapshots[6] = {};
+        for (int step = 0; step < 6 && status == 0; ++step) {
           status = mpt_rt_run(context.rt);
+          if (status == 0 && step > 0)
+            status = mpt_rt_read_result(context.rt, step, output, y, 48);
+          if (status == 0)
+            status = mpt_rt_take_snapshot(context.rt, &snapshots[step]);
+        }
         total = mpt_standin_calls(name);
         mpt_standin_fail(nullptr, 0, 0);
+        for (mpt_rt_snapshot *snapshot : snapshots)
+          mpt_rt_destroy_snapshot(snapshot);
         if (total >= after) {
           EXPECT_NE(status, 0);
           EXPECT_NE(context.error().find("77"), std::string::npos) << context.error();
