@@ -22,6 +22,7 @@ void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes) {
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createApproximateMathPass());
+  passes.addPass(createExpandBF16Pass());
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   passes.addPass(arith::createArithExpandOpsPass(expand));

@@ -837,27 +837,6 @@ void KernelEmitter::store(unsigned result, Value value, Frame &frame) {
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-/// An f32 rounded to bf16 in integers. Upstream's expansion chooses between the
-/// result and a constant NaN, which LLVM makes a choice of bf16 scalars: on
-/// processors without that type a conversion by a library that may not be there.
-static Value roundScalarToBF16(OpBuilder &b, Location loc, Value value) {
-  Type i32 = b.getI32Type();
-  auto number = [&](int32_t constant) {
-    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(constant));
-  };
-  Value bits = arith::BitcastOp::create(b, loc, i32, value);
-  Value high = arith::ShRUIOp::create(b, loc, bits, number(16));
-  Value even = arith::AndIOp::create(b, loc, high, number(1));
-  Value sum = arith::AddIOp::create(b, loc, bits, number(0x7fff));
-  sum = arith::AddIOp::create(b, loc, sum, even);
-  Value rounded = arith::ShRUIOp::create(b, loc, sum, number(16));
-  Value quiet = arith::OrIOp::create(b, loc, high, number(0x40));
-  Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
-  Value result = arith::SelectOp::create(b, loc, isNaN, quiet, rounded);
-  return arith::BitcastOp::create(
-      b, loc, b.getBF16Type(), arith::TruncIOp::create(b, loc, b.getI16Type(), result));
-}
-
 Value KernelEmitter::convertFloat(OpBuilder &b, Value value, Type from, Type to) {
   // By way of f32, which holds the narrower types; f64 so that it rounds once.
   unsigned width = to.getIntOrFloatBitWidth();
@@ -871,9 +850,7 @@ Value KernelEmitter::convertFloat(OpBuilder &b, Value value, Type from, Type to)
   auto vector = dyn_cast<VectorType>(value.getType());
   auto convert = [&](Type element) {
     Type type = vector ? Type(vector.clone(element)) : element;
-    if (!vector && from.isF32() && element.isBF16())
-      value = roundScalarToBF16(b, loc, value);
-    else if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
       value = arith::ExtFOp::create(b, loc, type, value);
     else if (from != element)
       value = arith::TruncFOp::create(b, loc, type, value);

@@ -57,6 +57,9 @@ std::unique_ptr<Call> makeCall(const Instruction &instruction, int64_t maxThread
 /// These take instructions that have been checked.
 std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThreads,
                                  bool fastBF16, std::string &error);
+/// Of a matmul that a library would need longer to start than to multiply; null if
+/// `instruction` is not that small, or this CPU has no code for it.
+std::unique_ptr<Call> makeSmallMatmul(const Instruction &instruction, bool fastBF16);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);
 /// Of a filter gradient that planConv makes a matmul of.

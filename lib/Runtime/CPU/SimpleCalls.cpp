@@ -647,7 +647,9 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
   };
   return std::visit(
       Overloaded{[&](const MatmulCall &) {
-                   return makeMatmul(call, maxThreads, fastBF16, error);
+                   std::unique_ptr<Call> small = makeSmallMatmul(call, fastBF16);
+                   return small ? std::move(small)
+                                : makeMatmul(call, maxThreads, fastBF16, error);
                  },
                  [&](const Conv2DCall &one) { return convolution(one); },
                  [&](const Conv2DInputGradCall &one) { return convolution(one); },

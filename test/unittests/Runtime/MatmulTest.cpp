@@ -30,7 +30,7 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
 
-void check(const Problem &p) {
+void check(const Problem &p, bool byLibrary) {
   auto matrix = [&](int64_t rows, int64_t columns, bool transposed, bool shared) {
     std::vector<int64_t> dims = {rows, columns};
     if (transposed)
@@ -48,7 +48,7 @@ void check(const Problem &p) {
     inputs.push_back(&bias);
   ASSERT_EQ(runCall(matmul(p.transposeLhs, p.transposeRhs, p.bias,
                            static_cast<Epilogue>(p.epilogue)),
-                    inputs, out, p.fastBF16),
+                    inputs, out, p.fastBF16, byLibrary),
             "");
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t i = 0; i < p.m; ++i)
@@ -77,6 +77,13 @@ void check(const Problem &p) {
       }
 }
 
+void check(const Problem &p) {
+  check(p, /*byLibrary=*/false);
+  // Small ones have code of their own on some CPUs.
+  if (p.m * p.n * p.k <= 1 << 19)
+    check(p, /*byLibrary=*/true);
+}
+
 TEST(MatmulTest, Shapes) {
   for (bool transposeLhs : {false, true})
     for (bool transposeRhs : {false, true})
@@ -88,6 +95,20 @@ TEST(MatmulTest, Shapes) {
                              {600, 10, 9},
                              {513, 33, 150}})
         check({1, m, n, k, F32, F32, F32, transposeLhs, transposeRhs});
+}
+
+TEST(MatmulTest, SmallShapes) {
+  // Rows beyond a tile of 4 or 8, columns of 1 to 4 vectors with a tail, odd sums,
+  // several tasks, panels that are full, and ones that do not fit.
+  const int64_t sizes[][3] = {{1, 1, 1},     {3, 16, 2},    {7, 17, 31},   {8, 48, 33},
+                              {21, 49, 64},  {100, 64, 17}, {9, 100, 65},  {130, 33, 70},
+                              {64, 64, 128}, {5, 8, 1023},  {60, 130, 65}, {2, 600, 3}};
+  for (auto [m, n, k] : sizes)
+    for (auto [type, out] : {std::pair{F32, F32}, {BF16, BF16}, {BF16, F32}, {F16, F16}})
+      for (int layout = 0; layout < 4; ++layout)
+        check({1, m, n, k, type, type, out, layout % 2 != 0, layout / 2 != 0});
+  for (DataType type : {F32, BF16})
+    check({3, 20, 18, 5, type, type, type, false, true, /*sharedRhs=*/true, 1, true});
 }
 
 TEST(MatmulTest, Batches) {

@@ -215,10 +215,11 @@ inline void addScratch(Instruction &call, int64_t maxThreads) {
 }
 
 /// Runs a call into `output` on 1, 2 and 3 threads, which must give the same
-/// bits. Returns the error message.
+/// bits. With `byLibrary` it is a matmul that oneDNN carries out whatever its size.
+/// Returns the error message.
 inline std::string runCall(const LibraryCall &libraryCall,
                            const std::vector<const Tensor *> &inputs, Tensor &output,
-                           bool fastBF16 = hasFastBF16()) {
+                           bool fastBF16 = hasFastBF16(), bool byLibrary = false) {
   std::vector<BufferRef> refs;
   for (const Tensor *input : inputs)
     refs.push_back(input->ref);
@@ -229,7 +230,9 @@ inline std::string runCall(const LibraryCall &libraryCall,
       addScratch(call, maxThreads);
       Tensor scratch(DataType::I8, {call.hasScratch ? call.refs.back().count() : 0});
       std::string error;
-      std::unique_ptr<Call> made = makeCall(call, maxThreads, error, fastBF16);
+      std::unique_ptr<Call> made = byLibrary
+                                       ? makeMatmul(call, maxThreads, fastBF16, error)
+                                       : makeCall(call, maxThreads, error, fastBF16);
       if (!made)
         return error;
       std::vector<void *> buffers;

@@ -27,4 +27,15 @@ def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::
     "::mlir::vector::VectorDialect"];
 }
 
+def ExpandBF16Pass : Pass<"mpt-expand-bf16"> {
+  let summary = "Round f32 to bf16 by integer arithmetic";
+  let description = [{
+    Replaces `arith.truncf` from f32 to bf16. A value that is widened again at once stays
+    32 bits wide. To nearest even; subnormal numbers are kept; a NaN stays one, its sign
+    and payload too where all NaNs that it comes from are of bf16, or arithmetic's own.
+    Other casts of bf16 are left to `--arith-expand=include-bf16`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 #endif // MPT_CODEGEN_CPU_PASSES_TD
