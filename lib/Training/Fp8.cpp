@@ -383,6 +383,7 @@ private:
     Fp8BlockRecipe blocks;
     Fp8BlockScales blockScales;
     blocks.quantizeHead = quantizeHead;
+    blocks.quantizeRouter = quantizeRouter;
     blockScales.accumulatorBits = accumulatorBits;
     if (recipe == "deepseek") {
       blocks.fromSaved = saved == "quantized";
@@ -399,8 +400,9 @@ private:
       emitRemark(RemarkId::Fp8Kept, op->getLoc(), "") << remark::reason("{0}", reason);
     auto describe = [&](unsigned number) {
       const Fp8BlockTensor &tensor = plan.tensors[number];
-      return llvm::formatv("f8E4M3FN in blocks of {0}x{1}{2}", tensor.block[0],
-                           tensor.block[1],
+      const bool differs = blockScales.getRule(tensor) != blockScales.rule;
+      return llvm::formatv("f8E4M3FN in blocks of {0}x{1}{2}{3}", tensor.block[0],
+                           tensor.block[1], differs ? ", scaled by powers of two" : "",
                            tensor.from ? ", made from the 8-bit copy" : "")
           .str();
     };
@@ -483,7 +485,8 @@ private:
         failed(checkUnused(hasBlocks(), "accumulator-bits", accumulatorBits == 0,
                            perBlock)) ||
         failed(checkUnused(hasBlocks(), "recompute", recompute.empty(), perBlock)) ||
-        failed(checkUnused(hasBlocks(), "quantize-head", !quantizeHead, perBlock)))
+        failed(checkUnused(hasBlocks(), "quantize-head", !quantizeHead, perBlock)) ||
+        failed(checkUnused(hasBlocks(), "quantize-router", !quantizeRouter, perBlock)))
       return failure();
     for (StringRef part : recompute)
       if (failed(expectOne("recompute", part, "norms", "swiglu")))

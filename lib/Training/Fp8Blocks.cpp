@@ -91,7 +91,7 @@ const BlockRewriter::Quantized &BlockRewriter::get(unsigned number, Operation *r
     count = llvm::divideCeil(count, size);
   auto scalesType = RankedTensorType::get(counts, scaleType);
   auto op = QuantizeOp::create(builder, loc, type.clone(Float8E4M3FNType::get(context)),
-                               scalesType, x, tensor.block, scales.rule);
+                               scalesType, x, tensor.block, scales.getRule(tensor));
   quantized = {op.getQ(), op.getScales()};
   return quantized;
 }

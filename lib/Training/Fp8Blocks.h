@@ -21,6 +21,12 @@ struct Fp8BlockScales {
   bool areE8M0 = false;
   /// Of mpt.scaled_matmul.
   int64_t promotion = 128, accumulatorBits = 0;
+
+  /// DeepSeek-V3 scales what attention gives by powers of two in any case.
+  ScaleRule getRule(const Fp8BlockTensor &tensor) const {
+    return tensor.isFromAttention && rule == ScaleRule::Largest ? ScaleRule::PowerOfTwo
+                                                                : rule;
+  }
 };
 
 /// Replaces the matmuls of `plan` by mpt.scaled_matmul.

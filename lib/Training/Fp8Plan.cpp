@@ -12,6 +12,7 @@
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -43,11 +44,17 @@ Value getMovedValue(Value value) {
   return {};
 }
 
+/// Where the elements of `value` come from.
+Value getOrigin(Value value) {
+  while (Value from = getMovedValue(value))
+    value = from;
+  return value;
+}
+
 /// Whether `value` holds elements of parameters, perhaps rounded, joined from the shards
 /// of several ranks, or from the two halves of a master.
 bool isParameter(Value value) {
-  while (Value from = getMovedValue(value))
-    value = from;
+  value = getOrigin(value);
   return isa<BlockArgument>(value) && StepView::get(value).role == Role::Parameter;
 }
 
@@ -113,16 +120,26 @@ std::pair<bool, bool> getTransposes(Operation *op, const MatrixView &left,
   return {lhs != left.isTransposed, rhs != right.isTransposed};
 }
 
+/// Whether `op` multiplies with a parameter, or may do so in its body.
+bool isLayer(Operation &op) {
+  return isa<MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp, LSTMCellOp, ScanOp>(op) &&
+         llvm::any_of(op.getOperands(), isParameter);
+}
+
 /// The backward pass of a step.
 struct BackwardPass {
   /// Everything that depends on its seed.
   DenseSet<Value> gradients;
-  /// Where the step has no seed: parameters of the layers whose gradients do not come
-  /// from another layer's, which the loss reads.
-  DenseSet<Value> heads;
+  /// Those of them that have come through a layer: gradients of a head's result have not.
+  DenseSet<Value> throughLayers;
   ParameterNames names;
 
   explicit BackwardPass(Block &block);
+
+  bool hasOp(Operation &op) const {
+    return llvm::any_of(op.getOperands(),
+                        [&](Value operand) { return gradients.contains(operand); });
+  }
 
 private:
   void follow(Block &block, const DenseSet<Value> &seeds);
@@ -130,10 +147,15 @@ private:
 
 void BackwardPass::follow(Block &block, const DenseSet<Value> &seeds) {
   gradients = seeds;
-  for (Operation &op : block)
-    if (llvm::any_of(op.getOperands(),
-                     [&](Value operand) { return gradients.contains(operand); }))
-      gradients.insert_range(op.getResults());
+  for (Operation &op : block) {
+    if (!hasOp(op))
+      continue;
+    gradients.insert_range(op.getResults());
+    if (isLayer(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
+          return throughLayers.contains(operand);
+        }))
+      throughLayers.insert_range(op.getResults());
+  }
 }
 
 BackwardPass::BackwardPass(Block &block) {
@@ -145,8 +167,7 @@ BackwardPass::BackwardPass(Block &block) {
     // parameter whose other dimension it sums over is the gradient of a layer's result.
     DenseMap<Value, unsigned> layers;
     for (Operation &op : block) {
-      if (llvm::any_of(op.getOperands(),
-                       [&](Value operand) { return gradients.contains(operand); }))
+      if (hasOp(op))
         gradients.insert_range(op.getResults());
       if (!isa<MatmulOp, LinearOp>(op))
         continue;
@@ -161,8 +182,6 @@ BackwardPass::BackwardPass(Block &block) {
       auto [layer, isNew] = layers.try_emplace(parameter, sumDim);
       if (isNew || layer->second == sumDim)
         continue;
-      if (!gradients.contains(other))
-        heads.insert(parameter);
       gradients.insert(other);
       gradients.insert(op.getResult(0));
       seeds.insert(other);
@@ -171,6 +190,36 @@ BackwardPass::BackwardPass(Block &block) {
   // What reads a gradient before a layer tells that it is one.
   follow(block, seeds);
 }
+
+/// What the forward pass does with what a layer computes.
+struct ForwardPass {
+  /// What a layer reads, perhaps after other ops.
+  DenseSet<Value> readByLayers;
+  /// What becomes integers before a layer reads it, as the scores that a router orders
+  /// do.
+  DenseSet<Value> orders;
+
+  ForwardPass(Block &block, const BackwardPass &backward) {
+    auto isIndex = [](Value value) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      return type && type.getElementType().isInteger() &&
+             !type.getElementType().isInteger(1);
+    };
+    for (Operation &op : llvm::reverse(block)) {
+      if (backward.hasOp(op))
+        continue;
+      const bool layer = isLayer(op);
+      auto isIn = [&](const DenseSet<Value> &values) {
+        return llvm::any_of(op.getResults(),
+                            [&](Value result) { return values.contains(result); });
+      };
+      if (layer || isIn(readByLayers))
+        readByLayers.insert_range(op.getOperands());
+      if (!layer && (isIn(orders) || llvm::any_of(op.getResults(), isIndex)))
+        orders.insert_range(op.getOperands());
+    }
+  }
+};
 
 /// Why the matmul of `lhs` and `rhs` keeps its types; empty if it need not.
 std::string findObstacle(Operation *op, Value lhs, Value rhs, int64_t alignment) {
@@ -254,21 +303,45 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
 
 namespace {
 
-/// Whether a loss reads `value`, perhaps reshaped, converted or with a bias.
-bool isReadByLoss(Value value) {
-  SmallVector<Value> queue = {value};
-  for (size_t i = 0; i < queue.size(); ++i)
-    for (Operation *user : queue[i].getUsers()) {
-      if (isa<CrossEntropyOp, MSELossOp>(user))
-        return true;
-      const bool addsBias =
-          isa<AddOp>(user) && llvm::any_of(user->getOperands(), isParameter);
-      if ((addsBias || isa<ReshapeOp, CastOp>(user)) &&
-          !llvm::is_contained(queue, user->getResult(0)))
-        queue.push_back(user->getResult(0));
-    }
-  return false;
+/// Whether attention makes the elements of `value`, as one op or as matmuls of batches.
+bool isFromAttention(Value value) {
+  value = getOrigin(value);
+  auto getRank = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getRank();
+  };
+  if (auto matmul = value.getDefiningOp<MatmulOp>())
+    return getRank(matmul.getLhs()) > 2 && getRank(matmul.getRhs()) > 2 &&
+           !isParameter(matmul.getLhs()) && !isParameter(matmul.getRhs());
+  return value.getDefiningOp<AttentionOp>() != nullptr;
 }
+
+/// The parameter whose gradient `value` is part of; null if there is none or not one.
+Value findGradientParameter(Value value, Block &block) {
+  // A step that another framework differentiated says nothing of it.
+  if (block.getOps<GradientsOp>().empty())
+    return {};
+  llvm::SmallSetVector<Value, 8> queue;
+  queue.insert(value);
+  StringAttr name;
+  for (size_t i = 0; i < queue.size(); ++i)
+    for (OpOperand &use : queue[i].getUses()) {
+      if (auto marker = dyn_cast<GradientsOp>(use.getOwner())) {
+        auto found = cast<StringAttr>(marker.getNames()[use.getOperandNumber()]);
+        if (name && name != found)
+          return {};
+        name = found;
+        continue;
+      }
+      queue.insert_range(use.getOwner()->getResults());
+    }
+  for (BlockArgument argument : block.getArguments())
+    if (name && StepView::get(argument).name == name)
+      return argument;
+  return {};
+}
+
+/// What a matmul is to a linear layer.
+enum class Part { Layer, InputGradient, ParameterGradient, None };
 
 /// Chooses the matmuls that take part. Those of a layer's backward pass follow the
 /// layer: the input's gradient by the parameter, the parameter's by the input.
@@ -277,9 +350,14 @@ public:
   BlockPlanner(func::FuncOp function, const Fp8BlockRecipe &recipe, int64_t alignment,
                llvm::function_ref<bool(Operation *)> isKept)
       : block(function.getBody().front()), recipe(recipe), alignment(alignment),
-        isKept(isKept), backward(block) {}
+        isKept(isKept), backward(block), forward(block, backward) {}
 
   Fp8BlockPlan run() {
+    for (Part part :
+         {Part::Layer, Part::InputGradient, Part::ParameterGradient, Part::None})
+      for (Operation &op : block)
+        if (isa<MatmulOp, LinearOp>(op) && getPart(&op) == part)
+          choose(&op, part);
     for (Operation &op : block) {
       keepInLoops(op, plan.kept);
       if (isa<MatmulOp, LinearOp>(op))
@@ -290,8 +368,10 @@ public:
 
 private:
   bool isGradient(Value value) const { return backward.gradients.contains(value); }
+  Part getPart(Operation *op) const;
+  void choose(Operation *op, Part part);
+  std::string findPartObstacle(Operation *op, Part part, Value parameter, Value other);
   void place(Operation *op);
-  std::string findRoleObstacle(Operation *op, Value lhs, Value rhs);
   unsigned getTensor(Value source, unsigned sumDim);
 
   Block &block;
@@ -299,36 +379,91 @@ private:
   int64_t alignment;
   llvm::function_ref<bool(Operation *)> isKept;
   BackwardPass backward;
+  ForwardPass forward;
   /// Of the layers that take part.
   DenseSet<Value> parameters, inputs;
-  /// Gradients of the results of layers that do not.
-  DenseSet<Value> keptGradients;
+  /// Of those that do not, and gradients of their results.
+  DenseSet<Value> keptParameters, keptGradients;
+  /// The arguments that `parameters` come from.
+  DenseSet<Value> origins;
+  DenseMap<Operation *, std::string> obstacles;
   Fp8BlockPlan plan;
 };
 
-std::string BlockPlanner::findRoleObstacle(Operation *op, Value lhs, Value rhs) {
-  const bool isLhsParameter = isParameter(lhs), isRhsParameter = isParameter(rhs);
-  Value parameter = backward.names.find(isLhsParameter ? lhs : rhs);
-  Value other = isLhsParameter ? rhs : lhs;
-  if (isLhsParameter != isRhsParameter && !isGradient(other)) {
-    if (!recipe.quantizeHead &&
-        (isReadByLoss(op->getResult(0)) || backward.heads.contains(parameter)))
+Part BlockPlanner::getPart(Operation *op) const {
+  const MatrixView left(op->getOperand(0)), right(op->getOperand(1));
+  const bool isLhsParameter = isParameter(left.source);
+  const bool isRhsParameter = isParameter(right.source);
+  if (isLhsParameter != isRhsParameter)
+    return isGradient(isLhsParameter ? right.source : left.source) ? Part::InputGradient
+                                                                   : Part::Layer;
+  return isLhsParameter || isGradient(left.source) == isGradient(right.source)
+             ? Part::None
+             : Part::ParameterGradient;
+}
+
+/// `other` is the input of a layer, or the gradient of its result. The gradient of a
+/// parameter has the input in place of `parameter`.
+std::string BlockPlanner::findPartObstacle(Operation *op, Part part, Value parameter,
+                                           Value other) {
+  const char *followed = "the layer whose gradient it computes keeps its types";
+  switch (part) {
+  case Part::Layer:
+    if (!recipe.quantizeHead && !forward.readByLayers.contains(op->getResult(0)))
       return "a loss reads its result; quantize-head lets it take part";
-    parameters.insert(parameter);
-    inputs.insert(other);
+    if (!recipe.quantizeRouter && forward.orders.contains(op->getResult(0)))
+      return "its result orders or chooses, as a router's does; quantize-router lets it "
+             "take part";
     return {};
+  case Part::InputGradient:
+    // A parameter may be the head's and another layer's.
+    if (!parameters.contains(parameter) ||
+        (keptParameters.contains(parameter) && !backward.throughLayers.contains(other)))
+      return followed;
+    return {};
+  case Part::ParameterGradient:
+    if (!inputs.contains(parameter) || keptGradients.contains(other))
+      return followed;
+    // Another layer may read the same input.
+    if (Value origin = findGradientParameter(op->getResult(0), block);
+        origin && !origins.contains(origin))
+      return followed;
+    return {};
+  case Part::None:
+    break;
   }
-  if (isLhsParameter != isRhsParameter) {
-    if (parameters.contains(parameter))
-      return {};
-    return "the layer whose gradient it computes keeps its types";
+  return "its operands are not those of a linear layer or of its gradients";
+}
+
+/// Decides whether `op` takes part. What it follows is decided.
+void BlockPlanner::choose(Operation *op, Part part) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  const MatrixView left(lhs), right(rhs);
+  const bool isSecond = part == Part::ParameterGradient ? isGradient(left.source)
+                                                        : isParameter(right.source);
+  Value parameter = isSecond ? right.source : left.source;
+  Value other = isSecond ? left.source : right.source;
+  if (part != Part::ParameterGradient)
+    parameter = backward.names.find(parameter);
+  std::string obstacle =
+      isKept(op) ? "keep= names it" : findObstacle(op, lhs, rhs, alignment);
+  if (auto matmul = dyn_cast<MatmulOp>(op);
+      obstacle.empty() && matmul && matmul.getTransposeLhs() &&
+      cast<RankedTensorType>(lhs.getType()).getRank() > 2)
+    obstacle = "its first operand is a batch of transposed matrices";
+  if (obstacle.empty())
+    obstacle = findPartObstacle(op, part, parameter, other);
+  if (part == Part::Layer && obstacle.empty()) {
+    parameters.insert(parameter);
+    origins.insert(getOrigin(parameter));
+    inputs.insert(other);
+  } else if (part == Part::Layer) {
+    keptParameters.insert(parameter);
+  } else if (part == Part::InputGradient && !obstacle.empty()) {
+    keptGradients.insert(other);
   }
-  if (isLhsParameter || isGradient(lhs) == isGradient(rhs))
-    return "its operands are not those of a linear layer or of its gradients";
-  Value gradient = isGradient(lhs) ? lhs : rhs, input = isGradient(lhs) ? rhs : lhs;
-  if (!inputs.contains(input) || keptGradients.contains(gradient))
-    return "the layer whose gradient it computes keeps its types";
-  return {};
+  if (!obstacle.empty())
+    obstacles[op] = std::move(obstacle);
 }
 
 unsigned BlockPlanner::getTensor(Value source, unsigned sumDim) {
@@ -346,31 +481,17 @@ unsigned BlockPlanner::getTensor(Value source, unsigned sumDim) {
     if (!parameter && !isGradient(source) && recipe.fromSaved && !tensor.from)
       from = number;
   }
-  plan.tensors.push_back({source, shape, from});
+  const bool fromAttention = !parameter && !isGradient(source) && isFromAttention(source);
+  plan.tensors.push_back({source, shape, from, fromAttention});
   return plan.tensors.size() - 1;
 }
 
 void BlockPlanner::place(Operation *op) {
-  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
-  auto matmul = dyn_cast<MatmulOp>(op);
-  const bool transposesLhs = matmul && matmul.getTransposeLhs();
-  const MatrixView left(lhs), right(rhs);
-  std::string obstacle =
-      isKept(op) ? "keep= names it" : findObstacle(op, lhs, rhs, alignment);
-  if (obstacle.empty() && transposesLhs &&
-      cast<RankedTensorType>(lhs.getType()).getRank() > 2)
-    obstacle = "its first operand is a batch of transposed matrices";
-  if (obstacle.empty())
-    obstacle = findRoleObstacle(op, left.source, right.source);
-  if (!obstacle.empty()) {
-    // The gradient of what a layer computes keeps its type as the layer does.
-    if (isParameter(right.source) && isGradient(left.source))
-      keptGradients.insert(left.source);
-    if (isParameter(left.source) && isGradient(right.source))
-      keptGradients.insert(right.source);
-    plan.kept.push_back({op, std::move(obstacle)});
+  if (auto obstacle = obstacles.find(op); obstacle != obstacles.end()) {
+    plan.kept.push_back({op, std::move(obstacle->second)});
     return;
   }
+  const MatrixView left(op->getOperand(0)), right(op->getOperand(1));
   const auto [transposeLhs, transposeRhs] = getTransposes(op, left, right);
   const unsigned lhsNumber = getTensor(left.source, transposeLhs ? 0 : 1);
   const unsigned rhsNumber = getTensor(right.source, transposeRhs ? 1 : 0);

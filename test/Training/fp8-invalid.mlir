@@ -17,6 +17,7 @@
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 scales=f32" 2>&1 | FileCheck %s --check-prefix=MXSCALES
 // RUN: not mpt-opt %s --mpt-fp8="recipe=current saved=original" 2>&1 | FileCheck %s --check-prefix=CURRENTSAVED
 // RUN: not mpt-opt %s --mpt-fp8="quantize-head" 2>&1 | FileCheck %s --check-prefix=HEAD
+// RUN: not mpt-opt %s --mpt-fp8="recipe=current quantize-router" 2>&1 | FileCheck %s --check-prefix=ROUTER
 // RUN: not mpt-opt %s --mpt-fp8="recipe=deepseek margin=1" 2>&1 | FileCheck %s --check-prefix=MARGIN
 // RUN: not mpt-opt %s --mpt-fp8="recipe=deepseek history=2" 2>&1 | FileCheck %s --check-prefix=BLOCKHISTORY
 // RUN: not mpt-opt %s --mpt-fp8="recipe=current history=2" 2>&1 | FileCheck %s --check-prefix=CURRENTHISTORY
@@ -43,6 +44,7 @@
 // MXSCALES: error: mpt-fp8: scales is an option of recipe=deepseek, and the recipe is mxfp8; leave it out
 // CURRENTSAVED: error: mpt-fp8: saved is an option of recipe=deepseek, and the recipe is current; leave it out
 // HEAD: error: mpt-fp8: quantize-head is an option of recipe=deepseek and recipe=mxfp8, and the recipe is delayed; leave it out
+// ROUTER: error: mpt-fp8: quantize-router is an option of recipe=deepseek and recipe=mxfp8, and the recipe is current; leave it out
 // MARGIN: error: mpt-fp8: margin is an option of recipe=delayed and recipe=current, and the recipe is deepseek; leave it out
 // BLOCKHISTORY: error: mpt-fp8: history is an option of recipe=delayed, and the recipe is deepseek; leave it out
 // CURRENTHISTORY: error: mpt-fp8: history is an option of recipe=delayed, and the recipe is current; leave it out

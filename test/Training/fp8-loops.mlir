@@ -3,7 +3,7 @@
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step=optimizer=sgd -o %t
 // RUN: mpt-opt %t --mpt-fp8=recipe=mxfp8 --remarks-filter="mpt\.fp8" 2>&1 | FileCheck %s --check-prefix=LOOP
 // RUN: mpt-opt %t --mpt-fp8=recipe=current --remarks-filter="mpt\.fp8" 2>&1 | FileCheck %s --check-prefix=LOOP
-// RUN: mpt-opt %t --mpt-unroll-scan --mpt-fp8=recipe=mxfp8 2>&1 | FileCheck %s --check-prefix=UNROLLED
+// RUN: mpt-opt %t --mpt-unroll-scan --mpt-fp8="recipe=mxfp8 quantize-head" 2>&1 | FileCheck %s --check-prefix=UNROLLED
 // RUN: mpt-opt %t --mpt-unroll-scan --mpt-fp8=recipe=current 2>&1 | FileCheck %s --check-prefix=CURRENT
 
 // LOOP-COUNT-3: remark: [Missed] mpt.fp8.kept{{.*}}it is in the body of an mpt.scan; run --mpt-unroll-scan before this pass

@@ -303,9 +303,9 @@ def main():
     parser.add_argument("--seeds", type=int, help="instead of the network's own number")
     parser.add_argument("--folder")
     parser.add_argument("--memory", help="rows of batches, to print memory instead")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.build = os.path.abspath(options.build)
-    options.folder = options.folder or os.path.join(options.build, "benchmark", "fp8")
+    options.folder = os.path.abspath(options.folder or os.path.join(options.build, "benchmark", "fp8"))
     if options.memory:
         return print_memory(options, options.modes.split(","))
     print("network | mode | loss | seeds | bf16's | difference | 95 % interval", flush=True)

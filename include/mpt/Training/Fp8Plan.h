@@ -90,8 +90,11 @@ struct Fp8BlockRecipe {
   /// The operand of a weight's gradient that the forward pass has read is made from its
   /// 8-bit copy; else from the original tensor.
   bool fromSaved = true;
-  /// The layer whose result a loss reads takes part.
+  /// The layers whose results a loss reads, and no other layer, take part.
   bool quantizeHead = false;
+  /// The layers whose results become integers before another layer reads them take part,
+  /// such as the router of a mixture of experts.
+  bool quantizeRouter = false;
 };
 
 /// A matrix that is quantized once for all matmuls that read it in these blocks.
@@ -102,6 +105,8 @@ struct Fp8BlockTensor {
   std::array<int64_t, 2> block;
   /// The tensor of the plan from whose 8-bit copy it is made, instead of from `source`.
   std::optional<unsigned> from;
+  /// Attention makes it.
+  bool isFromAttention;
 };
 
 struct Fp8BlockMatmul {

@@ -190,6 +190,9 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
            "weight's gradient">,
     Option<"quantizeHead", "quantize-head", "bool", "false",
            "Let the layer that the loss reads take part with deepseek and mxfp8">,
+    Option<"quantizeRouter", "quantize-router", "bool", "false",
+           "Let layers take part with deepseek and mxfp8 whose results order or choose, "
+           "such as a router's">,
     ListOption<"recompute", "recompute", "std::string",
                "norms and swiglu: what deepseek and mxfp8 compute again in the backward "
                "pass instead of keeping it (mpt.save)">,
