@@ -100,6 +100,7 @@ llvm::Error DataLoader::setPart(int64_t newPart, int64_t newParts) {
 /// Fills the buffers with the rows named by `order` and points `views` at them.
 void DataLoader::gather(llvm::ArrayRef<int64_t> order) {
   views.clear();
+  std::swap(previous, current);
   current.assign(order.begin(), order.end());
   int64_t count = order.size();
   for (auto [field, buffer] : llvm::zip_equal(fields, buffers)) {
@@ -121,16 +122,24 @@ void DataLoader::gather(llvm::ArrayRef<int64_t> order) {
   }
 }
 
-std::string DataLoader::describeValue(int64_t value, int64_t position) const {
+std::string DataLoader::describeValue(int64_t value, int64_t position, int ago) const {
+  const std::vector<int64_t> &rowsThen = ago ? previous : current;
   std::string anywhere;
   for (const Field &field : fields) {
-    auto view = views.find(field.name);
-    ElementType type = field.data.getElementType();
-    if (view == views.end() || (type != ElementType::I64 && type != ElementType::I32))
+    const HostTensor &tensor = field.data;
+    ElementType type = tensor.getElementType();
+    const int64_t all = tensor.getNumElements();
+    if (views.empty() || all == 0 ||
+        (type != ElementType::I64 && type != ElementType::I32))
       continue;
-    const HostTensor &tensor = *view->second;
-    const int64_t count = tensor.getNumElements();
+    const int64_t width = tensor.getRank() == 0 ? 1 : all / tensor.getShape()[0];
+    const int64_t count =
+        field.whole ? all : width * static_cast<int64_t>(rowsThen.size());
+    auto getRow = [&](int64_t i) {
+      return field.whole ? i / width : rowsThen[i / width];
+    };
     auto get = [&](int64_t i) {
+      i = getRow(i) * width + i % width;
       if (type == ElementType::I32)
         return static_cast<int64_t>(tensor.getElement(i));
       int64_t element;
@@ -144,8 +153,7 @@ std::string DataLoader::describeValue(int64_t value, int64_t position) const {
         text += " of " + field.source;
       if (tensor.getRank() == 0)
         return text;
-      const int64_t width = count / tensor.getShape()[0], row = i / width;
-      text += ", row " + std::to_string(field.whole ? row : current[row]);
+      text += ", row " + std::to_string(getRow(i));
       return width == 1 ? text : text + ", element " + std::to_string(i % width);
     };
     if (position >= 0 && position < count && get(position) == value)

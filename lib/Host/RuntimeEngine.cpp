@@ -281,6 +281,10 @@ llvm::Error RuntimeEngine::runBound() {
       addToProfile(before);
     return llvm::Error::success();
   }
+  return runError(status);
+}
+
+llvm::Error RuntimeEngine::runError(int status) const {
   // Which rank is lost matters, not which exchange noticed.
   if (status == MPT_RT_COMMUNICATION_FAILED && communicator)
     return llvm::createStringError(mpt_rt_communicator_error(communicator));
@@ -319,8 +323,7 @@ llvm::Error RuntimeEngine::readOutput(StringRef name, void *data, size_t bytes) 
   return llvm::Error::success();
 }
 
-llvm::Expected<llvm::StringMap<HostTensor>>
-RuntimeEngine::run(const llvm::StringMap<const HostTensor *> &inputs) {
+llvm::Error RuntimeEngine::bindAll(const llvm::StringMap<const HostTensor *> &inputs) {
   for (const TensorInfo &info : arguments) {
     if (isStateRole(info.role))
       continue;
@@ -333,8 +336,15 @@ RuntimeEngine::run(const llvm::StringMap<const HostTensor *> &inputs) {
                                      describeTensorType(info.type, info.shape) +
                                      ", found " + value->describe());
     if (llvm::Error error = bind(info.name, value->getData(), value->getByteSize()))
-      return std::move(error);
+      return error;
   }
+  return llvm::Error::success();
+}
+
+llvm::Expected<llvm::StringMap<HostTensor>>
+RuntimeEngine::run(const llvm::StringMap<const HostTensor *> &inputs) {
+  if (llvm::Error error = bindAll(inputs))
+    return std::move(error);
   if (llvm::Error error = runBound())
     return std::move(error);
   llvm::StringMap<HostTensor> outputs;
@@ -350,6 +360,106 @@ RuntimeEngine::run(const llvm::StringMap<const HostTensor *> &inputs) {
     outputs[info.name] = std::move(*tensor);
   }
   return outputs;
+}
+
+llvm::Error RuntimeEngine::watch(std::vector<std::string> names) {
+  if (!isCuda() || profiling)
+    return StepEngine::watch(std::move(names));
+  keptOutputs.clear();
+  keptState.clear();
+  for (const std::string &name : names) {
+    const TensorInfo *info = findState(name);
+    if (!info)
+      return llvm::createStringError("there is no state named '" + name + "'");
+    keptState.push_back({static_cast<int32_t>(info - arguments.data()), name});
+  }
+  auto number = static_cast<int32_t>(arguments.size());
+  for (const ResultInfo &info : results)
+    if (info.updates.empty())
+      keptOutputs.push_back({number++, info.name});
+  std::vector<int32_t> tensors;
+  for (const auto &kept : {keptOutputs, keptState})
+    for (const auto &[tensor, name] : kept)
+      tensors.push_back(tensor);
+  if (mpt_rt_keep_results(context, tensors.data(), static_cast<int32_t>(tensors.size())))
+    return lastError("");
+  watched = std::move(names);
+  finished = mpt_rt_get_num_runs(context);
+  return llvm::Error::success();
+}
+
+llvm::Error RuntimeEngine::begin(const llvm::StringMap<const HostTensor *> &inputs) {
+  if (getDepth() == 1)
+    return StepEngine::begin(inputs);
+  if (llvm::Error error = bindAll(inputs))
+    return error;
+  return runBound();
+}
+
+llvm::Expected<StepResults> RuntimeEngine::finish() {
+  if (getDepth() == 1)
+    return StepEngine::finish();
+  StepResults made;
+  ++finished;
+  auto read = [&](int32_t number, ElementType type, llvm::ArrayRef<int64_t> shape,
+                  HostTensor &into) -> llvm::Error {
+    auto tensor = HostTensor::create(type, shape);
+    if (!tensor)
+      return tensor.takeError();
+    const int status = mpt_rt_read_result(context, finished, number, tensor->getData(),
+                                          tensor->getByteSize());
+    into = std::move(*tensor);
+    return status ? runError(status) : llvm::Error::success();
+  };
+  for (const auto &[number, name] : keptState) {
+    const TensorInfo &info = arguments[number];
+    if (llvm::Error error = read(number, info.type, info.shape, made.state[name]))
+      return std::move(error);
+  }
+  auto kept = keptOutputs.begin();
+  for (const ResultInfo &info : results)
+    if (info.updates.empty())
+      if (llvm::Error error =
+              read((kept++)->first, info.type, info.shape, made.outputs[info.name]))
+        return std::move(error);
+  return std::move(made);
+}
+
+namespace {
+/// State of a program as it was between two runs.
+class ProgramSnapshot : public StateSnapshot {
+public:
+  ProgramSnapshot(mpt_rt_snapshot *snapshot, llvm::ArrayRef<TensorInfo> arguments)
+      : snapshot(snapshot), arguments(arguments.begin(), arguments.end()) {}
+  ~ProgramSnapshot() override { mpt_rt_destroy_snapshot(snapshot); }
+  ProgramSnapshot(const ProgramSnapshot &) = delete;
+
+  llvm::Expected<HostTensor> readState(StringRef name) override {
+    const auto *info = llvm::find_if(arguments, [&](const TensorInfo &argument) {
+      return argument.name == name && isStateRole(argument.role);
+    });
+    if (info == arguments.end())
+      return llvm::createStringError("there is no state named '" + name + "'");
+    auto tensor = HostTensor::create(info->type, info->shape);
+    if (tensor && mpt_rt_read_snapshot(snapshot, info->name.c_str(), tensor->getData(),
+                                       tensor->getByteSize()))
+      return llvm::createStringError(mpt_rt_snapshot_error(snapshot));
+    return tensor;
+  }
+
+private:
+  mpt_rt_snapshot *snapshot;
+  llvm::SmallVector<TensorInfo, 0> arguments;
+};
+} // namespace
+
+llvm::Expected<std::unique_ptr<StateSnapshot>> RuntimeEngine::takeSnapshot() const {
+  if (!isCuda())
+    return StepEngine::takeSnapshot();
+  mpt_rt_snapshot *taken = nullptr;
+  if (mpt_rt_take_snapshot(context, &taken))
+    return lastError("cannot read state");
+  return std::make_unique<ProgramSnapshot>(taken, arguments);
 }
 
 StringRef RuntimeEngine::getTarget() const { return mpt_rt_target(context); }

@@ -7,21 +7,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/Trainer.h"
+#include "mpt/Host/CheckpointWriter.h"
 #include "mpt/Support/FileIO.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 using namespace mpt;
 
 /// Adds to the error of a step that read an index outside its table where the index
-/// is in the data, if it is there. Other errors stay as they are.
-static llvm::Error describeBadIndex(llvm::Error error, const DataLoader &data) {
+/// is in the data, if it is there. Other errors stay as they are. `ago` 1: the step had
+/// the batch before the last one.
+static llvm::Error describeBadIndex(llvm::Error error, const DataLoader &data,
+                                    int ago = 0) {
   return llvm::handleErrors(std::move(error), [&](const BadIndexError &bad) {
-    std::string place = data.describeValue(bad.getIndex(), bad.getPosition());
+    std::string place = data.describeValue(bad.getIndex(), bad.getPosition(), ago);
     return llvm::createStringError(bad.message() +
                                    (place.empty() ? "" : "; in the data: " + place));
   });
@@ -152,9 +156,24 @@ public:
   llvm::Error restore(const Checkpoint &checkpoint, llvm::StringRef path);
 
 private:
-  llvm::Error step();
-  llvm::Error record(const llvm::StringMap<HostTensor> &outputs, uint64_t epoch,
-                     double milliseconds);
+  using Clock = std::chrono::steady_clock;
+  /// A step that is under way.
+  struct Begun {
+    Clock::time_point start;
+    uint64_t epoch;
+  };
+
+  /// Begins a step.
+  llvm::Error begin();
+  /// Waits for the first of those under way.
+  llvm::Error finish();
+  /// The same for all of them after an error: their results are counted, and not told.
+  llvm::Error finishAll();
+  /// The number of attempts at which something next needs the state.
+  int64_t getNextStop() const;
+  llvm::Error record(const StepResults &results, uint64_t epoch, double milliseconds);
+  /// Whether the results are those of a step that was skipped.
+  static bool isSkipped(const StepResults &results);
   /// Adds `line` to what is written on the way.
   llvm::Error log(const MetricsRecord &line);
   /// Once, if the scale `name` has become one that cannot do its work any more.
@@ -163,8 +182,13 @@ private:
   /// Everything but the last save.
   llvm::Error runSteps();
   llvm::Error save();
+  /// All of a checkpoint but the state.
+  Checkpoint makeCheckpoint() const;
   /// A save before the end, whose failure need not end training.
   llvm::Error saveOnTheWay();
+  /// Waits for the one that is being written, whose failure need not end training either.
+  llvm::Error finishSaving();
+  llvm::Error warnOfSave(llvm::Error error);
   /// Saves what there is and returns `error`, which says so.
   llvm::Error saveAfter(llvm::Error error);
   bool isStopped() {
@@ -172,10 +196,9 @@ private:
     return stopped;
   }
   double getSeconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+    return std::chrono::duration<double>(Clock::now() - started).count();
   }
 
-  using Clock = std::chrono::steady_clock;
   StepEngine &engine;
   DataLoader &data;
   const TrainerOptions &options;
@@ -183,14 +206,17 @@ private:
   std::vector<std::string> scaleNames;
   TrainingSummary summary;
   std::vector<double> times;
-  Clock::time_point begin;
-  int64_t evaluatedAt = -1, savedAt = -1;
+  Clock::time_point started, finished;
+  std::deque<Begun> begun;
+  CheckpointWriter writer;
+  /// The attempts of the last checkpoint, and of the one that is being written.
+  int64_t evaluatedAt = -1, savedAt = -1, savingAt = -1;
   bool warnedOfScale = false, warnedOfSave = false;
   bool stopped = false;
   /// An evaluation at the present attempt was cut short.
   bool evaluationDue = false;
-  /// False while a step runs and after one that failed.
-  bool isStateWhole = true;
+  /// A step has failed, and the state may be partly updated.
+  bool hasFailed = false;
   /// There is something that the last checkpoint does not have.
   bool hasChanged = false;
 };
@@ -209,22 +235,65 @@ llvm::Error Loop::restore(const Checkpoint &checkpoint, llvm::StringRef path) {
   return llvm::Error::success();
 }
 
-llvm::Error Loop::step() {
-  auto start = Clock::now();
-  uint64_t epoch = data.getPosition().epoch;
-  isStateWhole = false;
-  auto outputs = engine.run(data.next());
-  if (!outputs)
-    return describeBadIndex(outputs.takeError(), data);
-  isStateWhole = hasChanged = true;
-  double milliseconds =
-      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  times.push_back(milliseconds);
-  ++summary.attempt;
-  return record(*outputs, epoch, milliseconds);
+llvm::Error Loop::begin() {
+  const Begun step{Clock::now(), data.getPosition().epoch};
+  if (llvm::Error error = engine.begin(data.next())) {
+    hasFailed = true;
+    // What went wrong in the step before may show here.
+    return describeBadIndex(std::move(error), data, begun.empty() ? 0 : 1);
+  }
+  begun.push_back(step);
+  return llvm::Error::success();
 }
 
-llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs, uint64_t epoch,
+llvm::Error Loop::finish() {
+  auto results = engine.finish();
+  if (!results) {
+    hasFailed = true;
+    return describeBadIndex(results.takeError(), data, begun.size() > 1 ? 1 : 0);
+  }
+  const Begun step = begun.front();
+  begun.pop_front();
+  hasChanged = true;
+  // Since the step before was done, if it was under way at the same time.
+  const Clock::time_point from = std::max(step.start, finished);
+  finished = Clock::now();
+  double milliseconds =
+      std::chrono::duration<double, std::milli>(finished - from).count();
+  times.push_back(milliseconds);
+  ++summary.attempt;
+  return record(*results, step.epoch, milliseconds);
+}
+
+llvm::Error Loop::finishAll() {
+  for (; !begun.empty(); begun.pop_front()) {
+    auto results = engine.finish();
+    if (!results)
+      return results.takeError();
+    ++summary.attempt;
+    summary.skipped += isSkipped(*results);
+    hasChanged = true;
+  }
+  return llvm::Error::success();
+}
+
+int64_t Loop::getNextStop() const {
+  int64_t stop = options.steps;
+  // On all ranks the same, whichever of them writes.
+  for (int64_t every :
+       {options.evaluator ? options.evalEvery : 0, options.checkpointEvery})
+    if (every > 0)
+      stop = std::min(stop, (summary.attempt / every + 1) * every);
+  return stop;
+}
+
+bool Loop::isSkipped(const StepResults &results) {
+  auto it = results.outputs.find("did_step");
+  return it != results.outputs.end() && it->second.getShape().empty() &&
+         it->second.getElement(0) == 0;
+}
+
+llvm::Error Loop::record(const StepResults &results, uint64_t epoch,
                          double milliseconds) {
   MetricsRecord line;
   line.add("step", summary.attempt);
@@ -232,32 +301,28 @@ llvm::Error Loop::record(const llvm::StringMap<HostTensor> &outputs, uint64_t ep
     line.add("run", llvm::StringRef(options.label));
   line.add("epoch", static_cast<int64_t>(epoch));
   std::optional<double> loss;
-  const int64_t skippedBefore = summary.skipped;
   for (const ResultInfo &result : engine.getResults()) {
-    auto it = outputs.find(result.name);
-    if (it == outputs.end() || !result.shape.empty())
+    auto it = results.outputs.find(result.name);
+    if (it == results.outputs.end() || !result.shape.empty())
       continue;
     line.add(result.name, it->second);
     double value = it->second.getElement(0);
     if (!loss || result.name == "loss")
       loss = std::isnan(value) ? NAN : value; // of either sign
-    if (result.name == "did_step" && value == 0)
-      ++summary.skipped;
   }
+  const bool skipped = isSkipped(results);
+  summary.skipped += skipped;
   std::optional<double> smallest;
   for (const std::string &name : scaleNames) {
-    auto scale = engine.readState(name);
-    if (!scale)
-      return scale.takeError();
-    smallest = std::min(smallest.value_or(INFINITY), scale->getElement(0));
-    line.add(name, *scale);
-    warnOfScale(name, scale->getElement(0));
+    const HostTensor &scale = results.state.find(name)->second;
+    smallest = std::min(smallest.value_or(INFINITY), scale.getElement(0));
+    line.add(name, scale);
+    warnOfScale(name, scale.getElement(0));
   }
   summary.lossScale = smallest;
   line.add("ms", milliseconds);
   if (options.observe)
-    if (llvm::Error error =
-            options.observe(outputs, summary.attempt, summary.skipped != skippedBefore))
+    if (llvm::Error error = options.observe(results.outputs, summary.attempt, skipped))
       return error;
   summary.finalLoss = loss.value_or(0);
   summary.curve.points.push_back(
@@ -298,6 +363,8 @@ llvm::Error Loop::evaluate() {
   evaluatedAt = summary.attempt;
   // Until there are results: a run that goes on from a checkpoint begins with it.
   evaluationDue = true;
+  // What evaluates needs memory of its own.
+  writer.waitUntilRead();
   auto results = options.evaluator->evaluate(engine, /*hasUpdates=*/summary.attempt >
                                                          summary.skipped,
                                              [&] { return isStopped(); });
@@ -323,9 +390,7 @@ llvm::Error Loop::evaluate() {
   return log(line);
 }
 
-llvm::Error Loop::save() {
-  if (options.checkpointPath.empty() || savedAt == summary.attempt)
-    return llvm::Error::success();
+Checkpoint Loop::makeCheckpoint() const {
   Checkpoint checkpoint;
   checkpoint.attempt = summary.attempt;
   checkpoint.skipped = summary.skipped;
@@ -336,6 +401,13 @@ llvm::Error Loop::save() {
   checkpoint.evaluationDue = evaluationDue;
   checkpoint.program = options.program;
   checkpoint.wholeProgram = options.wholeProgram;
+  return checkpoint;
+}
+
+llvm::Error Loop::save() {
+  if (options.checkpointPath.empty() || savedAt == summary.attempt)
+    return llvm::Error::success();
+  Checkpoint checkpoint = makeCheckpoint();
   auto state = captureState(engine);
   if (!state)
     return state.takeError();
@@ -354,12 +426,7 @@ llvm::Error Loop::save() {
   return llvm::Error::success();
 }
 
-llvm::Error Loop::saveOnTheWay() {
-  // A crash of the machine must not leave a checkpoint without its metrics.
-  if (options.metrics)
-    if (llvm::Error error = options.metrics->sync())
-      return error;
-  llvm::Error error = save();
+llvm::Error Loop::warnOfSave(llvm::Error error) {
   // With a rank lost, no step will come.
   if (!error || !options.warn || (options.ranks && options.ranks->hasFailed()))
     return error;
@@ -371,9 +438,59 @@ llvm::Error Loop::saveOnTheWay() {
   return llvm::Error::success();
 }
 
+llvm::Error Loop::finishSaving() {
+  if (!writer.isBusy())
+    return llvm::Error::success();
+  if (llvm::Error error = writer.finish()) {
+    hasChanged = true;
+    return warnOfSave(std::move(error));
+  }
+  savedAt = savingAt;
+  warnedOfSave = false;
+  return llvm::Error::success();
+}
+
+llvm::Error Loop::saveOnTheWay() {
+  // A crash of the machine must not leave a checkpoint without its metrics.
+  if (options.metrics)
+    if (llvm::Error error = options.metrics->sync())
+      return error;
+  if (llvm::Error error = finishSaving())
+    return error;
+  if (options.checkpointPath.empty() || savedAt == summary.attempt)
+    return llvm::Error::success();
+  // Ranks agree in the course of writing, which is for the thread that trains.
+  if (options.ranks)
+    return warnOfSave(save());
+  auto snapshot = engine.takeSnapshot();
+  if (!snapshot)
+    return warnOfSave(snapshot.takeError());
+  std::vector<std::string> names;
+  for (const TensorInfo &argument : engine.getArguments())
+    if (isStateRole(argument.role) && !argument.isShared)
+      names.push_back(argument.name);
+  writer.begin(options.checkpointPath, makeCheckpoint(), std::move(*snapshot),
+               std::move(names));
+  savingAt = summary.attempt;
+  hasChanged = false;
+  return llvm::Error::success();
+}
+
 llvm::Error Loop::saveAfter(llvm::Error error) {
+  // What is being written comes first.
+  if (llvm::Error another = writer.finish()) {
+    hasChanged = true;
+    llvm::consumeError(std::move(another));
+  }
   // Other ranks do not know of the failure, and wait in the next step.
-  if (options.checkpointPath.empty() || !isStateWhole || !hasChanged || options.ranks)
+  if (options.checkpointPath.empty() || hasFailed || options.ranks)
+    return error;
+  // Steps that have begun count.
+  if (llvm::Error another = finishAll()) {
+    llvm::consumeError(std::move(another));
+    return error;
+  }
+  if (!hasChanged)
     return error;
   std::string text = llvm::toString(std::move(error));
   if (llvm::Error another = save())
@@ -393,7 +510,13 @@ llvm::Error Loop::runSteps() {
       return error;
   }
   while (summary.attempt < options.steps && !summary.interrupted) {
-    if (llvm::Error error = step())
+    const int64_t stop = getNextStop();
+    const int64_t depth = options.overlaps ? engine.getDepth() : 1;
+    while (!stopped && static_cast<int64_t>(begun.size()) < depth &&
+           summary.attempt + static_cast<int64_t>(begun.size()) < stop)
+      if (llvm::Error error = begin())
+        return error;
+    if (llvm::Error error = finish())
       return error;
     if (options.progress)
       options.progress->update(summary.attempt, summary.finalLoss, getSeconds());
@@ -404,15 +527,22 @@ llvm::Error Loop::runSteps() {
     if (isDue(options.checkpointEvery))
       if (llvm::Error error = saveOnTheWay())
         return error;
-    summary.interrupted |= isStopped() && summary.attempt < options.steps;
+    // Steps that have begun are finished.
+    if (!stopped)
+      isStopped();
+    summary.interrupted |= stopped && begun.empty() && summary.attempt < options.steps;
   }
   return options.metrics ? options.metrics->sync() : llvm::Error::success();
 }
 
 llvm::Expected<TrainingSummary> Loop::run() {
-  begin = Clock::now();
+  started = Clock::now();
+  if (llvm::Error error = engine.watch(scaleNames))
+    return std::move(error);
   if (llvm::Error error = runSteps())
     return saveAfter(std::move(error));
+  if (llvm::Error error = finishSaving())
+    return std::move(error);
   if (hasChanged)
     if (llvm::Error error = save())
       return std::move(error);

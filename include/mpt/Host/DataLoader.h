@@ -79,11 +79,11 @@ public:
   /// until the next call.
   const llvm::StringMap<const HostTensor *> &getRange(int64_t first, int64_t count);
 
-  /// Where the integer `value` stands in the batch that was given last: "'x' of
-  /// ids.npy, row 812, element 3", with the row (from 0) of the file and, if rows have
-  /// several elements, the element of the row. Of several places those at `position` of
-  /// a batch's tensor go first. "" if it stands nowhere.
-  std::string describeValue(int64_t value, int64_t position) const;
+  /// Where the integer `value` stands in the batch that was given last, or in the one
+  /// before it (`ago` 1): "'x' of ids.npy, row 812, element 3", with the row (from 0) of
+  /// the file and, if rows have several elements, the element of the row. Of several
+  /// places those at `position` of a batch's tensor go first. "" if it stands nowhere.
+  std::string describeValue(int64_t value, int64_t position, int ago = 0) const;
 
 private:
   DataLoader() = default;
@@ -99,8 +99,8 @@ private:
   /// The epoch that `order` belongs to.
   uint64_t orderEpoch = ~uint64_t(0);
   std::vector<int64_t> order;
-  /// The rows of the batch that was given last.
-  std::vector<int64_t> current;
+  /// The rows of the batch that was given last, and of the one before.
+  std::vector<int64_t> current, previous;
 };
 
 } // namespace mpt

@@ -76,6 +76,15 @@ public:
   llvm::Error checkHasValue(llvm::StringRef name) const override;
   llvm::Expected<llvm::StringMap<HostTensor>>
   run(const llvm::StringMap<const HostTensor *> &inputs) override;
+  // On a GPU, once something is watched or there are outputs to wait for, a run may begin
+  // before the one before it is finished; measured runs are waited for.
+  llvm::Error watch(std::vector<std::string> names) override;
+  int64_t getDepth() const override {
+    return keptOutputs.size() + keptState.size() ? 2 : 1;
+  }
+  llvm::Error begin(const llvm::StringMap<const HostTensor *> &inputs) override;
+  llvm::Expected<StepResults> finish() override;
+  llvm::Expected<std::unique_ptr<StateSnapshot>> takeSnapshot() const override;
   size_t arenaBytes() const override;
   size_t stateBytes() const override;
   StepProfile profile() const override;
@@ -128,6 +137,10 @@ private:
   llvm::Error readSignature();
   llvm::Error readMetadata();
   llvm::Error lastError(llvm::StringRef what) const;
+  /// Why a run failed, by the status that was returned.
+  llvm::Error runError(int status) const;
+  /// Binds all inputs.
+  llvm::Error bindAll(const llvm::StringMap<const HostTensor *> &inputs);
   /// Exchanges with other ranks so far.
   ExchangeProfile countExchanges() const;
   /// Of a run before which countExchanges was `before`.
@@ -150,6 +163,10 @@ private:
   /// Sums over these steps.
   ExchangeProfile exchanged;
   int threads = 0;
+  /// Outputs and the state that is watched, with their numbers in the program, where runs
+  /// overlap; and the number of the last run that is finished.
+  std::vector<std::pair<int32_t, std::string>> keptOutputs, keptState;
+  uint64_t finished = 0;
   /// The code must outlive the context.
   std::shared_ptr<void> code;
   mpt_rt_context *context = nullptr;

@@ -36,6 +36,14 @@ public:
   run(const llvm::StringMap<const HostTensor *> &inputs) override {
     return engine->run(inputs);
   }
+  llvm::Error watch(std::vector<std::string> names) override {
+    return engine->watch(std::move(names));
+  }
+  int64_t getDepth() const override { return engine->getDepth(); }
+  llvm::Error begin(const llvm::StringMap<const HostTensor *> &inputs) override {
+    return engine->begin(inputs);
+  }
+  llvm::Expected<StepResults> finish() override { return engine->finish(); }
   size_t arenaBytes() const override { return engine->arenaBytes(); }
   size_t stateBytes() const override { return engine->stateBytes(); }
   StepProfile profile() const override { return engine->profile(); }

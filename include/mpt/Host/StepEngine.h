@@ -75,6 +75,22 @@ struct ResultInfo {
   std::string updates;
 };
 
+/// What one run made.
+struct StepResults {
+  /// Results without `updates`, by name.
+  llvm::StringMap<HostTensor> outputs;
+  /// The state that was named to `watch`, as the run left it.
+  llvm::StringMap<HostTensor> state;
+};
+
+/// State as it was between two runs.
+class StateSnapshot {
+public:
+  virtual ~StateSnapshot();
+  /// As StepEngine::readState; on any thread, one at a time, also while the engine runs.
+  virtual llvm::Expected<HostTensor> readState(llvm::StringRef name) = 0;
+};
+
 /// Why a run fails that reads an index outside its table.
 class BadIndexError : public llvm::ErrorInfo<BadIndexError> {
 public:
@@ -129,6 +145,23 @@ public:
   virtual llvm::Expected<llvm::StringMap<HostTensor>>
   run(const llvm::StringMap<const HostTensor *> &inputs) = 0;
 
+  // Runs whose results are read later, so that the next one can begin before.
+
+  /// `finish` gives the values of these state arguments, too. While no run is under way.
+  /// Fails if there is no such state.
+  virtual llvm::Error watch(std::vector<std::string> names);
+  /// How many runs may be under way at a time.
+  virtual int64_t getDepth() const { return 1; }
+  /// Begins a run as `run` does, which must not be called before all that have begun are
+  /// finished. An error may be that of a run that began before.
+  virtual llvm::Error begin(const llvm::StringMap<const HostTensor *> &inputs);
+  /// Waits for the run that began first among those not finished. An error is its own, or
+  /// of one before it.
+  virtual llvm::Expected<StepResults> finish();
+
+  /// All state that each rank holds whole, as the runs that have begun leave it.
+  virtual llvm::Expected<std::unique_ptr<StateSnapshot>> takeSnapshot() const;
+
   /// Bytes of the block that holds a run's temporaries; 0 if the engine plans
   /// none (the reference interpreter).
   virtual size_t arenaBytes() const = 0;
@@ -150,6 +183,14 @@ public:
   virtual llvm::Expected<std::vector<StatePiece>> readPieces() const {
     return std::vector<StatePiece>();
   }
+
+protected:
+  /// The names that were given to `watch`.
+  std::vector<std::string> watched;
+
+private:
+  /// What the one run under way made.
+  std::optional<llvm::StringMap<HostTensor>> begun;
 };
 
 } // namespace mpt

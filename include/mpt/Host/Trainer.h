@@ -77,13 +77,17 @@ struct TrainerOptions {
   /// As `Checkpoint::wholeProgram`.
   std::string wholeProgram;
   /// Written every `checkpointEvery` attempts (0: never), at the end, and after a
-  /// failure that leaves the state whole. If a write before the end fails, `warn`
-  /// is told and training goes on; without `warn` it ends.
+  /// failure that leaves the state whole. Those before the end are written while training
+  /// goes on, unless `ranks` write them. If one of these fails, `warn` is told when the
+  /// next one is due, or at the end, and training goes on; without `warn` it ends there.
   std::string checkpointPath;
   int64_t checkpointEvery = 0;
   /// The ranks that hold state together with this one; all of them write the checkpoint,
   /// and after a failure none does. Null if each rank holds all state.
   RankGroup *ranks = nullptr;
+  /// A step may begin before the one before it is finished, where the engine can. The
+  /// same on all ranks.
+  bool overlaps = true;
   /// Evaluated every so many attempts (0: never) and at the end.
   int64_t evalEvery = 0;
   /// Added to each record of the metrics, if not empty.
@@ -94,7 +98,7 @@ struct TrainerOptions {
   Progress *progress = nullptr;
   Evaluator *evaluator = nullptr;
   /// Shown the results of each step, the number of attempts with it, and whether
-  /// it was skipped. An error ends training.
+  /// it was skipped. An error ends training. The next step may have begun.
   std::function<llvm::Error(const llvm::StringMap<HostTensor> &results, int64_t attempt,
                             bool skipped)>
       observe;
@@ -113,7 +117,8 @@ struct TrainingSummary {
   double finalLoss = 0;
   /// The last one; the smallest where several losses have one each.
   std::optional<double> lossScale;
-  /// Median wall time of this run's steps, data included; 0 without steps.
+  /// Median wall time of this run's steps, data included; 0 without steps. Where steps
+  /// overlap, the time from one's end to the next one's.
   double millisecondsPerStep = 0;
   std::vector<std::pair<std::string, double>> evaluation;
   LossCurve curve;

@@ -237,10 +237,14 @@ int CudaExecutable::readKept(size_t index, int ago, void *data, std::string &err
   MPT_TRY(checkFailure(error));
   DeviceGuard guard(api);
   MPT_TRY(state->select(guard, error));
-  const Event event = kept->getEvent(ago);
-  int status = others ? others->waitForEvent(event, error) : int(MPT_RT_OK);
-  if (!status)
-    status = check(api.cudaEventSynchronize(event), "the step failed", error);
+  int status = MPT_RT_OK;
+  if (const Event event = kept->getEvent(ago)) {
+    status = others ? others->waitForEvent(event, error) : int(MPT_RT_OK);
+    if (!status)
+      status = check(api.cudaEventSynchronize(event), "the step failed", error);
+    if (!status)
+      kept->setWaited(ago);
+  }
   if (!status && !checks.empty())
     // Of that run: a later one may have met a bad index, too.
     status = checkIndices(kept->find(ago, keptRefs.size()), error);

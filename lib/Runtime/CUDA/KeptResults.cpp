@@ -94,7 +94,7 @@ int KeptResults::copy(std::string &error) {
   auto move = [&](char *to, const char *from, int64_t count, int kind, Stream in) {
     return attempt(api.cudaMemcpyAsync(to, from, count, kind, in));
   };
-  if (parked && copies >= 2)
+  if (parked && copies >= 2 && !hasWaited[half])
     MPT_TRY(attempt(api.cudaStreamWaitEvent(state->stream, fetched[half], 0)));
   if (parked)
     for (const Span &span : spans)
@@ -109,6 +109,7 @@ int KeptResults::copy(std::string &error) {
   MPT_TRY(attempt(api.cudaEventRecord(fetched[half], stream)));
   if (!parked)
     MPT_TRY(attempt(api.cudaStreamWaitEvent(state->stream, fetched[half], 0)));
+  hasWaited[half] = false;
   ++copies;
   return MPT_RT_OK;
 }

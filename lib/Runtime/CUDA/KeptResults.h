@@ -44,11 +44,15 @@ public:
   int allocate(const std::vector<Part> &parts, std::string &error);
   /// After a run has been put into the stream: copies what it makes.
   int copy(std::string &error);
-  /// When the copies of the last run are made, or of the one before it (`ago` 1).
-  Event getEvent(int ago) const { return fetched[(copies - 1 - ago) % 2]; }
+  /// When the copies of the last run are made, or of the one before it (`ago` 1); null
+  /// once the host has waited for that.
+  Event getEvent(int ago) const {
+    return hasWaited[getHalf(ago)] ? nullptr : fetched[getHalf(ago)];
+  }
+  void setWaited(int ago) { hasWaited[getHalf(ago)] = true; }
   /// The same run's copy of part `part`, once the host has waited for that.
   const char *find(int ago, size_t part) const {
-    return pinned + (copies - 1 - ago) % 2 * bytes + places[part];
+    return pinned + getHalf(ago) * bytes + places[part];
   }
 
 private:
@@ -58,6 +62,8 @@ private:
     int64_t bytes, at;
   };
 
+  int64_t getHalf(int ago) const { return (copies - 1 - ago) % 2; }
+
   const std::shared_ptr<DeviceState> state;
   std::vector<Span> spans;
   std::vector<int64_t> places;
@@ -65,6 +71,7 @@ private:
   int64_t bytes = 0, copies = 0;
   char *pinned = nullptr, *parked = nullptr;
   Stream stream = nullptr;
+  bool hasWaited[2] = {false, false};
   /// The run is done; its copies are.
   Event made[2] = {nullptr, nullptr}, fetched[2] = {nullptr, nullptr};
 };

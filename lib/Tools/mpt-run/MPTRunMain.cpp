@@ -118,6 +118,8 @@ private:
   std::unique_ptr<RankGroup> ranks;
   /// All ranks know how it went so far; and nothing trains, so that they can agree.
   bool hasAgreed = false, isSettingUp = true;
+  /// Steps are measured, on this rank or another.
+  bool measures = false;
   /// Whether no other run can write the checkpoint.
   bool ownsCheckpoint = false;
   /// A compiled step, and the compiled function that evaluates it, or a module with both.
@@ -273,6 +275,7 @@ llvm::Error Run::connect() {
   options.numRanks = ranks->getNumRanks();
   LostRankReport::install(*ranks);
   // Rank 0 alone writes. What the others read, they read as it does.
+  measures = options.recordsProfile();
   if (ranks->getRank() != 0) {
     options.isQuiet = true;
     options.progress = "none";
@@ -825,6 +828,7 @@ llvm::Error Run::trainOne(llvm::StringRef precision, StepEngine &engine,
   if (isShared || !options.isQuiet)
     trainer.checkpointPath = options.checkpoint;
   trainer.checkpointEvery = options.checkpointEvery;
+  trainer.overlaps = !measures;
   trainer.evalEvery = options.evalEvery;
   trainer.label = options.compare ? precision.str() : "";
   trainer.shouldStop = [this] { return shouldStop(); };

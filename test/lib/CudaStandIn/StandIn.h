@@ -18,7 +18,8 @@
 /// machine, and hold all ranks to one sequence of calls (StandInNccl.cpp). In programs of
 /// several processes MPT_STANDIN_DEVICES says how many GPUs there are, and
 /// CUDA_VISIBLE_DEVICES which of them a process sees. With MPT_STANDIN_CHIP=sm_100 they
-/// are others than sm_90, and MPT_STANDIN_BYTES says how much memory each has.
+/// are others than sm_90, and MPT_STANDIN_BYTES says how much memory each has. At its end
+/// a process writes to the file MPT_STANDIN_CALLS how often it called each function.
 ///
 //===----------------------------------------------------------------------===//
 
