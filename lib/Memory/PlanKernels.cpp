@@ -42,6 +42,8 @@ struct Variant {
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
   SmallVector<RepeatedOp> repeated;
+  /// The ops in the order in which they run, with what is repeated.
+  std::vector<uint32_t> order;
 };
 
 /// A step that is fused in more ways than one.
@@ -122,8 +124,8 @@ FailureOr<Variant> KernelPlanner::makeVariant(func::FuncOp function, bool onlyMa
     variant.module.get()->setDiscardableAttrs(module->getDiscardableAttrDictionary());
   variant.function = function.clone();
   variant.module->push_back(variant.function);
-  FailureOr<SmallVector<RepeatedOp>> repeated =
-      repeatBeforeFusion(variant.function, session.table, onlyMarked, price);
+  FailureOr<SmallVector<RepeatedOp>> repeated = repeatBeforeFusion(
+      variant.function, session.table, variant.order, onlyMarked, price);
   if (failed(repeated))
     return failure();
   variant.repeated = std::move(*repeated);
@@ -346,8 +348,10 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
   DecomposePassOptions decomposeOptions;
   decomposeOptions.maxUnrolled = maxUnrolled;
   // For GPUs all gradients are measured in a few launches.
-  if (!isForGPU)
+  if (!isForGPU) {
     decompose.addPass(createDeferGradientsPass());
+    decompose.addPass(createMultiplyPatchesPass());
+  }
   addDecomposePasses(decompose, decomposeOptions);
   if (failed(runPipeline(decompose, module)))
     return failure();
@@ -361,7 +365,9 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
       FailureOr<Variant> made = makeVariant(target.function, onlyMarked, price);
       if (failed(made))
         return failure();
-      if (onlyMarked || !made->repeated.empty())
+      // At another price the same may be repeated.
+      const bool isKnown = !into.empty() && into.back().order == made->order;
+      if (!isKnown && (onlyMarked || !made->repeated.empty()))
         into.push_back(std::move(*made));
       return success();
     };

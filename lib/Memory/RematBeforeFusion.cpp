@@ -60,17 +60,17 @@ void mpt::detail::eraseNeverMarks(func::FuncOp function) {
       op.removeAttr(kSaveAttr);
 }
 
-FailureOr<SmallVector<RepeatedOp>> mpt::detail::repeatBeforeFusion(func::FuncOp function,
-                                                                   RuleTable &rules,
-                                                                   bool onlyMarked,
-                                                                   double price) {
+FailureOr<SmallVector<RepeatedOp>>
+mpt::detail::repeatBeforeFusion(func::FuncOp function, RuleTable &rules,
+                                std::vector<uint32_t> &order, bool onlyMarked,
+                                double price) {
   RematFunctionOptions options;
   options.rules = &rules;
   FailureOr<RematFunction> described = buildRematFunction(function, options);
   if (failed(described))
     return failure();
 
-  std::vector<uint32_t> order = planFreeRemat(described->graph, onlyMarked, price);
+  order = planFreeRemat(described->graph, onlyMarked, price);
   SmallVector<bool> ran(described->ops.size(), false);
   SmallVector<RepeatedOp> repeated;
   for (uint32_t node : order) {

@@ -53,11 +53,11 @@ void eraseMarks(mlir::func::FuncOp function);
 void eraseNeverMarks(mlir::func::FuncOp function);
 
 /// Repeats in the backward pass what `mpt.save = "never"` asks for, and unless
-/// `onlyMarked` what the strategy `mincut` repeats, at a price (planFreeRemat). Fails
-/// with a diagnostic.
+/// `onlyMarked` what the strategy `mincut` repeats, at a price (planFreeRemat). `order`
+/// becomes that in which the ops run, by number. Fails with a diagnostic.
 mlir::FailureOr<llvm::SmallVector<RepeatedOp>>
-repeatBeforeFusion(mlir::func::FuncOp function, RuleTable &rules, bool onlyMarked,
-                   double price = 0);
+repeatBeforeFusion(mlir::func::FuncOp function, RuleTable &rules,
+                   std::vector<uint32_t> &order, bool onlyMarked, double price = 0);
 
 /// How each numbered sum of a fused step is taken: everything that its order depends on.
 using SumOrders = llvm::DenseMap<int64_t, std::set<std::string>>;

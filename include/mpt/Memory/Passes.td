@@ -84,6 +84,19 @@ def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def MultiplyPatchesPass : Pass<"mpt-multiply-patches", "::mlir::ModuleOp"> {
+  let summary = "Filter gradients of patches of few channels become matmuls";
+  let description = [{
+    Where the windows of `mpt.conv2d_filter_grad` are patches (strides as large as the
+    filter, no padding, no dilations, no groups), its result is the product of all
+    patches, [N OH OW, KH KW C], with dy. Libraries for CPUs pad the filter to 16 channels,
+    and add several of these: a patch embedding of images of 3 channels takes 20 times its
+    filter's bytes in workspace. So this pass makes a matmul of those of fewer
+    than 16 channels, whose patches are read from what x is a transpose of, if it is one.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 /// A pass that fits functions into memory budgets.
 class BudgetPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   list<Option> common = [

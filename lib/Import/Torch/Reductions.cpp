@@ -235,15 +235,17 @@ static void topk(Lowering &l) {
 
 /// Sums of the elements of the last dimension up to each: a matmul with a triangle of
 /// ones, or what a triangle leaves of the elements where no library multiplies matrices
-/// of the type.
+/// of the type. Integers are exact in any order: each step doubles how far they reach.
 static Value sumUpTo(Lowering &l, Value last) {
   Type element = getElement(last);
+  if (!isa<FloatType>(element))
+    return scanLast(l, last, 0, [&](Value a, Value b) { return l.add(a, b); });
   Shape shape(getShape(last));
   const int64_t size = shape.back();
   Value rows = l.iota({size, size}, 0, l.builder.getI32Type());
   Value columns = l.iota({size, size}, 1, l.builder.getI32Type());
   Value sums;
-  if (isa<FloatType>(element) && !element.isF64()) {
+  if (!element.isF64()) {
     Value triangle = l.cast(l.compare(ComparePredicate::LE, rows, columns), element);
     sums = l.matmul(getRank(last) == 1 ? l.reshape(last, {1, size}) : last, triangle);
   } else {

@@ -48,6 +48,24 @@ func.func @odd(%g: tensor<99x101xf32>) -> tensor<f32> {
 
 // -----
 
+// Of much, only what the last block has is copied; the others are read where they are.
+// CHECK-LABEL: @long
+// CHECK: [[FLAT:%.*]] = mpt.reshape {{.*}} : (tensor<20011x16xf32>) -> tensor<320176xf32>
+// CHECK: [[WHOLE:%.*]] = mpt.slice [[FLAT]] {offsets = array<i64: 0>{{.*}} : (tensor<320176xf32>) -> tensor<319488xf32>
+// CHECK: mpt.reshape [[WHOLE]] : (tensor<319488xf32>) -> tensor<78x4096xf32>
+// CHECK: mpt.reduce {{.*}} : (tensor<78x4096xf32>) -> tensor<78x1xf32>
+// CHECK: mpt.slice {{.*}} {offsets = array<i64: 319488>{{.*}} : (tensor<320176xf32>) -> tensor<688xf32>
+// CHECK: mpt.pad {{.*}} : (tensor<688xf32>) -> tensor<4096xf32>
+// CHECK: mpt.reduce {{.*}} : (tensor<1x4096xf32>) -> tensor<1x1xf32>
+// CHECK: mpt.concat {{.*}} : (tensor<78xf32>, tensor<1xf32>) -> tensor<79xf32>
+// CHECK: mpt.reduce {{.*}} : (tensor<1x79xf32>) -> tensor<1x1xf32>
+func.func @long(%g: tensor<20011x16xf32>) -> tensor<f32> {
+  %c, %n = mpt.clip_by_global_norm %g {max_norm = 1.0 : f64} : (tensor<20011x16xf32>) -> (tensor<20011x16xf32>, tensor<f32>)
+  return %n : tensor<f32>
+}
+
+// -----
+
 // What only looks at elements uses the same rows, so that one kernel does both.
 // CHECK-LABEL: @checked
 // CHECK: mpt.mul {{.*}} : (tensor<13x1024xf32>, tensor<f32>) -> tensor<13x1024xf32>

@@ -17,6 +17,8 @@ using namespace mpt::detail;
 
 /// Shorter rows leave lanes of vectors unused.
 static constexpr int64_t shortestRow = 32;
+/// Elements of which a copy takes more time and memory than three small ops.
+static constexpr int64_t fewestRead = 16 * mpt::detail::kGradientBlock;
 
 static int64_t getCount(Value value) {
   return DecomposeBuilder::typeOf(value).getNumElements();
@@ -47,10 +49,29 @@ Value mpt::detail::asGradientRows(DecomposeBuilder &b, Value gradient) {
   return count % row == 0 ? b.reshape(gradient, {count / row, row}) : b.asRows(gradient);
 }
 
+/// The elements of `value` from `begin` to before `end`, one after the other.
+static Value takeElements(DecomposeBuilder &b, Value value, int64_t begin, int64_t end) {
+  value = b.reshape(value, {getCount(value)});
+  return SliceOp::create(
+      b.builder, b.loc, DecomposeBuilder::typeOf(value).clone({end - begin}), value,
+      b.builder.getDenseI64ArrayAttr({begin}),
+      b.builder.getDenseI64ArrayAttr({end - begin}), b.builder.getDenseI64ArrayAttr({1}));
+}
+
 Value mpt::detail::sumSquaresOfBlocks(DecomposeBuilder &b, Value gradient, int64_t row) {
   const int64_t count = getCount(gradient);
   if (count == 0)
     return b.reshape(b.scalar(0.0), {1});
+  // Whole rows of much are read where they are, and only the rest is copied.
+  if (const int64_t rest = count % row; rest != 0 && count >= fewestRead) {
+    Value parts[] = {
+        sumSquaresOfBlocks(b, takeElements(b, gradient, 0, count - rest), row),
+        sumSquaresOfBlocks(b, takeElements(b, gradient, count - rest, count), row)};
+    const int64_t blocks = getCount(parts[0]) + getCount(parts[1]);
+    return ConcatOp::create(b.builder, b.loc,
+                            DecomposeBuilder::typeOf(parts[0]).clone({blocks}), parts,
+                            b.builder.getI64IntegerAttr(0));
+  }
   // Zeros change no sum.
   Value rows = b.widen(padToRows(b, gradient, row));
   Value sums = b.reduceRow(ReduceKind::Sum, b.mul(rows, rows));

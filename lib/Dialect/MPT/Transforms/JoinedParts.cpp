@@ -29,6 +29,20 @@ static bool isJoined(Value value) {
          function.getArgAttr(argument.getArgNumber(), kShardsAttr);
 }
 
+/// Whether `slice` is all whole blocks of a value that the step computes, whose last
+/// block is shorter: what the norm of a gradient reads without copying it.
+static bool hasWholeBlocks(SliceOp slice) {
+  const int64_t size = cast<RankedTensorType>(slice.getResult().getType()).getDimSize(0),
+                all = cast<RankedTensorType>(slice.getX().getType()).getDimSize(0);
+  if (slice.getOffsets().front() != 0 || size % mpt::detail::kGradientBlock != 0 ||
+      all - size >= mpt::detail::kGradientBlock)
+    return false;
+  Value value = slice.getX();
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value.getDefiningOp() && !value.getDefiningOp<ConstantOp>();
+}
+
 /// Whether ops of `block` alone read `value`, which may be renamed.
 static bool isReadIn(Value value, Block *block) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -52,7 +66,8 @@ bool mpt::isJoinedPart(Operation *op) {
       !type.getElementType().isIntOrFloat())
     return false;
   const int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  return getPartOffset(slice) * bytes % 64 == 0 && isJoined(slice.getX()) &&
+  return getPartOffset(slice) * bytes % 64 == 0 &&
+         (hasWholeBlocks(slice) || isJoined(slice.getX())) &&
          isReadIn(slice.getResult(), op->getBlock());
 }
 

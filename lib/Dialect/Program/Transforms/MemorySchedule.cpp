@@ -44,13 +44,61 @@ static std::vector<StepInstruction> reorder(const InstructionList &schedule,
   return instructions;
 }
 
+/// The smallest arena of `kept`, the program's own order without a search for offsets,
+/// and of `orders`; of equal ones the first.
+static MemorySchedule chooseOrder(func::FuncOp function, InstructionList &schedule,
+                                  MemorySchedule kept, ArrayRef<OrderHeuristic> orders,
+                                  const ArenaOptions &options) {
+  ArenaOptions unsearched = options;
+  unsearched.searchSteps = 0;
+  SmallVector<BufferAssignment, 4> plans;
+  SmallVector<InstructionList, 4> lists;
+  plans.push_back(std::move(kept.plan));
+  lists.push_back(std::move(schedule));
+  const MemoryGraph graph = plans.front().graph;
+  for (OrderHeuristic order : orders) {
+    InstructionList other = lists.front();
+    other.instructions = reorder(lists.front(), orderOps(graph, order));
+    plans.push_back(assignBuffers(function, other, unsearched));
+    lists.push_back(std::move(other));
+    kept.trials.push_back({order, 0, 0});
+  }
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const BufferAssignment &plan : plans)
+    least = std::min(least, plan.arenaBytes);
+  size_t chosen = 0;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    // What a search finds is not below the bound, nor is it taken unless it is smaller.
+    ArenaOptions smaller = options;
+    smaller.mostBytes = std::min(options.mostBytes, least);
+    if (i > 0)
+      smaller.mostBytes = std::min(smaller.mostBytes, plans[chosen].arenaBytes - 1);
+    if (plans[i].arenaLowerBound <= smaller.mostBytes &&
+        plans[i].arenaLowerBound < plans[i].arenaBytes)
+      plans[i] = assignBuffers(function, lists[i], smaller);
+    least = std::min(least, plans[i].arenaBytes);
+    kept.trials[i].peak = plans[i].profile.peak;
+    kept.trials[i].arenaBytes = plans[i].arenaBytes;
+    if (plans[i].arenaBytes < plans[chosen].arenaBytes)
+      chosen = i;
+  }
+  if (chosen > 0)
+    kept.order = orders[chosen - 1];
+  kept.plan = std::move(plans[chosen]);
+  schedule = std::move(lists[chosen]);
+  return kept;
+}
+
 MemorySchedule mpt::scheduleForMemory(func::FuncOp function, InstructionList &schedule,
                                       std::optional<OrderHeuristic> wanted,
                                       ArenaOptions options, bool needsBest) {
-  MemorySchedule best;
+  // Where all orders are compared, offsets are looked for in those alone that can be the
+  // smallest.
+  const bool comparesAll = !wanted && needsBest && options.searchSteps > 0;
   ArenaOptions first = options;
-  if (wanted && *wanted != OrderHeuristic::Keep)
+  if (comparesAll || (wanted && *wanted != OrderHeuristic::Keep))
     first.searchSteps = 0;
+  MemorySchedule best;
   best.plan = assignBuffers(function, schedule, first);
   best.trials.push_back(
       {OrderHeuristic::Keep, best.plan.profile.peak, best.plan.arenaBytes});
@@ -65,12 +113,16 @@ MemorySchedule mpt::scheduleForMemory(func::FuncOp function, InstructionList &sc
   // One op after the other for each result leaves nothing to do beside an exchange.
   const bool hasExchanges =
       llvm::any_of(graph.ops, [](const MemoryOp &op) { return op.until >= 0; });
+  SmallVector<OrderHeuristic> orders;
+  for (OrderHeuristic order : allOrderHeuristics)
+    if (order != OrderHeuristic::Keep && (!wanted || order == *wanted) &&
+        (wanted || !hasExchanges || order != OrderHeuristic::DepthFirst))
+      orders.push_back(order);
+  if (comparesAll)
+    return chooseOrder(function, schedule, std::move(best), orders, options);
   if (wanted)
     best.trials.clear();
-  for (OrderHeuristic order : allOrderHeuristics) {
-    if (order == OrderHeuristic::Keep || (wanted && order != *wanted) ||
-        (!wanted && hasExchanges && order == OrderHeuristic::DepthFirst))
-      continue;
+  for (OrderHeuristic order : orders) {
     // Only a smaller one is taken.
     ArenaOptions smaller = options;
     if (!wanted)

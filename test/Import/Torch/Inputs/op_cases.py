@@ -976,6 +976,16 @@ def _(d):
     return [x, w, b], call
 
 
+@case("conv2d")
+def _(d):
+    # Patches: windows that neither overlap nor leave out elements.
+    height, width = d.int(1, 4), d.int(2, 5)
+    batch, channels, count = d.int(1, 3), d.choice([1, 3, 16]), d.choice([1, 8, 33])
+    x = d.float([batch, channels, height * d.int(1, 4), width * d.int(1, 4)])
+    return [x, d.float([count, channels, height, width]), d.float([count])], \
+        lambda op, x, w, b: op(x, w, b, [height, width])
+
+
 @case("conv2d.padding")
 def _(d):
     mode = d.choice(["same", "valid"])
@@ -1456,6 +1466,9 @@ def _(d):
 def _(d):
     # More elements than a triangle is made for.
     size, first = d.int(1025, 6000), d.bool()
+    if d.bool():
+        x = d.ints([size, 2] if first else [2, size], -9, 10)
+        return [x], lambda op, x: op(x, 0 if first else 1)
     return [d.float([size, 2] if first else [2, size])], lambda op, x: op(x, 0 if first else 1)
 
 

@@ -19,9 +19,10 @@
 
 namespace mpt {
 
-/// True if `op` is a slice of what `mpt.all_gather` joins, or of an argument that ranks
-/// hold shards of (`mpt.shards`), of at least 4,096 elements that follow each other and
-/// begin at a multiple of 64 bytes, and if nothing but ops of its own block reads it: no
+/// True if `op` is a slice of what `mpt.all_gather` joins, of an argument that ranks hold
+/// shards of (`mpt.shards`), or all whole blocks of 4,096 elements of another value that
+/// the step computes, if it has at least 4,096 elements that follow each other and begin
+/// at a multiple of 64 bytes, and if nothing but ops of its own block reads it: no
 /// loop, and it is not returned. It then needs no memory: its readers find the elements
 /// in its operand.
 bool isJoinedPart(mlir::Operation *op);

@@ -23,8 +23,8 @@ getWantedOrder(mlir::func::FuncOp function, llvm::StringRef option, llvm::String
 /// What one order comes to.
 struct OrderTrial {
   OrderHeuristic order;
-  /// The most bytes alive at one time, and the arena that was found. It is not searched
-  /// for where the best order's is smaller than this peak.
+  /// The most bytes alive at one time, and the arena that was found. Offsets are not
+  /// searched for where another order's arena is smaller than this peak.
   int64_t peak, arenaBytes;
 };
 

@@ -1,0 +1,68 @@
+// RUN: mpt-opt %s --mpt-multiply-patches --split-input-file | FileCheck %s
+
+// Patches of images of 3 channels: rows of a matmul, in the filter's order.
+// CHECK-LABEL: @hwio
+// CHECK: [[X:%.*]] = mpt.reshape %arg0 : (tensor<2x8x12x3xf32>) -> tensor<2x2x4x3x4x3xf32>
+// CHECK: [[T:%.*]] = mpt.transpose [[X]] {permutation = array<i64: 0, 1, 3, 2, 4, 5>} : (tensor<2x2x4x3x4x3xf32>) -> tensor<2x2x3x4x4x3xf32>
+// CHECK: [[P:%.*]] = mpt.reshape [[T]] : {{.*}} -> tensor<12x48xf32>
+// CHECK: [[D:%.*]] = mpt.reshape %arg1 : {{.*}} -> tensor<12x5xf32>
+// CHECK: [[G:%.*]] = mpt.matmul [[P]], [[D]] {transpose_lhs} : (tensor<12x48xf32>, tensor<12x5xf32>) -> tensor<48x5xf32>
+// CHECK: mpt.reshape [[G]] : (tensor<48x5xf32>) -> tensor<4x4x3x5xf32>
+func.func @hwio(%x: tensor<2x8x12x3xf32>, %dy: tensor<2x2x3x5xf32>) -> tensor<4x4x3x5xf32> {
+  %g = mpt.conv2d_filter_grad %x, %dy {strides = array<i64: 4, 4>} : (tensor<2x8x12x3xf32>, tensor<2x2x3x5xf32>) -> tensor<4x4x3x5xf32>
+  return %g : tensor<4x4x3x5xf32>
+}
+
+// -----
+
+// As PyTorch has filters: channels come first. The sum keeps its type, and so does the result.
+// CHECK-LABEL: @oihw
+// CHECK: mpt.transpose {{.*}} {permutation = array<i64: 0, 1, 3, 5, 2, 4>} : (tensor<2x2x4x3x2x3xbf16>) -> tensor<2x2x3x3x4x2xbf16>
+// CHECK: mpt.matmul {{.*}} {acc_type = f32, transpose_lhs} : (tensor<12x5xbf16>, tensor<12x24xbf16>) -> tensor<5x24xf32>
+// CHECK: mpt.reshape {{.*}} -> tensor<5x3x4x2xf32>
+func.func @oihw(%x: tensor<2x8x6x3xbf16>, %dy: tensor<2x2x3x5xbf16>) -> tensor<5x3x4x2xf32> {
+  %g = mpt.conv2d_filter_grad %x, %dy {strides = array<i64: 4, 2>, acc_type = f32, oihw} : (tensor<2x8x6x3xbf16>, tensor<2x2x3x5xbf16>) -> tensor<5x3x4x2xf32>
+  return %g : tensor<5x3x4x2xf32>
+}
+
+// -----
+
+// Images whose channels come first are read as they are.
+// CHECK-LABEL: @planar
+// CHECK: [[X:%.*]] = mpt.reshape %arg0 : (tensor<2x3x8x6xf32>) -> tensor<2x3x2x4x3x2xf32>
+// CHECK: mpt.transpose [[X]] {permutation = array<i64: 0, 2, 4, 1, 3, 5>} : {{.*}} -> tensor<2x2x3x3x4x2xf32>
+// CHECK: mpt.matmul {{.*}} {transpose_lhs} : (tensor<12x5xf32>, tensor<12x24xf32>) -> tensor<5x24xf32>
+func.func @planar(%x: tensor<2x3x8x6xf32>, %dy: tensor<2x2x3x5xf32>) -> tensor<5x3x4x2xf32> {
+  %t = mpt.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x3x8x6xf32>) -> tensor<2x8x6x3xf32>
+  %g = mpt.conv2d_filter_grad %t, %dy {strides = array<i64: 4, 2>, oihw} : (tensor<2x8x6x3xf32>, tensor<2x2x3x5xf32>) -> tensor<5x3x4x2xf32>
+  return %g : tensor<5x3x4x2xf32>
+}
+
+// -----
+
+// Windows that overlap, that leave elements out or read padding, filters of one element,
+// groups, dilations, and as many channels as a block of a layout has.
+// CHECK-LABEL: @others
+// CHECK-COUNT-7: mpt.conv2d_filter_grad
+// CHECK-NOT: mpt.matmul
+func.func @others(%x: tensor<1x9x9x3xf32>, %a: tensor<1x4x4x5xf32>, %b: tensor<1x2x2x5xf32>, %c: tensor<1x3x3x5xf32>, %d: tensor<1x9x9x5xf32>, %e: tensor<1x3x3x6xf32>, %wide: tensor<1x9x9x16xf32>, %one: tensor<1x1x1x5xf32>)
+    -> (tensor<3x3x3x5xf32>, tensor<4x4x3x5xf32>, tensor<4x4x3x5xf32>, tensor<1x1x3x5xf32>, tensor<3x3x1x6xf32>, tensor<3x3x16x5xf32>, tensor<3x3x3x5xf32>) {
+  %0 = mpt.conv2d_filter_grad %x, %a {strides = array<i64: 2, 2>} : (tensor<1x9x9x3xf32>, tensor<1x4x4x5xf32>) -> tensor<3x3x3x5xf32>
+  %1 = mpt.conv2d_filter_grad %x, %b {strides = array<i64: 4, 4>} : (tensor<1x9x9x3xf32>, tensor<1x2x2x5xf32>) -> tensor<4x4x3x5xf32>
+  %2 = mpt.conv2d_filter_grad %x, %c {strides = array<i64: 4, 4>, padding = array<i64: 1, 2, 1, 2>} : (tensor<1x9x9x3xf32>, tensor<1x3x3x5xf32>) -> tensor<4x4x3x5xf32>
+  %3 = mpt.conv2d_filter_grad %x, %d : (tensor<1x9x9x3xf32>, tensor<1x9x9x5xf32>) -> tensor<1x1x3x5xf32>
+  %4 = mpt.conv2d_filter_grad %x, %e {strides = array<i64: 3, 3>, groups = 3 : i64} : (tensor<1x9x9x3xf32>, tensor<1x3x3x6xf32>) -> tensor<3x3x1x6xf32>
+  %5 = mpt.conv2d_filter_grad %wide, %c {strides = array<i64: 3, 3>} : (tensor<1x9x9x16xf32>, tensor<1x3x3x5xf32>) -> tensor<3x3x16x5xf32>
+  %6 = mpt.conv2d_filter_grad %x, %one {strides = array<i64: 3, 3>, dilations = array<i64: 4, 4>} : (tensor<1x9x9x3xf32>, tensor<1x1x1x5xf32>) -> tensor<3x3x3x5xf32>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<3x3x3x5xf32>, tensor<4x4x3x5xf32>, tensor<4x4x3x5xf32>, tensor<1x1x3x5xf32>, tensor<3x3x1x6xf32>, tensor<3x3x16x5xf32>, tensor<3x3x3x5xf32>
+}
+
+// -----
+
+// No elements.
+// CHECK-LABEL: @empty
+// CHECK: mpt.conv2d_filter_grad
+func.func @empty(%x: tensor<0x8x12x3xf32>, %dy: tensor<0x2x3x5xf32>) -> tensor<4x4x3x5xf32> {
+  %g = mpt.conv2d_filter_grad %x, %dy {strides = array<i64: 4, 4>} : (tensor<0x8x12x3xf32>, tensor<0x2x3x5xf32>) -> tensor<4x4x3x5xf32>
+  return %g : tensor<4x4x3x5xf32>
+}
