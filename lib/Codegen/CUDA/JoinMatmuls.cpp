@@ -42,16 +42,21 @@ void moveBefore(Operation *op, Operation *place) {
   place->getBlock()->getOperations().insert(Block::iterator(place), op);
 }
 
+/// Joined weights and biases by their first part: micro-batches share them.
+using JoinedParameters = DenseMap<Value, SmallVector<ConcatOp>>;
+
 class Joiner {
 public:
-  explicit Joiner(MatmulGroup &group)
-      : group(group), builder(group.members.front().op),
+  Joiner(MatmulGroup &group, JoinedParameters &parameters)
+      : group(group), parameters(parameters), builder(group.members.front().op),
         loc(FusedLoc::get(builder.getContext(), getLocations(group))) {}
 
   /// False, and nothing is changed, if a weight cannot be computed early enough.
   bool run();
   /// Erases what nothing reads any longer and adds it to `erased`.
   void eraseDead(DenseSet<Operation *> &erased);
+  /// The joined gradients of weights and biases.
+  ArrayRef<Value> getParameterGrads() const { return parameterGrads; }
 
 private:
   static SmallVector<Location> getLocations(MatmulGroup &group) {
@@ -63,6 +68,8 @@ private:
   static bool findMakers(Value value, Operation *place,
                          llvm::SetVector<Operation *> &makers);
   Value concat(ArrayRef<Value> parts, int64_t axis);
+  /// The same of weights or biases.
+  Value concatParameters(ArrayRef<Value> parts, int64_t axis);
   Value reshape(Value value, ArrayRef<int64_t> shape) {
     RankedTensorType type = typeOf(value).clone(shape);
     return type == value.getType() ? value
@@ -90,6 +97,8 @@ private:
   }
 
   MatmulGroup &group;
+  JoinedParameters &parameters;
+  SmallVector<Value> parameterGrads;
   /// What took the place of values of the group.
   DenseMap<Value, Value> replaced;
   OpBuilder builder;
@@ -117,6 +126,19 @@ Value Joiner::concat(ArrayRef<Value> parts, int64_t axis) {
   return ConcatOp::create(builder, loc, typeOf(parts.front()).clone(shape), parts, axis);
 }
 
+Value Joiner::concatParameters(ArrayRef<Value> parts, int64_t axis) {
+  SmallVector<ConcatOp> &known = parameters[parts.front()];
+  Operation *place = &*builder.getInsertionPoint();
+  for (ConcatOp other : known)
+    if (other.getAxis() == static_cast<uint64_t>(axis) &&
+        llvm::equal(other.getInputs(), parts) && other->getBlock() == place->getBlock() &&
+        other->isBeforeInBlock(place))
+      return other.getResult();
+  Value joined = concat(parts, axis);
+  known.push_back(joined.getDefiningOp<ConcatOp>());
+  return joined;
+}
+
 void Joiner::replace(ArrayRef<Value> parts, Value joined, int64_t axis) {
   const size_t rank = typeOf(joined).getRank();
   SmallVector<int64_t> offsets(rank, 0), strides(rank, 1);
@@ -130,8 +152,8 @@ void Joiner::replace(ArrayRef<Value> parts, Value joined, int64_t axis) {
 
 void Joiner::joinForward() {
   Operation *first = group.members.front().op;
-  weights = concat(collect([](auto &member) { return member.weight; }),
-                   group.transposed ? 0 : 1);
+  weights = concatParameters(collect([](auto &member) { return member.weight; }),
+                             group.transposed ? 0 : 1);
   SmallVector<int64_t> shape(typeOf(first->getResult(0)).getShape());
   shape.back() = typeOf(weights).getDimSize(group.transposed ? 0 : 1);
   // The first one, of all.
@@ -139,7 +161,7 @@ void Joiner::joinForward() {
   mapping.map(group.members.front().weight, weights);
   if (group.members.front().bias)
     mapping.map(group.members.front().bias,
-                concat(collect([](auto &member) { return member.bias; }), 0));
+                concatParameters(collect([](auto &member) { return member.bias; }), 0));
   Operation *joined = builder.clone(*first, mapping);
   joined->setLoc(loc);
   joined->getResult(0).setType(typeOf(first->getResult(0)).clone(shape));
@@ -148,7 +170,9 @@ void Joiner::joinForward() {
 }
 
 Value Joiner::joinDys() {
-  const int64_t columns = typeOf(weights).getDimSize(group.transposed ? 0 : 1);
+  int64_t columns = 0;
+  for (GroupedMatmul &member : group.members)
+    columns += typeOf(member.weight).getDimSize(group.transposed ? 0 : 1);
   const int64_t rows = typeOf(group.members.front().dy).getNumElements() /
                        typeOf(group.members.front().op->getResult(0)).getShape().back();
   // Along the first dimension of columns, if all have the same others.
@@ -179,20 +203,27 @@ void Joiner::joinGradients() {
   builder.setInsertionPoint(group.firstAfterDys);
   Value dys = joinDys();
   const int64_t rows = typeOf(dys).getDimSize(0), columns = typeOf(dys).getDimSize(1);
-  if (MatmulOp grad = group.members.front().weightGrad) {
+  MatmulOp weightGrad = group.members.front().weightGrad;
+  ReduceOp biasGrad = group.members.front().biasGrad;
+  if (MatmulOp grad = group.joinsWeightGrads ? weightGrad : MatmulOp()) {
     Value x = reshape(latest(group.x), {rows, typeOf(group.x).getShape().back()});
     auto joined = MatmulOp::create(
-        builder, loc, typeOf(grad).clone(typeOf(weights).getShape()),
+        builder, loc,
+        typeOf(grad).clone(group.transposed
+                               ? ArrayRef({columns, typeOf(x).getDimSize(1)})
+                               : ArrayRef({typeOf(x).getDimSize(1), columns})),
         group.transposed ? dys : x, group.transposed ? x : dys,
         /*transpose_lhs=*/true, /*transpose_rhs=*/false, grad.getAccTypeAttr());
     replace(collect([](auto &member) { return member.weightGrad.getResult(); }), joined,
             group.transposed ? 0 : 1);
+    parameterGrads.push_back(joined);
   }
-  if (ReduceOp grad = group.members.front().biasGrad) {
+  if (ReduceOp grad = group.joinsWeightGrads ? biasGrad : ReduceOp()) {
     auto joined = ReduceOp::create(builder, loc, typeOf(grad.getY()).clone({columns}),
                                    dys, ReduceKind::Sum, ArrayRef<int64_t>{0},
                                    /*keep_dims=*/false, grad.getAccTypeAttr());
     replace(collect([](auto &member) { return member.biasGrad.getY(); }), joined, 0);
+    parameterGrads.push_back(joined.getY());
   }
   for (Operation *reader : group.afterGradients)
     moveBefore(reader, group.firstAfterDys);
@@ -200,6 +231,11 @@ void Joiner::joinGradients() {
   SmallVector<int64_t> shape(typeOf(grad.getLhs()).getShape());
   shape.back() = columns;
   builder.setInsertionPoint(group.inputGrad.getDefiningOp());
+  // Of weights that were gathered again, those.
+  SmallVector<Value> read =
+      collect([](auto &member) { return member.inputGrad.getRhs(); });
+  if (!weights || read != collect([](auto &member) { return member.weight; }))
+    weights = concatParameters(read, group.transposed ? 0 : 1);
   Value sum =
       MatmulOp::create(builder, loc, grad.getType(), reshape(dys, shape), weights,
                        /*transpose_lhs=*/false,
@@ -219,8 +255,12 @@ bool Joiner::run() {
   llvm::SetVector<Operation *> makers;
   for (GroupedMatmul &member : group.members)
     for (Value value : {member.weight, member.bias})
-      if (value && !findMakers(value, first, makers))
-        return false;
+      if (value && !findMakers(value, first, makers)) {
+        if (!group.isShared)
+          return false;
+        joinGradients();
+        return true;
+      }
   SmallVector<Operation *> ordered = makers.takeVector();
   llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *maker : ordered)
@@ -255,13 +295,72 @@ void Joiner::eraseDead(DenseSet<Operation *> &erased) {
   erased.insert_range(gone);
 }
 
-/// Whether parameters or gradients of `function` go between ranks.
-bool hasExchanges(func::FuncOp function) {
+/// Whether `function` has micro-batches, or parameters or gradients of it go between
+/// ranks.
+bool isShared(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
-        return isCollective(op) ? WalkResult::interrupt() : WalkResult::advance();
+        return isCollective(op) || isa<AccumulateOp>(op) ? WalkResult::interrupt()
+                                                         : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+/// Adds a micro-batch's `joined` gradients to the sums of the earlier ones, if these are
+/// parts of one tensor, too: so that the matmul that makes them can.
+void joinSums(Value joined) {
+  SmallVector<SliceOp> parts;
+  for (Operation *user : joined.getUsers()) {
+    auto part = dyn_cast<SliceOp>(user);
+    if (!part || !part->hasOneUse())
+      return;
+    parts.push_back(part);
+  }
+  Value sum;
+  AccumulateOp last;
+  SmallVector<AccumulateOp> sums;
+  for (SliceOp part : parts) {
+    auto accumulation = dyn_cast<AccumulateOp>(*part->user_begin());
+    auto before =
+        accumulation ? accumulation.getSum().getDefiningOp<SliceOp>() : SliceOp();
+    if (!before || accumulation.getGradient() != part.getResult() ||
+        before.getOffsets() != part.getOffsets() ||
+        before.getStrides() != part.getStrides() ||
+        before.getResult().getType().getShape() !=
+            part.getResult().getType().getShape() ||
+        (sum && (before.getX() != sum || accumulation.getDivisor() != last.getDivisor() ||
+                 accumulation->getBlock() != last->getBlock())))
+      return;
+    sum = before.getX();
+    sums.push_back(accumulation);
+    if (!last || last->isBeforeInBlock(accumulation))
+      last = accumulation;
+  }
+  if (!last || typeOf(sum).getShape() != typeOf(joined).getShape())
+    return;
+  Block *block = last->getBlock();
+  for (AccumulateOp accumulation : sums)
+    for (Operation *reader : accumulation->getUsers()) {
+      Operation *here = block->findAncestorOpInBlock(*reader);
+      if (!here || !last->isBeforeInBlock(here))
+        return;
+    }
+  OpBuilder builder(last);
+  Value all = AccumulateOp::create(builder, last.getLoc(), sum.getType(), sum, joined,
+                                   last.getDivisorAttr());
+  for (auto [part, accumulation] : llvm::zip_equal(parts, sums)) {
+    Value slice = SliceOp::create(builder, accumulation.getLoc(),
+                                  accumulation.getResult().getType(), all,
+                                  part.getOffsets(), part.getSizes(), part.getStrides());
+    accumulation.getResult().replaceAllUsesWith(slice);
+  }
+  for (auto [part, accumulation] : llvm::zip_equal(parts, sums)) {
+    Operation *before = accumulation.getSum().getDefiningOp();
+    accumulation.erase();
+    part.erase();
+    if (isOpTriviallyDead(before))
+      before->erase();
+  }
 }
 
 struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
@@ -293,7 +392,7 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
       return set;
     }();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isDeclaration() || hasExchanges(function))
+      if (function.isDeclaration())
         continue;
       if (failed(applyPatternsGreedily(function, patterns)))
         return signalPassFailure();
@@ -312,6 +411,9 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
     // One after the other: joining some changes what others read, and where. None of what
     // it adds is in a run.
     DenseSet<Operation *> erased;
+    JoinedParameters parameters;
+    SmallVector<Value> grads;
+    const bool shared = isShared(function);
     for (SmallVector<Operation *> &run : findMatmulRuns(block)) {
       llvm::erase_if(run, [&](Operation *op) { return erased.contains(op); });
       if (run.size() < 2)
@@ -320,7 +422,7 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
       Operation *first = run.front();
       const Location loc = first->getLoc();
       std::string why;
-      FailureOr<MatmulGroup> group = decideOnMatmuls(run, rates, why);
+      FailureOr<MatmulGroup> group = decideOnMatmuls(run, rates, shared, why);
       if (failed(group)) {
         refuse(first, why);
         continue;
@@ -329,16 +431,19 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
       for (GroupedMatmul &member : group->members)
         columns += (columns.empty() ? "" : " + ") +
                    std::to_string(typeOf(member.op->getResult(0)).getShape().back());
-      Joiner joiner(*group);
+      Joiner joiner(*group, parameters);
       if (!joiner.run()) {
         refuse(first, "a weight is computed after the first of them");
         continue;
       }
       joiner.eraseDead(erased);
+      llvm::append_range(grads, joiner.getParameterGrads());
       emitRemark(RemarkId::MatmulsJoined, loc, function.getName()) << remark::reason(
           "{0} of {1} columns; saves {2:F1} us, costs {3:F1} us", group->members.size(),
           columns, group->saved * 1e6, group->spent * 1e6);
     }
+    for (Value joined : grads)
+      joinSums(joined);
   }
 };
 

@@ -66,13 +66,16 @@ bool isTransposed(Operation *op) {
 
 class Finder {
 public:
-  Finder(Block &block, ArrayRef<JoinRates> rates) : block(block), rates(rates) {}
+  Finder(Block &block, ArrayRef<JoinRates> rates, bool isShared)
+      : block(block), rates(rates), isShared(isShared) {}
 
   FailureOr<MatmulGroup> decide(ArrayRef<Operation *> run, std::string &why);
 
 private:
   /// Finds the gradients of `group`; says why if they cannot be joined.
   std::optional<std::string> findGradients(MatmulGroup &group);
+  std::optional<std::string> findInputGrads(MatmulGroup &group);
+  std::optional<std::string> findSharedInputGrads(MatmulGroup &group);
   std::optional<std::string> findSum(MatmulGroup &group);
   std::optional<std::string> findPlace(MatmulGroup &group);
   void countCosts(MatmulGroup &group, double &savedBytes, double &savedNodes,
@@ -80,6 +83,7 @@ private:
 
   Block &block;
   ArrayRef<JoinRates> rates;
+  const bool isShared;
 };
 
 /// Whether `op` is y = x w + b with a weight of its own.
@@ -136,11 +140,7 @@ bool sumsRows(ReduceOp sum, int64_t columns) {
          axes == llvm::to_vector(llvm::seq<int64_t>(0, type.getRank() - 1));
 }
 
-std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
-  llvm::SmallDenseSet<Value> weights;
-  for (GroupedMatmul &member : group.members)
-    if (!weights.insert(member.weight).second)
-      return "two of them have one weight";
+std::optional<std::string> Finder::findInputGrads(MatmulGroup &group) {
   for (GroupedMatmul &member : group.members) {
     for (Operation *reader : member.weight.getUsers()) {
       // An optimizer, for example, reads a weight that is not cast.
@@ -156,11 +156,51 @@ std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
       member.dy = stripReshapes(matmul.getLhs());
     }
   }
+  return std::nullopt;
+}
+
+/// A weight has a gradient of an input for each micro-batch: that is this one's whose dy
+/// is multiplied with x in turn.
+std::optional<std::string> Finder::findSharedInputGrads(MatmulGroup &group) {
+  for (Operation *reader : getReaders(stripReshapes(group.x))) {
+    auto product = dyn_cast<MatmulOp>(reader);
+    if (!product || !product.getTransposeLhs() || product.getTransposeRhs())
+      continue;
+    Value dy = stripReshapes(group.transposed ? product.getLhs() : product.getRhs());
+    for (Operation *other : getReaders(dy)) {
+      auto matmul = dyn_cast<MatmulOp>(other);
+      if (!matmul || stripReshapes(matmul.getLhs()) != dy || matmul.getTransposeLhs() ||
+          matmul.getTransposeRhs() == group.transposed || !isStatic(matmul.getLhs()) ||
+          other->getBlock() != &block)
+        continue;
+      for (GroupedMatmul &member : group.members) {
+        if (!isSameWeight(matmul.getRhs(), member.weight) || member.inputGrad == matmul)
+          continue;
+        if (member.inputGrad)
+          return "a weight is read by other matmuls, too";
+        member.inputGrad = matmul;
+        member.dy = dy;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
+  llvm::SmallDenseSet<Value> weights;
+  for (GroupedMatmul &member : group.members)
+    if (!weights.insert(member.weight).second)
+      return "two of them have one weight";
+  if (auto why = isShared ? findSharedInputGrads(group) : findInputGrads(group))
+    return why;
   auto count = [&](auto has) { return llvm::count_if(group.members, has); };
   const auto size = static_cast<int64_t>(group.members.size());
   const int64_t inputGrads = count([](auto &it) { return it.inputGrad != nullptr; });
   if (inputGrads == 0)
-    return std::nullopt;
+    return isShared ? std::optional<std::string>(
+                          "a step with micro-batches or exchanges needs no sum of "
+                          "gradients of their input, or does not train their weights")
+                    : std::nullopt;
   if (inputGrads != size)
     return "only some of them have a gradient of their input";
   SmallVector<Operation *> readers = getReaders(stripReshapes(group.x));
@@ -205,10 +245,6 @@ std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
                                member.weightGrad.getAccType() !=
                                    group.members.front().weightGrad.getAccType())))
       return "their gradients have other types";
-    if (member.weightGrad)
-      for (Operation *reader : member.weightGrad->getUsers())
-        if (isa<AccumulateOp>(reader))
-          return "gradients of micro-batches are added up by their matmuls";
   }
   if (count([](auto &it) { return it.biasGrad != nullptr; }) != size ||
       count([&](auto &it) {
@@ -293,8 +329,13 @@ std::optional<std::string> Finder::findPlace(MatmulGroup &group) {
                     (here != reader || !isMemoryEffectFree(here) ||
                      llvm::any_of(group.members, [&](GroupedMatmul &member) {
                        return member.op == here || member.dy.getDefiningOp() == here;
-                     }))))
-        return "a gradient is read before all are known";
+                     })))) {
+        if (!isShared)
+          return "a gradient is read before all are known";
+        // The next exchange, for example. Joined or not, these have the same bits.
+        group.joinsWeightGrads = false;
+        return std::nullopt;
+      }
       if (here->isBeforeInBlock(group.firstAfterDys))
         early.insert(here);
     }
@@ -318,9 +359,10 @@ void Finder::countCosts(MatmulGroup &group, double &savedBytes, double &savedNod
     // Kernels of casts write it where it is joined, in launches of their own if not in
     // one piece. Updates of pieces are launches of their own, too.
     auto cast = member.weight.getDefiningOp<CastOp>();
-    const bool isCast = cast && llvm::all_of(cast->getUsers(), [&](Operation *reader) {
-                          return reader == member.op || reader == member.inputGrad;
-                        });
+    const bool isCast =
+        !isShared && cast && llvm::all_of(cast->getUsers(), [&](Operation *reader) {
+          return reader == member.op || reader == member.inputGrad;
+        });
     if (!isCast)
       copiedBytes += 2 * bytesOf(member.weight);
     if (!group.transposed || !isCast)
@@ -355,6 +397,7 @@ FailureOr<MatmulGroup> Finder::decide(ArrayRef<Operation *> run, std::string &wh
   MatmulGroup group;
   group.x = getX(run.front());
   group.transposed = isTransposed(run.front());
+  group.isShared = isShared;
   for (Operation *op : run) {
     GroupedMatmul &member = group.members.emplace_back();
     member.op = op;
@@ -388,6 +431,27 @@ FailureOr<MatmulGroup> Finder::decide(ArrayRef<Operation *> run, std::string &wh
 
 } // namespace
 
+bool mpt::isSameWeight(Value a, Value b) {
+  while (a != b) {
+    Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+    if (!x || !y || x->getName() != y->getName() || a.getType() != b.getType() ||
+        x->getAttrDictionary() != y->getAttrDictionary())
+      return false;
+    const unsigned number = cast<OpResult>(a).getResultNumber();
+    if (isa<AllGatherOp>(x)) {
+      const unsigned other = cast<OpResult>(b).getResultNumber();
+      a = x->getOperand(number);
+      b = y->getOperand(other);
+      continue;
+    }
+    if (!isa<CastOp, ReshapeOp, TransposeOp, SliceOp>(x))
+      return false;
+    a = x->getOperand(0);
+    b = y->getOperand(0);
+  }
+  return true;
+}
+
 SmallVector<SmallVector<Operation *>> mpt::findMatmulRuns(Block &block) {
   SmallVector<SmallVector<Operation *>> runs;
   SmallVector<Operation *> run;
@@ -414,6 +478,7 @@ SmallVector<SmallVector<Operation *>> mpt::findMatmulRuns(Block &block) {
 }
 
 FailureOr<MatmulGroup> mpt::decideOnMatmuls(ArrayRef<Operation *> run,
-                                            ArrayRef<JoinRates> rates, std::string &why) {
-  return Finder(*run.front()->getBlock(), rates).decide(run, why);
+                                            ArrayRef<JoinRates> rates, bool isShared,
+                                            std::string &why) {
+  return Finder(*run.front()->getBlock(), rates, isShared).decide(run, why);
 }

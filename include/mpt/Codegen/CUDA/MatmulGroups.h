@@ -33,7 +33,8 @@ struct GroupedMatmul {
   /// y's gradient, without the reshapes that its readers have.
   mlir::Value dy;
   /// dy w^T, x^T dy (its transpose if the weight is transposed) and the sum of dy's rows;
-  /// null where the step has none.
+  /// null where the step has none. The first may read the weight as it was gathered
+  /// again.
   MatmulOp inputGrad, weightGrad;
   ReduceOp biasGrad;
 };
@@ -44,6 +45,12 @@ struct MatmulGroup {
   bool transposed = false;
   /// Two or more, in program order. All or none have each gradient.
   llvm::SmallVector<GroupedMatmul> members;
+  /// The step has micro-batches or exchanges: if the weights are not all known before the
+  /// first member, the gradients alone are joined.
+  bool isShared = false;
+  /// Whether the gradients of weights and biases are joined, too. If not, they are needed
+  /// before all values that they come from are known.
+  bool joinsWeightGrads = true;
   /// The sum of all input gradients and of `others`; null without input gradients.
   mlir::Value inputGrad;
   llvm::SmallVector<mlir::Value> others;
@@ -61,12 +68,21 @@ struct MatmulGroup {
 llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>
 findMatmulRuns(mlir::Block &block);
 
+/// Whether two values are one weight: the same, or made alike of what two
+/// `mpt.all_gather` have made of the same.
+bool isSameWeight(mlir::Value a, mlir::Value b);
+
 /// The group of `run`, ops of one block in program order before any is fused, if it saves
 /// more than it costs by all of `rates`. Otherwise `why` says why they stay apart. What
 /// it has holds until the block is changed, for example by joining another group.
+///
+/// `isShared`: the step has micro-batches or exchanges. What it makes must have the same
+/// bits whichever it has, and only the sum of the gradients of the input differs if
+/// joined: so that is decided by what all of these have in common, and without it nothing
+/// is joined.
 llvm::FailureOr<MatmulGroup> decideOnMatmuls(llvm::ArrayRef<mlir::Operation *> run,
                                              llvm::ArrayRef<JoinRates> rates,
-                                             std::string &why);
+                                             bool isShared, std::string &why);
 
 } // namespace mpt
 

@@ -140,8 +140,12 @@ def JoinMatmulsPass : Pass<"mpt-join-matmuls", "::mlir::ModuleOp"> {
     become `mpt.concat`, and slices that are reshaped become slices of a reshape, which
     kernels and attention read in place (mpt/Codegen/CUDA/SlicesInPlace.h).
 
-    Parameters, their gradients and their state stay separate. Functions with exchanges
-    between ranks, bodies of `mpt.scan`, and matmuls of 8-bit floats stay as they are.
+    Parameters, their gradients and their state stay separate. In functions with
+    micro-batches (`mpt.accumulate`) or exchanges between ranks, what is joined follows from
+    what all of these have in common: ranks keep the bits of a step that accumulates,
+    whether they share parameters, cut them or gather them again. Sums over micro-batches
+    are those of the joined gradients. Bodies of `mpt.scan`, and matmuls of 8-bit floats,
+    stay as they are.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
