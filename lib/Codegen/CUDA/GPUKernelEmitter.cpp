@@ -1055,8 +1055,9 @@ std::optional<std::string> GPUKernelEmitter::getGroupKey() {
   // Rows of parts of larger tensors have a length that all members share.
   const bool hasRows = kernel.getKind() == kernel::KernelKind::Pointwise &&
                        domain.size() == 2 && columns % lanes == 0;
-  if (!(isFlat() || hasRows) || columns <= 0 || rows > 0x7fff0000 / columns ||
-      !body.getOps<kernel::IndexOp>().empty())
+  // A thread that takes several rows saves more than a launch takes.
+  if (!(isFlat() || hasRows) || rowsPerThread > 1 || columns <= 0 ||
+      rows > 0x7fff0000 / columns || !body.getOps<kernel::IndexOp>().empty())
     return std::nullopt;
   std::string key;
   llvm::raw_string_ostream os(key);
