@@ -171,6 +171,18 @@ MLIR_CAPI_EXPORTED MptError mptStepReadState(MptStep step, MlirStringRef name, v
 MLIR_CAPI_EXPORTED MptError mptStepWriteState(MptStep step, MlirStringRef name,
                                               const void *data, size_t bytes);
 
+/* Runs of the step so far that did not fail: the number of the last one. */
+MLIR_CAPI_EXPORTED uint64_t mptStepGetNumRuns(MptStep step);
+/* Every run after this leaves copies of `count` tensors, state and outputs, by their
+ * numbers, for mptStepReadResult; 0: no more (mpt_rt_keep_results). State that is cut
+ * between ranks cannot be among them. */
+MLIR_CAPI_EXPORTED MptError mptStepKeepResults(MptStep step, const intptr_t *tensors,
+                                               intptr_t count);
+/* Copies out what tensor `index` was after run `run`, the last one or the one before it.
+ * On a GPU, waits for that run and no later one. */
+MLIR_CAPI_EXPORTED MptError mptStepReadResult(MptStep step, uint64_t run, intptr_t index,
+                                              void *data, size_t bytes);
+
 /* Sets `data` to where tensor `index` lies: state or an output for as long as the step
  * lives, or what an input is bound to, which may be NULL. Writing to state there is
  * mptStepWriteState for state that has a value. On the CPU. */

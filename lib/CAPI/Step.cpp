@@ -344,18 +344,59 @@ MptError mptStepWriteState(MptStep step, MlirStringRef name, const void *data,
   return toC(unwrap(step)->state->writeState(shared->name, *value));
 }
 
+uint64_t mptStepGetNumRuns(MptStep step) {
+  return step.ptr ? unwrap(step)->engine->countRuns() : 0;
+}
+
+/// The number in the program of tensor `index`; an error for one that is cut between
+/// ranks.
+static llvm::Expected<int32_t>
+findNumber(MptStep step, intptr_t index, llvm::StringRef caller, llvm::StringRef remedy) {
+  if (index < 0 || index >= mptStepGetNumTensors(step))
+    return llvm::createStringError(caller + ": no tensor has the number " +
+                                   llvm::Twine(index));
+  const int32_t number = unwrap(step)->numbers[index];
+  if (number < 0)
+    return llvm::createStringError("'" + unwrapText(mptStepGetTensor(step, index).name) +
+                                   "' is cut between ranks, and " + remedy);
+  return number;
+}
+
+MptError mptStepKeepResults(MptStep step, const intptr_t *tensors, intptr_t count) {
+  if (!step.ptr || count < 0 || (count && !tensors))
+    return fail("mptStepKeepResults: expected a step and numbers of tensors");
+  std::vector<int32_t> numbers;
+  for (intptr_t i = 0; i < count; ++i) {
+    auto number = findNumber(step, tensors[i], "mptStepKeepResults",
+                             "runs keep no copies of it; read it");
+    if (!number)
+      return fail(number.takeError());
+    numbers.push_back(*number);
+  }
+  return toC(unwrap(step)->engine->keepResults(numbers));
+}
+
+MptError mptStepReadResult(MptStep step, uint64_t run, intptr_t index, void *data,
+                           size_t bytes) {
+  if (!step.ptr || !data)
+    return fail("mptStepReadResult: expected a step and data");
+  auto number =
+      findNumber(step, index, "mptStepReadResult", "runs keep no copies of it; read it");
+  if (!number)
+    return fail(number.takeError());
+  return toC(unwrap(step)->engine->readResult(run, *number, data, bytes));
+}
+
 static MptError findData(MptStep step, intptr_t index, void **data,
                          llvm::StringRef caller,
                          llvm::Expected<void *> (RuntimeEngine::*find)(int32_t)) {
   if (!step.ptr || !data)
     return fail(caller + ": expected a step and a place for the address");
-  if (index < 0 || index >= mptStepGetNumTensors(step))
-    return fail(caller + ": no tensor has the number " + llvm::Twine(index));
-  const int32_t number = unwrap(step)->numbers[index];
-  if (number < 0)
-    return fail("'" + unwrapText(mptStepGetTensor(step, index).name) +
-                "' is cut between ranks, and no address has all of it; read or write it");
-  auto found = (unwrap(step)->engine->*find)(number);
+  auto number =
+      findNumber(step, index, caller, "no address has all of it; read or write it");
+  if (!number)
+    return fail(number.takeError());
+  auto found = (unwrap(step)->engine->*find)(*number);
   if (!found)
     return fail(found.takeError());
   *data = *found;

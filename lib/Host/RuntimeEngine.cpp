@@ -381,12 +381,26 @@ llvm::Error RuntimeEngine::watch(std::vector<std::string> names) {
   for (const auto &kept : {keptOutputs, keptState})
     for (const auto &[tensor, name] : kept)
       tensors.push_back(tensor);
-  if (mpt_rt_keep_results(context, tensors.data(), static_cast<int32_t>(tensors.size())))
-    return lastError("");
+  if (llvm::Error error = keepResults(tensors))
+    return error;
   watched = std::move(names);
   finished = mpt_rt_get_num_runs(context);
   return llvm::Error::success();
 }
+
+llvm::Error RuntimeEngine::keepResults(llvm::ArrayRef<int32_t> tensors) {
+  if (mpt_rt_keep_results(context, tensors.data(), static_cast<int32_t>(tensors.size())))
+    return lastError("");
+  return llvm::Error::success();
+}
+
+llvm::Error RuntimeEngine::readResult(uint64_t run, int32_t tensor, void *data,
+                                      size_t bytes) const {
+  const int status = mpt_rt_read_result(context, run, tensor, data, bytes);
+  return status ? runError(status) : llvm::Error::success();
+}
+
+uint64_t RuntimeEngine::countRuns() const { return mpt_rt_get_num_runs(context); }
 
 llvm::Error RuntimeEngine::begin(const llvm::StringMap<const HostTensor *> &inputs) {
   if (getDepth() == 1)
@@ -406,10 +420,8 @@ llvm::Expected<StepResults> RuntimeEngine::finish() {
     auto tensor = HostTensor::create(type, shape);
     if (!tensor)
       return tensor.takeError();
-    const int status = mpt_rt_read_result(context, finished, number, tensor->getData(),
-                                          tensor->getByteSize());
     into = std::move(*tensor);
-    return status ? runError(status) : llvm::Error::success();
+    return readResult(finished, number, into.getData(), into.getByteSize());
   };
   for (const auto &[number, name] : keptState) {
     const TensorInfo &info = arguments[number];

@@ -109,6 +109,12 @@ public:
   /// The same for state, and back.
   llvm::Error readStateBytes(llvm::StringRef name, void *data, size_t bytes) const;
   llvm::Error writeStateBytes(llvm::StringRef name, const void *data, size_t bytes);
+  /// Runs that follow leave copies of these tensors, by their numbers in the order of
+  /// arguments and outputs, for readResult (mpt_rt_keep_results). In place of `watch`.
+  llvm::Error keepResults(llvm::ArrayRef<int32_t> tensors);
+  /// Copies out what such a tensor was after run `run` of countRuns.
+  llvm::Error readResult(uint64_t run, int32_t tensor, void *data, size_t bytes) const;
+  uint64_t countRuns() const;
   /// Where a tensor lies on the CPU, by its number in the order of arguments and outputs.
   llvm::Expected<void *> getData(int32_t index);
   /// The same on the GPU that the program runs on, after a run; not of inputs.

@@ -164,7 +164,8 @@ MPT_RT_EXPORT int mpt_rt_get_tensor(const mpt_rt_context *context, int32_t index
 MPT_RT_EXPORT int mpt_rt_initialize(mpt_rt_context *context, uint64_t seed);
 
 /* Copies a state tensor in or out, or an output of the last run (an error before the
- * first one) out. `bytes` must be the tensor's size. */
+ * first one) out. `bytes` must be the tensor's size. On a GPU all of these wait for the
+ * last run, but for writes of at most 64 bytes, which take effect after it. */
 MPT_RT_EXPORT int mpt_rt_write(mpt_rt_context *context, const char *name,
                                const void *data, size_t bytes);
 MPT_RT_EXPORT int mpt_rt_read(mpt_rt_context *context, const char *name, void *data,

@@ -467,6 +467,28 @@ public:
     return nb::cast(wrap(found, memory, owner));
   }
 
+  void keep(const std::vector<std::string> &names) {
+    std::vector<intptr_t> tensors;
+    for (const std::string &name : names)
+      tensors.push_back(find(name));
+    call([&](MptStep step) {
+      return mptStepKeepResults(step, tensors.data(),
+                                static_cast<intptr_t>(tensors.size()));
+    });
+  }
+  uint64_t countRuns() const { return mptStepGetNumRuns(getStep()); }
+  Array readResult(const std::string &name, uint64_t run) {
+    const intptr_t index = find(name);
+    MptTensorInfo found = mptStepGetTensor(handle->step, index);
+    auto *memory = new char[std::max<size_t>(found.bytes, 1)];
+    nb::capsule owner(
+        memory, [](void *pointer) noexcept { delete[] static_cast<char *>(pointer); });
+    call([&](MptStep step) {
+      return mptStepReadResult(step, run, index, memory, found.bytes);
+    });
+    return wrap(found, memory, owner);
+  }
+
   void write(const std::string &name, nb::object object) {
     MptTensorInfo found = mptStepGetTensor(getStep(), find(name));
     AnyArray array = importArray(object, found);
@@ -812,6 +834,14 @@ NB_MODULE(_core, m) {
            "next run.")
       .def("read", &Program::read, "name"_a, "out"_a = nb::none(),
            "A copy of state, or of an output of the last run; into `out` if given.")
+      .def("keep", &Program::keep, "names"_a,
+           "Every run after this leaves copies of this state and these outputs, for "
+           "read_result. On a GPU they are made while the next run is under way.")
+      .def("read_result", &Program::readResult, "name"_a, "run"_a,
+           "What a tensor of keep() was after run `run` (runs): the last one, or the one "
+           "before it. On a GPU this waits for that run, and not for the one after it.")
+      .def_prop_ro("runs", &Program::countRuns,
+                   "Runs so far that did not fail: the number of the last one.")
       .def("write", &Program::write, "name"_a, "array"_a, "Sets state.")
       .def("initialize", &Program::initialize, "seed"_a = 0, "file"_a = "",
            "Gives all state its first values, from a .safetensors file or by mpt.init.")

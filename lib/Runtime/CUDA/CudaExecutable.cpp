@@ -34,6 +34,9 @@ static constexpr int kProposals = 8;
 /// more.
 static constexpr int64_t kMostLanded = 256 << 20;
 
+/// State of so many bytes is written without waiting, so many times within about a step.
+static constexpr int64_t kWritten = 64, kWrites = 128;
+
 /// Between records of bad indices: device code takes addresses at multiples of it.
 static constexpr int64_t kCheckBytes = 16;
 
@@ -104,7 +107,8 @@ CudaExecutable::~CudaExecutable() {
       api.cudaEventDestroy(mark);
   if (inputStream)
     api.cudaStreamDestroy(inputStream);
-  for (Event event : {copied[0], copied[1], taken[0], taken[1], ordered})
+  for (Event event : {copied[0], copied[1], taken[0], taken[1], ordered, writtenHalf[0],
+                      writtenHalf[1]})
     if (event)
       api.cudaEventDestroy(event);
   if (library)
@@ -113,6 +117,8 @@ CudaExecutable::~CudaExecutable() {
     api.cudaFreeHost(staging);
   if (checked)
     api.cudaFreeHost(checked);
+  if (written)
+    api.cudaFreeHost(written);
   if (memory)
     api.cudaFree(memory);
 }
@@ -175,11 +181,42 @@ int CudaExecutable::write(const BufferRef &ref, const void *data, std::string &e
   }
   DeviceGuard guard(api);
   MPT_TRY(state->select(guard, error));
+  // Memory that is not pinned is copied when the stream gets there, while the host waits.
+  if (started && ref.bytes() <= kWritten)
+    return writeSmall(ref, data, error);
   MPT_TRY(check(
       api.cudaMemcpyAsync(addressOf(ref), data, ref.bytes(), HostToDevice, state->stream),
       "writing state", error));
   // The caller may change `data` when this returns.
   return synchronize("writing state", error);
+}
+
+int CudaExecutable::writeSmall(const BufferRef &ref, const void *data,
+                               std::string &error) {
+  auto attempt = [&](Error code) { return check(code, "writing state", error); };
+  if (!written) {
+    void *pinned = nullptr;
+    MPT_TRY(attempt(api.cudaMallocHost(&pinned, kWritten * kWrites)));
+    written = static_cast<char *>(pinned);
+  }
+  const int64_t place = writes % kWrites, half = place / (kWrites / 2);
+  if (place % (kWrites / 2) == 0) {
+    // Places of this half are free again, and those of the other one are under way.
+    if (writtenHalf[half]) {
+      if (others)
+        MPT_TRY(others->waitForEvent(writtenHalf[half], error));
+      MPT_TRY(attempt(api.cudaEventSynchronize(writtenHalf[half])));
+    } else {
+      MPT_TRY(attempt(api.cudaEventCreateWithFlags(&writtenHalf[half], kEventNoTiming)));
+    }
+  }
+  char *from = written + place * kWritten;
+  std::memcpy(from, data, ref.bytes());
+  MPT_TRY(attempt(api.cudaMemcpyAsync(addressOf(ref), from, ref.bytes(), HostToDevice,
+                                      state->stream)));
+  MPT_TRY(attempt(api.cudaEventRecord(writtenHalf[half], state->stream)));
+  ++writes;
+  return MPT_RT_OK;
 }
 
 int CudaExecutable::find(const BufferRef &ref, void *&data, std::string &error) {

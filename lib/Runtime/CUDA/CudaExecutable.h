@@ -215,6 +215,8 @@ private:
   int launch(size_t index, const std::vector<int64_t> &iterations, std::string &error);
   int profile(std::string &error);
   int capture(std::string &error);
+  /// Writes state of at most kWritten bytes by way of pinned memory, without waiting.
+  int writeSmall(const BufferRef &ref, const void *data, std::string &error);
   char *addressOf(const BufferRef &ref) const;
   /// The first bad index that the device has told of so far, or that `records` tell of,
   /// as an error.
@@ -257,6 +259,11 @@ private:
   Event copied[2] = {nullptr, nullptr}, taken[2] = {nullptr, nullptr};
   /// Between the stream and the caller's.
   Event ordered = nullptr;
+  /// Pinned, for small state that the host writes, such as learning rates: places that
+  /// are used in turn, and when the writes of either half are done.
+  char *written = nullptr;
+  Event writtenHalf[2] = {nullptr, nullptr};
+  int64_t writes = 0;
   /// What runs leave copies of, and, behind these, records of bad indices; once there has
   /// been such a run.
   std::vector<BufferRef> keptRefs;

@@ -41,6 +41,34 @@ class StepResult:
                 f"did_step={self.did_step}, loss_scale={self.loss_scale:g})")
 
 
+class LateResult(StepResult):
+    """What a step on a GPU gave: reading it waits for that step, and for no later one."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read):
+        # Returns the arguments of StepResult.
+        self._read = read
+
+    def __getattr__(self, name: str) -> Any:
+        # Of what is not there yet.
+        if name not in StepResult.__slots__:
+            raise AttributeError(name)
+        self.wait()
+        return getattr(self, name)
+
+    def __reduce__(self):
+        self.wait()
+        return StepResult, tuple(getattr(self, name) for name in StepResult.__slots__)
+
+    def wait(self) -> None:
+        """Reads what is not there yet."""
+        read = self._read
+        if read is not None:
+            super().__init__(*read())
+            self._read = None
+
+
 class ScalarReader:
     """Reads the scalars of a program where it keeps them. `from_dlpack` makes an array
     with `item()` of those that Python's buffers have no format for."""
@@ -62,6 +90,16 @@ class ScalarReader:
         if name not in self.names:
             return otherwise
         return self.from_dlpack(self.program.read(name)).item()
+
+    def keep(self, others: "list[str]") -> None:
+        """Has runs keep the scalars and `others` for `read_kept`."""
+        self.program.keep([*sorted(self.names), *others])
+
+    def read_kept(self, name: str, run: int, otherwise):
+        """As it was after run `run`."""
+        if name not in self.names:
+            return otherwise
+        return self.from_dlpack(self.program.read_result(name, run)).item()
 
     def clear(self):
         self.views.clear()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import ctypes
+import functools
 import hashlib
 import math
 import os
@@ -21,8 +22,8 @@ from mpt import Module, Program, Ranks, version
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._optimizers import OptimizerReader
-from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, check_memory_budget,
-                       make_memory_report, spell_loss_scale, spell_optimizer_state)
+from mpt._step import (PRECISIONS, SCALARS, LateResult, ScalarReader, StepResult,
+                       check_memory_budget, make_memory_report, spell_loss_scale, spell_optimizer_state)
 from mpt.torch import Exported, ExportError, _quote, export
 
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
@@ -117,6 +118,24 @@ class _Compiled:
         self.others.update((n, key) for n, key in exported.results.items()
                            if n in outputs and n not in SCALARS)
         self.scalars = ScalarReader(program, torch.from_dlpack)
+        # On a GPU results are read while the next step runs.
+        self.is_late = program.target.startswith("cuda")
+        if self.is_late:
+            self.scalars.keep(list(self.others))
+
+    def read(self, run: int):
+        """What StepResult is made of, after run `run`: the last one, or on a GPU the one
+        before it."""
+        if self.is_late:
+            read = functools.partial(self.scalars.read_kept, run=run)
+            others = {key: torch.from_dlpack(self.program.read_result(name, run))
+                      for name, key in self.others.items()}
+        else:
+            read = self.scalars.read
+            others = {key: torch.from_dlpack(self.program.read(name))
+                      for name, key in self.others.items()} if self.others else {}
+        return (read("loss", otherwise=None), read("grad_norm", otherwise=None),
+                read("did_step", otherwise=True), read("loss_scale", otherwise=1.0), others)
 
 
 class TrainStep:
@@ -264,7 +283,9 @@ class TrainStep:
         self._rates = self._reader.rate_names()
         self._written: "list[Optional[float]]" = [None] * len(self._rates)
         self._skipped = 0
+        # The result of the last step, and the last one that has been read.
         self._last: Optional[StepResult] = None
+        self._known: Optional[StepResult] = None
         self._seed = seed
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         self._first: Optional[_Compiled] = None
@@ -490,7 +511,8 @@ class TrainStep:
     # Training.
 
     def __call__(self, *batch, **named) -> StepResult:
-        """One step of training on a batch."""
+        """One step of training on a batch. On a GPU this returns before the step is done,
+        when the one before it is; reading the result waits."""
         values = self._batch.values(batch, named)
         if self._ranks:
             self._compare_calls(values)
@@ -506,15 +528,27 @@ class TrainStep:
         program.run()
         # For torch's schedulers, which warn if they are stepped before an optimizer.
         self.optimizer._opt_called = True
-        did_step = compiled.scalars.read("did_step", True)
-        self._skipped += not did_step
-        self._last = StepResult(
-            compiled.scalars.read("loss", None), compiled.scalars.read("grad_norm", None),
-            did_step, compiled.scalars.read("loss_scale", 1.0),
-            {key: torch.from_dlpack(program.read(name))
-             for name, key in compiled.others.items()}
-            if compiled.others else {})
-        return self._last
+        if not compiled.is_late:
+            self._last = self._known = StepResult(*compiled.read(0))
+            self._skipped += not self._last.did_step
+            return self._last
+        # The step before this one is done, or nearly: the GPU has work meanwhile.
+        before, run = self._last, program.runs
+        self._last = result = LateResult(lambda: self._read_late(compiled, run, result))
+        if before is not None:
+            before.wait()
+        return result
+
+    def _read_late(self, compiled: _Compiled, run: int, result: LateResult):
+        values = compiled.read(run)
+        self._skipped += not values[2]
+        self._known = result
+        return values
+
+    def _wait(self) -> None:
+        """Until the last step is done and its result is read."""
+        if isinstance(self._last, LateResult):
+            self._last.wait()
 
     def _bind(self, program, name, size, value, dtype):
         """Binds what the caller passed as `name`, or a copy of it where it is not contiguous or
@@ -565,7 +599,8 @@ class TrainStep:
 
     def progress(self, batches: "Iterable[Any]", **options) -> "Iterator[Any]":
         """What `batches` yields, under a bar of tqdm that shows the last step's loss, the
-        loss scale if there is one, and how many steps were skipped. `options` are tqdm's."""
+        loss scale if there is one, and how many steps were skipped; on a GPU, those of the
+        last step that is done. `options` are tqdm's."""
         try:
             from tqdm.auto import tqdm
         except ImportError as error:
@@ -578,14 +613,20 @@ class TrainStep:
         with bar:
             for batch in bar:
                 yield batch
-                if self._last is None:
-                    continue
-                shown = {"loss": f"{self._last.loss:.4g}"}
-                if self._last.loss_scale != 1.0:
-                    shown["loss_scale"] = f"{self._last.loss_scale:g}"
-                if self._skipped:
-                    shown["skipped"] = self._skipped
-                bar.set_postfix(shown, refresh=False)
+                self._show_result(bar)
+            # The last step of a GPU is not read yet.
+            self._wait()
+            self._show_result(bar)
+
+    def _show_result(self, bar):
+        if self._known is None:
+            return
+        shown = {"loss": f"{self._known.loss:.4g}"}
+        if self._known.loss_scale != 1.0:
+            shown["loss_scale"] = f"{self._known.loss_scale:g}"
+        if self._skipped:
+            shown["skipped"] = self._skipped
+        bar.set_postfix(shown, refresh=False)
 
     # Several processes.
 
@@ -774,6 +815,7 @@ class TrainStep:
         if self.rank and not self._is_sharded:
             return
         self._set_whole_digest()
+        self._wait()
         self._first.program.save(os.fspath(path), attempt=int(self._read("attempt")),
                                  skipped=self._skipped, seed=self._seed)
 
@@ -781,6 +823,7 @@ class TrainStep:
         """Goes on from what `save` wrote: the same step, or an error."""
         self._is_compared = False
         self._set_whole_digest()
+        self._wait()
         position = self._first.program.load(os.fspath(path))
         self._skipped = position["skipped"]
         # The checkpoint's rates are as old as it is; those of the optimizer count.

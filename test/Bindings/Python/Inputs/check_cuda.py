@@ -1,6 +1,7 @@
 """TrainStep on a GPU, here MPT's stand-in for CUDA: check_cuda.py FOLDER LIBRARY"""
 import ctypes
 import os
+import pickle
 import sys
 import types
 import unittest.mock
@@ -97,6 +98,31 @@ on_cpu = [cpu(x, y).loss for _ in range(5)]
 on_gpu = [gpu(x, y).loss for _ in range(5)]
 print("close:", all(abs(a - b) < 0.02 * abs(a) for a, b in zip(on_cpu, on_gpu)))
 print("learns:", on_gpu[-1] < on_gpu[0])
+
+# The result of a step is read while the next one runs: nothing waits for the stream of the steps,
+# also where a scheduler changes the rate, and for two events a step (inputs and results). Who does
+# not look at a result gets the same, and the last one when it is asked for.
+def calls(name):
+    count = ctypes.CDLL(library).mpt_standin_calls
+    count.restype = ctypes.c_int64
+    return count(name.encode())
+
+
+EVENTS, STREAMS = "cudaEventSynchronize", "cudaStreamSynchronize"
+turn = make("cuda", cuda=CUDA)
+late = make("cuda", cuda=CUDA)
+results, counts, in_turn = [], [], []
+for step in range(8):
+    turn.lr = late.lr = 0.01 / (1 + step)
+    in_turn.append(turn(x, y).loss)
+    before = calls(EVENTS), calls(STREAMS)
+    results.append(late(x, y))
+    counts.append((calls(EVENTS) - before[0], calls(STREAMS) - before[1]))
+print("waits:", counts[3:])
+print("known:", [r._read is None for r in results])
+print("the last one:", pickle.loads(pickle.dumps(results[-1])).loss == in_turn[-1],
+      results[-1]._read is None, "loss=" in repr(results[-1]), hasattr(results[-1], "other"))
+print("the same:", [r.loss for r in results] == in_turn, len(set(in_turn)))
 
 # Batches that lie on the GPU are copied there before the call returns.
 other = make("cuda:0", cuda=CUDA)
