@@ -8,9 +8,9 @@
 ///
 /// \file
 /// What fused attention of a step becomes in its program: one launch forward; backward
-/// the sums of dy times the result, the gradients of the query, of key and value, which
-/// are two launches for large heads, and of the bias. Or one call of cuDNN, with these
-/// launches as its alternative, and launches around it for masks and biases.
+/// the gradients of the query, with the sums of dy times the result, of key and value,
+/// which are two launches for large heads, and of the bias. Or one call of cuDNN, with
+/// these launches as its alternative, and launches around it for masks and biases.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -350,13 +350,12 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
   expander.callCudnn<program::CudnnAttentionGradOp>(
       scratch, inputs, {op.getDquery(), op.getDkey(), op.getDvalue()}, op.getLogSumExp(),
       op.getDbias(), op.getWorkspace());
-  expander.launch("attention_dots", shape.dotBlocks(), {op.getDy(), op.getResult()}, dots,
-                  emitDots);
   inputs = {op.getDy(),    op.getQuery(),     op.getKey(),
-            op.getValue(), op.getLogSumExp(), dots};
+            op.getValue(), op.getLogSumExp(), op.getResult()};
   llvm::append_range(inputs, expander.options);
-  expander.launch("attention_dquery", shape.queryBlocks(), inputs, op.getDquery(),
+  expander.launch("attention_dquery", shape.queryBlocks(), inputs, {op.getDquery(), dots},
                   emitQueryGradient);
+  inputs[5] = dots;
   if (shape.splitsKeyGradients()) {
     expander.launch("attention_dkey", shape.keyBlocks(), inputs, op.getDkey(),
                     emitKeyGradient);

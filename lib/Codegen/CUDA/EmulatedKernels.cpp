@@ -191,6 +191,9 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
     case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
       value = call(b, Thread, {}, i32);
       break;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_laneid:
+      value = b.CreateURem(call(b, Thread, {}, i32), b.getInt32(32));
+      break;
     case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
       value = call(b, BlockX, {}, i32);
       break;

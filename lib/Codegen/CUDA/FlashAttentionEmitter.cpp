@@ -59,12 +59,17 @@ struct Tensor {
   int64_t stride = 0, limit = 0, columns = 0, access = 1;
 };
 
-/// Rows in shared memory, `pitch` elements from each other, from element `first` on. A
-/// second tile, if there is one, follows after `elements`.
+/// Rows in shared memory, `pitch` elements from each other, from element `first` +
+/// `offset` on. A second tile, if there is one, follows after `elements`.
 struct Tile {
   Value memory;
-  int64_t pitch = 0, elements = 0;
+  int64_t pitch = 0, elements = 0, offset = 0;
   Index first = 0;
+  Tile skip(int64_t rows) const {
+    Tile tile = *this;
+    tile.offset += rows * pitch;
+    return tile;
+  }
 };
 
 class FlashAttentionEmitter {
@@ -112,9 +117,13 @@ private:
                   batch % shape.heads / shape.sharing() * strides.head;
     return makeTensor(number, strides, first, shape.keys, columns);
   }
-  Tile makeTile(int64_t rows, int64_t columns) {
-    const int64_t elements = rows * pitchOf(columns);
-    return {code.shared(elements * 2 * stages()), pitchOf(columns), elements};
+  /// Tiles of `rows` rows of queries or keys, and of dy or values, side by side: a thread
+  /// names elements of both by one register.
+  std::pair<Tile, Tile> makeTiles(int64_t rows) {
+    const int64_t elements = rows * pitchOf(width), others = rows * pitchOf(valueWidth);
+    Value memory = code.shared((elements + others) * 2 * stages());
+    return {{memory, pitchOf(width), elements},
+            {memory, pitchOf(valueWidth), others, elements * stages()}};
   }
   /// An odd number of 16 bytes, for ldmatrix.
   static int64_t pitchOf(int64_t columns) { return columns + 8; }
@@ -221,6 +230,28 @@ private:
   /// A of rows `row` + g and `row` + g + 8 (of the tensor, the last one if
   /// there are fewer) and columns [k, k + 16).
   Words loadA(const Tensor &tensor, Index row, int64_t k);
+  /// The same of the first 16 rows of a tile in shared memory.
+  Words loadA(const Tile &tile, int64_t k);
+  /// The operands A of 16 rows: registers hold the first ones, and shared memory those
+  /// after them, if it has any.
+  struct Operands {
+    Tensor tensor;
+    Index row = 0;
+    SmallVector<Words> kept;
+    Tile tile;
+  };
+  Words get(const Operands &operands, int64_t k) {
+    const int64_t count = operands.kept.size();
+    return k < count              ? operands.kept[k]
+           : operands.tile.memory ? loadA(operands.tile, (k - count) * 16)
+                                  : loadA(operands.tensor, operands.row, k * 16);
+  }
+  /// Those of `parts` times 16 rows of each warp, of the block's from row `first` on,
+  /// with the first `kept` in registers. `sharesRest`: the others are in shared memory
+  /// when the first tile of a loop has been taken whose copies start after this.
+  SmallVector<Operands> loadOperands(const Tensor &tensor, Index first, int64_t parts,
+                                     int64_t columns, int64_t kept,
+                                     bool sharesRest = false);
   /// The sums of two neighbouring 16 x 8 tiles as an A operand.
   Words makeA(ArrayRef<Words> sums, int64_t k) {
     const Words &x = sums[2 * k], &y = sums[2 * k + 1];
@@ -230,15 +261,13 @@ private:
   /// [n, n + 16) of the matmul's result and rows [k, k + 16). `isTransposed`: the tile
   /// has the result's rows as its rows.
   Words loadB(const Tile &tile, int64_t k, int64_t n, bool isTransposed);
+  /// The four matrices of 8 x 8 from row `row` and column `column` on. `rowsFirst`: the
+  /// second one has the next rows.
+  Words loadMatrices(const Tile &tile, int64_t row, int64_t column, bool isTransposed,
+                     bool rowsFirst);
   Words multiply(const Words &a, Value b0, Value b1, const Words &sums);
-  /// sums[n] += a B for all `tiles` of columns, B from `tile` at rows [k, k +
-  /// 16).
-  void multiplyRow(SmallVectorImpl<Words> &sums, const Words &a, const Tile &tile,
-                   int64_t k, bool isTransposed) {
-    for (int64_t n = 0; n < static_cast<int64_t>(sums.size()); n += 2)
-      multiplyPair(sums, n, a, loadB(tile, k * 16, n * 8, isTransposed));
-  }
-  void multiplyPair(SmallVectorImpl<Words> &sums, int64_t n, const Words &a,
+  /// sums[n] and sums[n + 1] += a B.
+  void multiplyPair(MutableArrayRef<Words> sums, int64_t n, const Words &a,
                     const Words &b) {
     sums[n] = multiply(a, b[0], b[1], sums[n]);
     sums[n + 1] = multiply(a, b[2], b[3], sums[n + 1]);
@@ -314,9 +343,17 @@ private:
                                smaller(query, shape.queries - 1) * shape.biasStrides[2] +
                                smaller(key, shape.keys - 1) * shape.biasStrides[3]);
   }
-  /// Whether key `key` is seen by query `query`; null if every one is. Without
-  /// `onDiagonal` the query comes after the key.
-  Value isVisible(Index query, Index key, bool checksQuery, bool onDiagonal);
+  /// Whether key `key` + `keyPlus` is seen by query `query` + `queryPlus`; null if every
+  /// one is. Without `onDiagonal` the query comes after the key. What is not a number is
+  /// computed once for many.
+  Value isVisible(Index query, int64_t queryPlus, Index key, int64_t keyPlus,
+                  bool checksQuery, bool onDiagonal);
+  /// Whether one of the warp's queries, the last of which is `last`, sees key `key`.
+  /// Where operands come from global memory, registers do not suffice for a branch around
+  /// it.
+  Value isSeen(Index key, Index last) {
+    return code.isLess(key, last + (shape.keys - shape.queries + 1));
+  }
   /// The keys, a multiple of `step`, before which all queries from `first` on see all.
   Index countSeen(Index first, int64_t step) {
     return (first + (shape.keys - shape.queries + 1)) / step * step;
@@ -340,10 +377,12 @@ private:
     /// Its place among the block's.
     Index place = 0;
     SmallVector<Value> reference, dot;
-    SmallVector<Words> query, dy;
+    Operands query, dy;
   };
-  QueryRows loadRows(Index batch, Index first, Index place, bool keepsQuery,
-                     bool keepsDy);
+  QueryRows loadRows(Index batch, Index first, Operands query, Operands dy);
+  /// Sets the sums of dy times the result.
+  void loadDots(QueryRows &rows, Index batch);
+  void computeDots(QueryRows &rows, const Tensor &result);
   /// The gradients of the scores of each of `rows` for `step` keys from `start` on, which
   /// are in the tiles.
   SmallVector<SmallVector<Words>>
@@ -373,8 +412,9 @@ private:
       sums.push_back(Words{values[i], values[i + 1], values[i + 2], values[i + 3]});
     return sums;
   }
-  /// Rows of sums times `factors` (of rows g and g + 8) into a tensor, where
-  /// they exist.
+  /// Rows of sums times `low` and `high` (of rows g and g + 8) into a tensor, where
+  /// they exist. What it computes places from is read at the end of a function: registers
+  /// would hold them in its loops.
   void storeRows(ArrayRef<Words> sums, Value low, Value high, const Tensor &tensor,
                  Index row);
 
@@ -468,16 +508,53 @@ Words FlashAttentionEmitter::loadA(const Tensor &tensor, Index row, int64_t k) {
   return words;
 }
 
+SmallVector<FlashAttentionEmitter::Operands>
+FlashAttentionEmitter::loadOperands(const Tensor &tensor, Index first, int64_t parts,
+                                    int64_t columns, int64_t kept, bool sharesRest) {
+  const int64_t rows = parts * AttentionShape::kTile, begin = kept * 16;
+  Tile tile;
+  if (sharesRest && begin < columns) {
+    tile.pitch = pitchOf(columns - begin);
+    tile.memory = code.shared(rows * tile.pitch * 2);
+    Tensor rest = tensor;
+    rest.first = rest.first + begin;
+    rest.columns -= begin;
+    copies &&rest.access == 8 ? startTile(rest, first, rows, tile)
+                              : loadTile(rest, first, rows, tile);
+    tile.first = warp * (kRows * parts * tile.pitch);
+  }
+  SmallVector<Operands> all;
+  for (int64_t part = 0; part < parts; ++part) {
+    Operands each{tensor, first + warp * (kRows * parts) + part * kRows, {}, {}};
+    for (int64_t k = 0; k < kept; ++k)
+      each.kept.push_back(loadA(tensor, each.row, k * 16));
+    each.tile = tile.skip(part * kRows);
+    all.push_back(std::move(each));
+  }
+  return all;
+}
+
 Words FlashAttentionEmitter::loadB(const Tile &tile, int64_t k, int64_t n,
                                    bool isTransposed) {
-  // Thread 8 m + r names row r of matrix m: k's halves first, then n's.
-  Index matrix = lane / 8, row = lane % 8;
-  Index kHalf = matrix % 2 * 8, nHalf = matrix / 2 * 8;
-  Index at = isTransposed ? (kHalf + k + row) * tile.pitch + nHalf + n
-                          : (nHalf + n + row) * tile.pitch + kHalf + k;
-  Value offset = code.get(tile.first + at);
-  Value address = LLVM::GEPOp::create(b, loc, tile.memory.getType(), b.getI16Type(),
-                                      tile.memory, ArrayRef<LLVM::GEPArg>{offset});
+  return isTransposed ? loadMatrices(tile, k, n, isTransposed, /*rowsFirst=*/true)
+                      : loadMatrices(tile, n, k, isTransposed, /*rowsFirst=*/false);
+}
+
+Words FlashAttentionEmitter::loadA(const Tile &tile, int64_t k) {
+  return loadMatrices(tile, 0, k, /*isTransposed=*/false, /*rowsFirst=*/true);
+}
+
+Words FlashAttentionEmitter::loadMatrices(const Tile &tile, int64_t row, int64_t column,
+                                          bool isTransposed, bool rowsFirst) {
+  // Thread 8 m + r names row r of matrix m. What does not change in a loop is added
+  // first, and numbers last, which are part of the instruction.
+  Index second = lane / 8 % 2 * 8, third = lane / 16 * 8;
+  Index mine = ((rowsFirst ? second : third) + lane % 8) * tile.pitch +
+               (rowsFirst ? third : second);
+  Value address = tile.memory;
+  for (Index offset : {mine, tile.first, Index(tile.offset + row * tile.pitch + column)})
+    address = LLVM::GEPOp::create(b, loc, tile.memory.getType(), b.getI16Type(), address,
+                                  ArrayRef<LLVM::GEPArg>{code.get(offset)});
   SmallVector<Type> types(4, i32);
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
   Value loaded = NVVM::LdMatrixOp::create(
@@ -549,7 +626,7 @@ void FlashAttentionEmitter::loadTile(const Tensor &tensor, Index first, int64_t 
   forEachFrame(count, columns, [&](Index frame) {
     Index row = frame / frames, column = frame % frames * 8;
     Value bits = loadFrame(tensor, first + row, column, columns);
-    code.store(bits, tile.memory, shape.type, row * tile.pitch + column, 8);
+    code.store(bits, tile.memory, shape.type, row * tile.pitch + column + tile.offset, 8);
   });
 }
 
@@ -570,6 +647,23 @@ void FlashAttentionEmitter::startTile(const Tensor &tensor, Index first, int64_t
   const int64_t columns = tile.pitch - 8, frames = columns / 8;
   // Loops end at the last row at the latest.
   const bool mayEnd = tensor.limit % count != 0, isPadded = columns != tensor.columns;
+  auto advance = [&](Value pointer, Index elements) -> Value {
+    return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI16Type(), pointer,
+                               ArrayRef<LLVM::GEPArg>{code.get(elements)});
+  };
+  if (!mayEnd && !isPadded && kAttentionThreads % frames == 0 &&
+      count * frames % kAttentionThreads == 0) {
+    // A thread copies one column of frames: its places differ by numbers.
+    const int64_t rows = kAttentionThreads / frames;
+    Index row = code.thread() / frames, column = code.thread() % frames * 8;
+    Value from = advance(tensor.base, tensor.first + first * tensor.stride +
+                                          (row * tensor.stride + column));
+    Value to = advance(advance(tile.memory, row * tile.pitch + column), tile.first);
+    for (int64_t i = 0; i < count; i += rows)
+      code.startCopy(to, tile.offset + i * tile.pitch, from, i * tensor.stride,
+                     shape.type);
+    return;
+  }
   forEachFrame(count, columns, [&](Index frame) {
     Index row = frame / frames, column = frame % frames * 8, from = first + row;
     Value exists;
@@ -582,8 +676,9 @@ void FlashAttentionEmitter::startTile(const Tensor &tensor, Index first, int64_t
       exists = both(exists, code.isLess(column, tensor.columns));
       at = smaller(column, tensor.columns - 8);
     }
-    code.startCopy(tile.memory, tile.first + row * tile.pitch + column, tensor.base,
-                   tensor.first + from * tensor.stride + at, shape.type, exists);
+    code.startCopy(tile.memory, tile.first + row * tile.pitch + column + tile.offset,
+                   tensor.base, tensor.first + from * tensor.stride + at, shape.type,
+                   exists);
   });
 }
 
@@ -697,19 +792,22 @@ std::array<Value, 2> FlashAttentionEmitter::loadBiases(Index query, Index key) {
           vector::ExtractOp::create(b, loc, pair, int64_t(1))};
 }
 
-Value FlashAttentionEmitter::isVisible(Index query, Index key, bool checksQuery,
+Value FlashAttentionEmitter::isVisible(Index query, int64_t queryPlus, Index key,
+                                       int64_t keyPlus, bool checksQuery,
                                        bool onDiagonal) {
   Value visible;
   if (shape.keys % AttentionShape::kTile != 0)
-    visible = code.isLess(key, shape.keys);
+    visible = code.isLess(key, shape.keys - keyPlus);
   if (checksQuery && shape.queries % AttentionShape::kTile != 0)
-    visible = both(visible, code.isLess(query, shape.queries));
+    visible = both(visible, code.isLess(query, shape.queries - queryPlus));
   if (onDiagonal)
-    visible = both(visible, code.isLess(key, query + (shape.keys - shape.queries + 1)));
+    visible = both(visible, code.isLess(key - query, shape.keys - shape.queries + 1 +
+                                                         queryPlus - keyPlus));
   if (!mask)
     return visible;
-  Index at = maskFirst + smaller(query, shape.queries - 1) * shape.maskStrides[2] +
-             smaller(key, shape.keys - 1) * shape.maskStrides[3];
+  Index at = maskFirst +
+             smaller(query + queryPlus, shape.queries - 1) * shape.maskStrides[2] +
+             smaller(key + keyPlus, shape.keys - 1) * shape.maskStrides[3];
   Value bit = code.load(mask, b.getI1Type(), at);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(bit.getType()));
   return both(visible,
@@ -761,6 +859,7 @@ FlashAttentionEmitter::loadPairs(Index batch, Index query) {
 
 void FlashAttentionEmitter::storeRows(ArrayRef<Words> sums, Value low, Value high,
                                       const Tensor &tensor, Index row) {
+  Index g = code.lane() / 4, t = code.lane() % 4;
   for (int64_t half : {0, 1}) {
     Index at = row + g + 8 * half;
     Value factor = half ? high : low;
@@ -798,20 +897,21 @@ void FlashAttentionEmitter::forward() {
     setCopies(key, value, step / 2, tile);
   if (copies ? widest > 64 || parts == 2 : widest > 128)
     step /= 2;
-  const bool keepsQuery = width + 2 * valueWidth <= kMostKept;
+  // Two parts' sums and queries leave too few registers.
+  const bool sharesQuery = parts > 1 && width + valueWidth > 112;
+  const int64_t kept =
+      width + 2 * valueWidth <= kMostKept ? width / 16 - 2 * sharesQuery : 0;
   unsigned output = setOptions(3, tile, step);
   setHead(batch);
   Tensor result = makeQueries(output, shape.result, batch, shape.valueWidth);
-  Tiles tilesOfKeys = {key, value, makeTile(step, width), makeTile(step, valueWidth),
-                       step};
+  auto [keyTiles, valueTiles] = makeTiles(step);
+  const Tiles tilesOfKeys = {key, value, keyTiles, valueTiles, step};
   // A warp's rows, 16 of each part.
   auto rowOf = [&](int64_t part) {
     return first + warp * (kRows * parts) + part * kRows;
   };
-  SmallVector<SmallVector<Words>> q(parts);
-  for (int64_t part = 0; part < parts; ++part)
-    for (int64_t k = 0; keepsQuery && k < width / 16; ++k)
-      q[part].push_back(loadA(query, rowOf(part), k * 16));
+  const SmallVector<Operands> q =
+      loadOperands(query, first, parts, width, kept, sharesQuery);
   Value none = number(-std::numeric_limits<double>::infinity());
   // Of each part: the largest score so far and the sum of powers, of rows g and g + 8,
   // and the result. A mask or a bias may hide a whole tile, and the difference of two
@@ -828,17 +928,16 @@ void FlashAttentionEmitter::forward() {
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
   startTiles(tilesOfKeys, 0);
-  auto addKeys = [&](Index start, ValueRange all, bool onDiagonal) {
-    auto [keyTile, valueTile] =
-        takeTiles(tilesOfKeys, start, end, [&] { drawKept(batch, first, start); });
+  auto addTile = [&](Index start, ValueRange all, bool onDiagonal, const Tile &keyTile,
+                     const Tile &valueTile) {
     // Probabilities are packed one part after the other, which takes fewer registers.
     SmallVector<SmallVector<Words>> scores(parts), outputs(parts), packed(parts);
     for (SmallVector<Words> &sums : scores)
       sums = zeros(step / 8);
     for (int64_t k = 0; k < width / 16; ++k) {
       SmallVector<Words> a;
-      for (int64_t part = 0; part < parts; ++part)
-        a.push_back(keepsQuery ? q[part][k] : loadA(query, rowOf(part), k * 16));
+      for (const Operands &each : q)
+        a.push_back(get(each, k));
       for (int64_t n = 0; n < step / 8; n += 2) {
         Words words = loadB(keyTile, k * 16, n * 8, /*isTransposed=*/false);
         for (int64_t part = 0; part < parts; ++part)
@@ -856,8 +955,8 @@ void FlashAttentionEmitter::forward() {
           finishScores(scores[part][n], half, myQuery, firstKey);
           for (int64_t column : {0, 1}) {
             Value &score = scores[part][n][2 * half + column];
-            Value visible =
-                isVisible(myQuery, firstKey + column, /*checksQuery=*/false, onDiagonal);
+            Value visible = isVisible(row + g, half * 8, start + t * 2, n * 8 + column,
+                                      /*checksQuery=*/false, onDiagonal);
             score = choose(visible, score, none);
             most[half] = max(most[half], score);
           }
@@ -906,6 +1005,16 @@ void FlashAttentionEmitter::forward() {
       llvm::copy(flatten(outputs[part]), next.begin() + part * ofPart + 4);
     return next;
   };
+  auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
+    auto [keyTile, valueTile] =
+        takeTiles(tilesOfKeys, start, end, [&] { drawKept(batch, first, start); });
+    auto add = [&, &keyTile = keyTile, &valueTile = valueTile] {
+      return addTile(start, values, onDiagonal, keyTile, valueTile);
+    };
+    return onDiagonal && kept > 0
+               ? code.ifThen(isSeen(start, rowOf(parts) - 1), values, add)
+               : add();
+  };
   carried = overKeys(first, end, step, carried, addKeys);
   for (int64_t part = 0; part < parts; ++part) {
     ValueRange values = ValueRange(carried).slice(part * ofPart, ofPart);
@@ -918,8 +1027,9 @@ void FlashAttentionEmitter::forward() {
             arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0)),
             number(1), sum);
       factors.push_back(arith::DivFOp::create(b, loc, number(keptFactor()), divisor));
-      Index at = rowOf(part) + g + 8 * half;
-      Value stores = both(code.isLess(at, shape.queries), code.isEqual(t, 0));
+      Index at = rowOf(part) + code.lane() / 4 + 8 * half;
+      Value stores =
+          both(code.isLess(at, shape.queries), code.isEqual(code.lane() % 4, 0));
       Value log = math::LogOp::create(b, loc, sum);
       Value lse = scalesPowers() ? fma(values[half], number(shape.scale), log)
                                  : add(values[half], log);
@@ -940,24 +1050,51 @@ void FlashAttentionEmitter::loadGradientInputs(Index batch) {
   value = makeKeys(3, shape.value, batch, shape.valueWidth);
 }
 
-FlashAttentionEmitter::QueryRows FlashAttentionEmitter::loadRows(Index batch, Index first,
-                                                                 Index place,
-                                                                 bool keepsQuery,
-                                                                 bool keepsDy) {
+FlashAttentionEmitter::QueryRows
+FlashAttentionEmitter::loadRows(Index batch, Index first, Operands query, Operands dy) {
   QueryRows rows;
-  rows.row = first + place;
-  rows.place = place;
+  rows.row = query.row;
+  rows.place = query.row - first;
   for (int64_t half : {0, 1}) {
     Index at =
         batch * shape.queries + smaller(rows.row + g + 8 * half, shape.queries - 1);
     rows.reference.push_back(getSumsReference(code.load(code.parameter(4), f32, at)));
-    rows.dot.push_back(code.load(code.parameter(5), f32, at));
   }
-  for (int64_t k = 0; keepsQuery && k < width / 16; ++k)
-    rows.query.push_back(loadA(query, rows.row, k * 16));
-  for (int64_t k = 0; keepsDy && k < valueWidth / 16; ++k)
-    rows.dy.push_back(loadA(dy, rows.row, k * 16));
+  rows.query = std::move(query);
+  rows.dy = std::move(dy);
   return rows;
+}
+
+void FlashAttentionEmitter::loadDots(QueryRows &rows, Index batch) {
+  for (int64_t half : {0, 1})
+    rows.dot.push_back(code.load(
+        code.parameter(5), f32,
+        batch * shape.queries + smaller(rows.row + g + 8 * half, shape.queries - 1)));
+}
+
+void FlashAttentionEmitter::computeDots(QueryRows &rows, const Tensor &result) {
+  auto wide = VectorType::get({2}, f32);
+  auto unpack = [&](Value word) {
+    Value pair = LLVM::BitcastOp::create(b, loc, wide.clone(shape.type), word);
+    return arith::ExtFOp::create(b, loc, wide, pair);
+  };
+  SmallVector<Value> sums(2, number(0));
+  for (int64_t k = 0; k < valueWidth / 16; ++k) {
+    // Shared memory may not have it yet.
+    Words x = k < static_cast<int64_t>(rows.dy.kept.size()) ? rows.dy.kept[k]
+                                                            : loadA(dy, rows.row, k * 16);
+    Words y = loadA(result, rows.row, k * 16);
+    // Of rows g and g + 8 in turn.
+    for (int64_t i = 0; i < 4; ++i) {
+      Value ofDy = unpack(x[i]), ofResult = unpack(y[i]);
+      for (int64_t column : {0, 1})
+        sums[i % 2] =
+            fma(vector::ExtractOp::create(b, loc, ofDy, column),
+                vector::ExtractOp::create(b, loc, ofResult, column), sums[i % 2]);
+    }
+  }
+  for (Value sum : sums)
+    rows.dot.push_back(overQuad(sum, /*isMax=*/false));
 }
 
 SmallVector<SmallVector<Words>> FlashAttentionEmitter::getScoreGradients(
@@ -976,9 +1113,9 @@ SmallVector<SmallVector<Words>> FlashAttentionEmitter::getScoreGradients(
     SmallVector<Words> a, ofDy;
     for (const QueryRows &each : rows) {
       if (k < width / 16)
-        a.push_back(each.query.empty() ? loadA(query, each.row, k * 16) : each.query[k]);
+        a.push_back(get(each.query, k));
       if (k < valueWidth / 16)
-        ofDy.push_back(each.dy.empty() ? loadA(dy, each.row, k * 16) : each.dy[k]);
+        ofDy.push_back(get(each.dy, k));
     }
     if (k < width / 16)
       multiplyAll(all, a, keyTile, k);
@@ -997,7 +1134,8 @@ SmallVector<SmallVector<Words>> FlashAttentionEmitter::getScoreGradients(
         for (int64_t column : {0, 1}) {
           const int64_t i = 2 * half + column;
           Value p = power(scores[n][i], each.reference[half]);
-          Value visible = isVisible(myQuery, firstKey + column, checksQuery, onDiagonal);
+          Value visible = isVisible(each.row + g, half * 8, start + t * 2, n * 8 + column,
+                                    checksQuery, onDiagonal);
           p = choose(visible, p, number(0));
           Value slope = slopes[n][i];
           if (philox)
@@ -1012,50 +1150,88 @@ SmallVector<SmallVector<Words>> FlashAttentionEmitter::getScoreGradients(
 
 void FlashAttentionEmitter::queryGradient() {
   const int64_t tile = shape.queryTile(), parts = tile / AttentionShape::kTile;
+  if (parts > 1)
+    code.wantBlocksAtOnce(3);
   // Fewer keys at once where sums and operands leave fewer registers.
-  int64_t step = std::max(width, valueWidth) > 64 || parts > 1 ? 32 : 64;
+  const int64_t step = std::max(width, valueWidth) > 64 || parts > 1 ? 32 : 64;
+  const int64_t chunk = parts > 1 ? kRows : step;
   int64_t blocks = llvm::divideCeil(shape.queries, tile);
   Index block = code.blockX(), batch = block / blocks;
   Index first = (Index(blocks - 1) - block % blocks) * tile;
   loadGradientInputs(batch);
   setCopies(key, value, step, tile);
   unsigned output = setOptions(6, tile, step);
-  Tensor result = makeQueries(output, shape.dquery, batch, shape.width);
-  Tiles tiles = {key, value, makeTile(step, width), makeTile(step, valueWidth), step};
+  Tensor dquery = makeQueries(output, shape.dquery, batch, shape.width);
+  auto [keyTiles, valueTiles] = makeTiles(step);
+  const Tiles tiles = {key, value, keyTiles, valueTiles, step};
+  // Of two parts registers hold the queries, and a quarter of dy.
   const int64_t kept = 3 * width + valueWidth;
+  const SmallVector<Operands> queries =
+      loadOperands(query, first, parts, width, kept <= kMostKept ? width / 16 : 0);
+  const SmallVector<Operands> dys = loadOperands(dy, first, parts, valueWidth,
+                                                 parts > 1          ? 1
+                                                 : kept < kMostKept ? valueWidth / 16
+                                                                    : 0,
+                                                 /*sharesRest=*/parts > 1);
+  startTiles(tiles, 0);
+  Tensor result = makeQueries(5, shape.result, batch, shape.valueWidth);
   SmallVector<QueryRows, 2> rows;
-  for (int64_t part = 0; part < parts; ++part)
-    rows.push_back(loadRows(batch, first, warp * (kRows * parts) + part * kRows,
-                            kept <= kMostKept, kept < kMostKept));
+  for (int64_t part = 0; part < parts; ++part) {
+    QueryRows each = loadRows(batch, first, queries[part], dys[part]);
+    computeDots(each, result);
+    for (int64_t half : {0, 1}) {
+      Index at = each.row + g + 8 * half;
+      code.ifThen(both(code.isLess(at, shape.queries), code.isEqual(t, 0)), [&] {
+        code.store(each.dot[half], code.parameter(output + 1), f32,
+                   batch * shape.queries + at);
+      });
+    }
+    rows.push_back(std::move(each));
+  }
   Index end(shape.keys);
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
   SmallVector<Value> carried = flatten(zeros(parts * width / 8));
-  startTiles(tiles, 0);
+  auto addTile = [&](Index start, ValueRange values, bool onDiagonal, Tile keyTile,
+                     Tile valueTile) {
+    SmallVector<Words> sums = unflatten(values);
+    for (int64_t i = 0; i < step; i += chunk) {
+      // Registers would hold what both chunks read.
+      if (i > 0)
+        code.warpBarrier();
+      SmallVector<SmallVector<Words>> gradients = getScoreGradients(
+          rows, batch, start + i, chunk, keyTile, valueTile, onDiagonal);
+      for (int64_t k = 0; k < chunk / 16; ++k) {
+        SmallVector<Words> a;
+        for (ArrayRef<Words> each : gradients)
+          a.push_back(makeA(each, k));
+        for (int64_t n = 0; n < width / 8; n += 2) {
+          Words words = loadB(keyTile, k * 16, n * 8, /*isTransposed=*/true);
+          for (int64_t part = 0; part < parts; ++part)
+            multiplyPair(sums, part * width / 8 + n, a[part], words);
+        }
+      }
+      keyTile = keyTile.skip(chunk);
+      valueTile = valueTile.skip(chunk);
+    }
+    return flatten(sums);
+  };
   auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
     auto [keyTile, valueTile] =
         takeTiles(tiles, start, end, [&] { drawKept(batch, first, start); });
-    SmallVector<SmallVector<Words>> gradients =
-        getScoreGradients(rows, batch, start, step, keyTile, valueTile, onDiagonal);
-    SmallVector<Words> sums = unflatten(values);
-    for (int64_t k = 0; k < step / 16; ++k) {
-      SmallVector<Words> a;
-      for (ArrayRef<Words> each : gradients)
-        a.push_back(makeA(each, k));
-      for (int64_t n = 0; n < width / 8; n += 2) {
-        Words words = loadB(keyTile, k * 16, n * 8, /*isTransposed=*/true);
-        for (int64_t part = 0; part < parts; ++part)
-          multiplyPair(sums, part * width / 8 + n, a[part], words);
-      }
-    }
-    return flatten(sums);
+    auto add = [&, &keyTile = keyTile, &valueTile = valueTile] {
+      return addTile(start, values, onDiagonal, keyTile, valueTile);
+    };
+    return onDiagonal && kept <= kMostKept
+               ? code.ifThen(isSeen(start, rows.back().row + (kRows - 1)), values, add)
+               : add();
   };
   carried = overKeys(first, end, step, carried, addKeys);
   Value scale = number(shape.scale);
   SmallVector<Words> sums = unflatten(carried);
   for (auto [part, each] : llvm::enumerate(rows))
     storeRows(ArrayRef<Words>(sums).slice(part * width / 8, width / 8), scale, scale,
-              result, each.row);
+              dquery, each.row);
 }
 
 void FlashAttentionEmitter::biasGradient() {
@@ -1073,7 +1249,7 @@ void FlashAttentionEmitter::biasGradient() {
         ownFirst = block / ownKeys % ownQueries * tile,
         matrix = block / (ownKeys * ownQueries);
   unsigned output = setOptions(6, tile, step);
-  Tile keyTile = makeTile(step, width), valueTile = makeTile(step, valueWidth);
+  const std::pair<Tile, Tile> places = makeTiles(step);
   // The entries of the batch and the heads that share one bias.
   auto count = [&](int64_t all, int64_t of) { return Index(of == 1 ? all : 1); };
   Index entries = count(shape.batch / shape.heads, sizes[0]),
@@ -1095,12 +1271,15 @@ void FlashAttentionEmitter::biasGradient() {
   auto addTile = [&](Index batch, Index number, ValueRange values) {
     Index first = addsQueries ? number * tile : ownFirst,
           start = addsKeys ? number * step : ownStart;
-    takeTiles({key, value, keyTile, valueTile, step}, start, start,
+    takeTiles({key, value, places.first, places.second, step}, start, start,
               [&] { drawKept(batch, first, start); });
-    QueryRows rows = loadRows(batch, first, warp * kRows, /*keepsQuery=*/false,
-                              /*keepsDy=*/false);
+    auto load = [&](const Tensor &tensor, int64_t columns) {
+      return loadOperands(tensor, first, /*parts=*/1, columns, /*kept=*/0).front();
+    };
+    QueryRows rows = loadRows(batch, first, load(query, width), load(dy, valueWidth));
+    loadDots(rows, batch);
     SmallVector<Words> gradients =
-        getScoreGradients(rows, batch, start, step, keyTile, valueTile,
+        getScoreGradients(rows, batch, start, step, places.first, places.second,
                           /*onDiagonal=*/shape.isCausal, /*checksQuery=*/addsQueries)
             .front();
     SmallVector<Value> next;
@@ -1179,28 +1358,36 @@ void FlashAttentionEmitter::biasGradient() {
 
 void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   const int64_t widest = std::max(width, valueWidth);
+  const int64_t tile = shape.keyTile(), parts = tile / AttentionShape::kTile;
   if (widest <= 64 && isPlain())
-    code.wantBlocksAtOnce(3);
-  constexpr int64_t tile = AttentionShape::kTile;
+    code.wantBlocksAtOnce(parts > 1 ? 2 : 3);
   const int64_t summed = ofKey * width + ofValue * valueWidth;
   const bool keeps =
       summed <= 128 || (summed <= AttentionShape::kMostWidth && !(ofKey && ofValue) &&
                         width + ofKey * valueWidth + 2 * summed <= kMostKept);
-  int64_t step = widest > 80 ? 16 : 32;
-  int64_t tiles = (shape.keys + tile - 1) / tile;
+  const int64_t step = widest > 80 ? 16 : 32;
+  const int64_t chunk = parts > 1 ? kRows : step;
+  const int64_t tiles = llvm::divideCeil(shape.keys, tile);
   // The first of the heads that share the block's keys.
   Index block = code.blockX(), keyBatch = block / tiles * shape.sharing();
-  Index first = block % tiles * tile, row = first + warp * kRows;
+  Index first = block % tiles * tile;
+  // A warp's keys, 16 of each part.
+  auto rowOf = [&](int64_t part) {
+    return first + warp * (kRows * parts) + part * kRows;
+  };
   loadGradientInputs(keyBatch);
   setCopies(query, dy, step, step);
   unsigned output = setOptions(6, step, tile);
-  const Tile queryTiles = makeTile(step, width), dyTiles = makeTile(step, valueWidth);
-  auto makeTiles = [&] { return Tiles{query, dy, queryTiles, dyTiles, step}; };
-  SmallVector<Words> keptKeys, keptValues;
-  for (int64_t k = 0; keeps && k < width / 16; ++k)
-    keptKeys.push_back(loadA(key, row, k * 16));
-  for (int64_t k = 0; keeps && ofKey && k < valueWidth / 16; ++k)
-    keptValues.push_back(loadA(value, row, k * 16));
+  const std::pair<Tile, Tile> places = makeTiles(step);
+  // Of the head that is added.
+  auto getTiles = [&] { return Tiles{query, dy, places.first, places.second, step}; };
+  // Two parts' sums and both operands leave too few registers.
+  const bool sharesValue = parts > 1 && width + valueWidth > 112;
+  const SmallVector<Operands> keys =
+      loadOperands(key, first, parts, width, keeps ? width / 16 : 0);
+  const SmallVector<Operands> values =
+      loadOperands(value, first, parts, valueWidth,
+                   keeps && ofKey ? valueWidth / 16 - 2 * sharesValue : 0, sharesValue);
   Index begin(0), afterDiagonal(0);
   // Queries before `begin` see no key of the block, those from `afterDiagonal` on all.
   if (shape.isCausal) {
@@ -1210,65 +1397,94 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
         smaller((larger(first - offset + (tile - 1), 0) + (step - 1)) / step * step,
                 shape.queries);
   }
-  const size_t keyCount = ofKey ? width / 2 : 0;
-  SmallVector<Value> carried;
-  if (ofKey)
-    carried.append(flatten(zeros(width / 8)));
-  if (ofValue)
-    carried.append(flatten(zeros(valueWidth / 8)));
+  // Sums of dkey, one part after the other, and then of dvalue.
+  const int64_t keyCount = ofKey ? width / 8 : 0,
+                valueCount = ofValue ? valueWidth / 8 : 0;
+  SmallVector<Value> carried = flatten(zeros(parts * (keyCount + valueCount)));
   // Of the head that is added.
   Index batch(0);
-  auto addQueries = [&](Index start, ValueRange values, bool onDiagonal) {
-    auto [queryTile, dyTile] = takeTiles(makeTiles(), start, shape.queries,
-                                         [&] { drawKept(batch, start, first); });
+  auto addChunk = [&](Index start, int64_t i, MutableArrayRef<Words> sums,
+                      bool onDiagonal, const Tile &queryTile, const Tile &dyTile) {
     // Transposed: rows are keys, columns queries.
-    SmallVector<Words> scores = zeros(step / 8), slopes = zeros(step / 8);
+    SmallVector<SmallVector<Words>> all(parts, zeros(chunk / 8)), allSlopes = all;
+    // all[part] += a[part] B.
+    auto multiplyAll = [&](SmallVectorImpl<SmallVector<Words>> &to,
+                           ArrayRef<Operands> rows, const Tile &tile, int64_t k) {
+      SmallVector<Words> a;
+      for (const Operands &each : rows)
+        a.push_back(get(each, k));
+      for (int64_t n = 0; n < chunk / 8; n += 2) {
+        Words words = loadB(tile, k * 16, n * 8, /*isTransposed=*/false);
+        for (int64_t part = 0; part < parts; ++part)
+          multiplyPair(to[part], n, a[part], words);
+      }
+    };
     for (int64_t k = 0; k < widest / 16; ++k) {
       if (k < width / 16)
-        multiplyRow(scores, keeps ? keptKeys[k] : loadA(key, row, k * 16), queryTile, k,
-                    /*isTransposed=*/false);
+        multiplyAll(all, keys, queryTile, k);
       if (ofKey && k < valueWidth / 16)
-        multiplyRow(slopes, keeps ? keptValues[k] : loadA(value, row, k * 16), dyTile, k,
-                    /*isTransposed=*/false);
+        multiplyAll(allSlopes, values, dyTile, k);
     }
-    for (int64_t n = 0; n < step / 8; ++n) {
-      auto [reference, dot] = loadPairs(batch, start + t * 2 + n * 8);
+    for (int64_t n = 0; n < chunk / 8; ++n) {
+      auto [reference, dot] = loadPairs(batch, start + t * 2 + (i + n * 8));
       for (int64_t column : {0, 1}) {
-        Index at = start + t * 2 + (n * 8 + column);
-        Value myReference = reference[column], myDot = dot[column];
+        Index place = t * 2 + (i + n * 8 + column), at = start + place;
         std::array<Value, 2> isKept;
         if (philox)
-          isKept = loadKeptKeys(t * 2 + (n * 8 + column), batch, at);
-        for (int64_t half : {0, 1}) {
-          int64_t i = 2 * half + column;
-          Index myKey = row + g + 8 * half;
-          Value score = finishScore(scores[n][i], bias ? loadBias(at, myKey) : Value());
-          Value p = power(score, myReference);
-          Value visible = isVisible(at, myKey, /*checksQuery=*/true, onDiagonal);
-          p = choose(visible, p, number(0));
-          scores[n][i] = philox ? choose(isKept[half], p, number(0)) : p;
-          if (!ofKey)
-            continue;
-          Value slope = slopes[n][i];
-          if (philox)
-            slope = choose(isKept[half], mul(slope, number(keptFactor())), number(0));
-          slopes[n][i] = mul(p, sub(slope, myDot));
-        }
+          isKept = loadKeptKeys(place, batch, at);
+        for (int64_t part = 0; part < parts; ++part)
+          for (int64_t half : {0, 1}) {
+            Value &score = all[part][n][2 * half + column];
+            Value &slope = allSlopes[part][n][2 * half + column];
+            Index myKey = rowOf(part) + g + 8 * half;
+            Value p = power(finishScore(score, bias ? loadBias(at, myKey) : Value()),
+                            reference[column]);
+            Value visible = isVisible(start + t * 2, i + n * 8 + column, rowOf(part) + g,
+                                      8 * half, /*checksQuery=*/true, onDiagonal);
+            p = choose(visible, p, number(0));
+            score = philox ? choose(isKept[half], p, number(0)) : p;
+            if (!ofKey)
+              continue;
+            if (philox)
+              slope = choose(isKept[half], mul(slope, number(keptFactor())), number(0));
+            slope = mul(p, sub(slope, dot[column]));
+          }
       }
     }
-    SmallVector<Words> dkey = unflatten(values.take_front(keyCount)),
-                       dvalue = unflatten(values.drop_front(keyCount));
-    for (int64_t k = 0; k < step / 16; ++k) {
-      if (ofValue)
-        multiplyRow(dvalue, makeA(scores, k), dyTile, k,
-                    /*isTransposed=*/true);
-      if (ofKey)
-        multiplyRow(dkey, makeA(slopes, k), queryTile, k,
-                    /*isTransposed=*/true);
-    }
-    SmallVector<Value> next = flatten(dkey);
-    next.append(flatten(dvalue));
-    return next;
+    // The sums += the transposed chunk times a tile.
+    auto addProduct = [&](MutableArrayRef<Words> to, int64_t count,
+                          ArrayRef<SmallVector<Words>> from, const Tile &tile) {
+      for (int64_t k = 0; k < chunk / 16; ++k) {
+        SmallVector<Words> a;
+        for (ArrayRef<Words> each : from)
+          a.push_back(makeA(each, k));
+        for (int64_t n = 0; n < count; n += 2) {
+          Words words = loadB(tile, k * 16, n * 8, /*isTransposed=*/true);
+          for (int64_t part = 0; part < parts; ++part)
+            multiplyPair(to, part * count + n, a[part], words);
+        }
+      }
+    };
+    addProduct(sums.drop_front(parts * keyCount), valueCount, all, dyTile);
+    addProduct(sums, keyCount, allSlopes, queryTile);
+  };
+  auto addQueries = [&](Index start, ValueRange values, bool onDiagonal) {
+    auto [queryTile, dyTile] = takeTiles(getTiles(), start, shape.queries,
+                                         [&] { drawKept(batch, start, first); });
+    auto add = [&, queryTile = queryTile, dyTile = dyTile]() mutable {
+      SmallVector<Words> sums = unflatten(values);
+      for (int64_t i = 0; i < step; i += chunk) {
+        if (i > 0)
+          code.warpBarrier();
+        addChunk(start, i, sums, onDiagonal, queryTile, dyTile);
+        queryTile = queryTile.skip(chunk);
+        dyTile = dyTile.skip(chunk);
+      }
+      return flatten(sums);
+    };
+    return onDiagonal && keeps
+               ? code.ifThen(isSeen(rowOf(0), start + (step - 1)), values, add)
+               : add();
   };
   auto addHead = [&](Index head, ValueRange values) {
     batch = keyBatch + head;
@@ -1276,7 +1492,7 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
     // The head before is done with both tiles.
     if (copies && shape.sharing() != 1)
       code.barrier();
-    startTiles(makeTiles(), begin);
+    startTiles(getTiles(), begin);
     SmallVector<Value> sums(values);
     auto overQueries = [&](Index from, Index to, bool onDiagonal) {
       sums = code.loop(from, to, step, sums, [&](Index start, ValueRange values) {
@@ -1290,15 +1506,18 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   };
   carried = shape.sharing() == 1 ? addHead(Index(0), carried)
                                  : code.loop(0, shape.sharing(), 1, carried, addHead);
-  ValueRange sums(carried);
-  Value scale = number(shape.scale);
+  SmallVector<Words> sums = unflatten(carried);
+  auto store = [&](int64_t from, int64_t count, Value factor, const Tensor &to) {
+    for (int64_t part = 0; part < parts; ++part)
+      storeRows(ArrayRef<Words>(sums).slice(from + part * count, count), factor, factor,
+                to, rowOf(part));
+  };
   if (ofKey)
-    storeRows(unflatten(sums.take_front(keyCount)), scale, scale,
-              makeKeys(output++, shape.dkey, keyBatch, shape.width), row);
-  Value factor = philox ? number(keptFactor()) : Value();
+    store(0, keyCount, number(shape.scale),
+          makeKeys(output++, shape.dkey, keyBatch, shape.width));
   if (ofValue)
-    storeRows(unflatten(sums.drop_front(keyCount)), factor, factor,
-              makeKeys(output, shape.dvalue, keyBatch, shape.valueWidth), row);
+    store(parts * keyCount, valueCount, philox ? number(keptFactor()) : Value(),
+          makeKeys(output, shape.dvalue, keyBatch, shape.valueWidth));
 }
 
 void mpt::detail::emitAttention(GPUFunctionBuilder &code, const AttentionShape &shape) {
@@ -1327,41 +1546,4 @@ void mpt::detail::emitValueGradient(GPUFunctionBuilder &code,
 void mpt::detail::emitBiasGradient(GPUFunctionBuilder &code,
                                    const AttentionShape &shape) {
   FlashAttentionEmitter(code, shape).biasGradient();
-}
-
-//===----------------------------------------------------------------------===//
-// Row sums of dy times the result
-//
-// The sums over rows of dy times the result, which are those of the probabilities times
-// their gradients: a warp a row.
-//===----------------------------------------------------------------------===//
-
-void mpt::detail::emitDots(GPUFunctionBuilder &code, const AttentionShape &shape) {
-  Index thread = code.globalThread(), row = thread / kWarp, lane = thread % kWarp;
-  Type f32 = code.b.getF32Type();
-  // Whole warps stay or leave.
-  code.ifThen(code.isLess(row, shape.batch * shape.queries), [&] {
-    Index batch = row / shape.queries, query = row % shape.queries;
-    auto first = [&](const RowStrides &strides) {
-      return batch / shape.heads * strides.batch + batch % shape.heads * strides.head +
-             query * strides.row;
-    };
-    Index dy = first(shape.dy), result = first(shape.result);
-    Value sum = code.constant(f32, 0);
-    for (int64_t i = 0; i < shape.valueWidth; i += kWarp) {
-      Index column = smaller(lane + i, shape.valueWidth - 1);
-      Value x = code.loadNumber(code.parameter(0), shape.type, dy + column);
-      Value y = code.loadNumber(code.parameter(1), shape.type, result + column);
-      Value product = arith::MulFOp::create(code.b, code.loc, x, y);
-      if (i + kWarp > shape.valueWidth)
-        product = arith::SelectOp::create(code.b, code.loc,
-                                          code.isLess(lane + i, shape.valueWidth),
-                                          product, code.constant(f32, 0));
-      sum = arith::AddFOp::create(code.b, code.loc, sum, product);
-    }
-    for (int64_t distance = kWarp / 2; distance > 0; distance /= 2)
-      sum = arith::AddFOp::create(code.b, code.loc, sum, code.exchange(sum, distance));
-    code.ifThen(code.isEqual(lane, 0),
-                [&] { code.store(sum, code.parameter(2), f32, row); });
-  });
 }

@@ -31,10 +31,10 @@ struct RowStrides {
 
 /// query [batch, queries, width], key [batch / sharing, keys, width] and value
 /// [batch / sharing, keys, valueWidth], all of `type`, f16 or bf16; batch counts heads,
-/// too. Of what follows the inputs that all have, in this order, each function but
-/// emitDots reads what there is: a mask (i1) and a bias (f32, f16 or bf16), each
-/// [batch / heads, heads, queries, keys] with size 1 where it is the same for all, and
-/// for dropout the seed and the number of steps tried (i64).
+/// too. Of what follows the inputs that all have, in this order, each function reads what
+/// there is: a mask (i1) and a bias (f32, f16 or bf16), each [batch / heads, heads,
+/// queries, keys] with size 1 where it is the same for all, and for dropout the seed and
+/// the number of steps tried (i64).
 struct AttentionShape {
   int64_t batch = 0, queries = 0, keys = 0, width = 0, valueWidth = 0;
   /// Where rows lie; of dy, dquery, dkey and dvalue for the gradient alone.
@@ -69,13 +69,11 @@ struct AttentionShape {
   static constexpr int64_t kMostWidth = 256;
   /// Queries, or keys, that a block of kAttentionThreads works on.
   static constexpr int64_t kTile = 64;
-  /// Queries that a block of emitAttention and emitQueryGradient works on: twice as many
-  /// where registers hold them and there are blocks for all multiprocessors.
-  int64_t queryTile() const {
-    const bool isSmall =
-        width <= 64 && valueWidth <= 64 && !hasBias() && !dropout && !isWide();
-    return isSmall && batch * (queries / (2 * kTile)) >= 256 ? 2 * kTile : kTile;
-  }
+  /// Queries that a block of emitAttention and emitQueryGradient works on, and keys that
+  /// one of emitKeyGradients does: twice as many where registers hold them and there are
+  /// blocks for all multiprocessors.
+  int64_t queryTile() const { return tileOf(batch, queries); }
+  int64_t keyTile() const { return tileOf(batch / sharing(), keys); }
   /// A head size with zeros that fill the last matmul. Of those between 192 and 256 ptxas
   /// would spill a hundred registers.
   static int64_t pad(int64_t size) {
@@ -90,7 +88,9 @@ struct AttentionShape {
     return paddedWidth() + paddedValueWidth() > 256 ? kTile / 2 : kTile;
   }
   int64_t queryBlocks() const { return batch * llvm::divideCeil(queries, queryTile()); }
-  int64_t keyBlocks() const { return batch / sharing() * llvm::divideCeil(keys, kTile); }
+  int64_t keyBlocks() const {
+    return batch / sharing() * llvm::divideCeil(keys, keyTile());
+  }
   /// Whether the bias is the same for all queries, or all keys: its gradient is a sum.
   bool addsBiasQueries() const { return biasSizes[2] == 1 && queries != 1; }
   bool addsBiasKeys() const { return biasSizes[3] == 1 && keys != 1; }
@@ -99,8 +99,6 @@ struct AttentionShape {
            (addsBiasQueries() ? 1 : llvm::divideCeil(queries, kTile)) *
            (addsBiasKeys() ? 1 : llvm::divideCeil(keys, biasKeys()));
   }
-  /// Of emitDots: a warp a row.
-  int64_t dotBlocks() const { return llvm::divideCeil(batch * queries, 4); }
   bool isWide() const {
     const int64_t rows = std::max(queries, keys);
     int64_t elements = batch * rows * std::max(width, valueWidth);
@@ -112,15 +110,21 @@ struct AttentionShape {
           std::max(elements, batch / heads * at.batch + heads * at.head + rows * at.row);
     return elements >= (int64_t(1) << 31) - (1 << 20);
   }
+
+private:
+  int64_t tileOf(int64_t matrices, int64_t rows) const {
+    const bool isSmall =
+        width <= 64 && valueWidth <= 64 && !hasBias() && !dropout && !isWide();
+    return isSmall && matrices * (rows / (2 * kTile)) >= 256 ? 2 * kTile : kTile;
+  }
 };
 
 inline constexpr int64_t kAttentionThreads = 128;
 
 /// query, key, value, options -> result, log-sum-exp (f32).
 void emitAttention(GPUFunctionBuilder &code, const AttentionShape &shape);
-/// dy, result -> the sums over a row of their products (f32).
-void emitDots(GPUFunctionBuilder &code, const AttentionShape &shape);
-/// dy, query, key, value, log-sum-exp, dots, options -> dquery.
+/// dy, query, key, value, log-sum-exp, result, options -> dquery, and the sums over a row
+/// of dy times the result (f32), which the others call dots.
 void emitQueryGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
 /// dy, query, key, value, log-sum-exp, dots, options -> dkey, dvalue, or one of them.
 void emitKeyGradients(GPUFunctionBuilder &code, const AttentionShape &shape);

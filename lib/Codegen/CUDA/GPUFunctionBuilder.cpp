@@ -138,6 +138,9 @@ void GPUFunctionBuilder::finish() { LLVM::ReturnOp::create(b, loc, ValueRange())
 Index GPUFunctionBuilder::thread() {
   return fromInteger(NVVM::ThreadIdXOp::create(b, loc, b.getI32Type()));
 }
+Index GPUFunctionBuilder::lane() {
+  return fromInteger(NVVM::LaneIdOp::create(b, loc, b.getI32Type()));
+}
 Index GPUFunctionBuilder::blockX() {
   return fromInteger(NVVM::BlockIdXOp::create(b, loc, b.getI32Type()));
 }
@@ -151,6 +154,19 @@ void GPUFunctionBuilder::ifThen(Value condition, Body body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(branch.thenBlock()->getTerminator());
   body();
+}
+
+SmallVector<Value>
+GPUFunctionBuilder::ifThen(Value condition, ValueRange carried,
+                           llvm::function_ref<SmallVector<Value>()> body) {
+  auto branch = scf::IfOp::create(b, loc, carried.getTypes(), condition,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, carried);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, body());
+  return SmallVector<Value>(branch.getResults());
 }
 
 SmallVector<Value> GPUFunctionBuilder::loop(Index begin, Index end, Index step,
@@ -259,6 +275,7 @@ Value GPUFunctionBuilder::shared(int64_t bytes) {
 }
 
 void GPUFunctionBuilder::barrier() { NVVM::Barrier0Op::create(b, loc); }
+void GPUFunctionBuilder::warpBarrier() { NVVM::SyncWarpOp::create(b, loc, get32(-1)); }
 
 void GPUFunctionBuilder::startCopy(Value to, Index toAt, Value from, Index fromAt,
                                    Type element, Value isThere) {

@@ -63,6 +63,8 @@ public:
   void wantBlocksAtOnce(int32_t blocks);
 
   Index thread();
+  /// thread() % kWarp if a block is one row of threads, which no compiler knows.
+  Index lane();
   Index blockX();
   Index blockY();
   /// blockX() * threads + thread().
@@ -79,6 +81,9 @@ public:
   Index select(Value condition, Index x, Index y);
 
   void ifThen(Value condition, Body body);
+  /// `carried`, or what `body` makes of it if `condition` holds.
+  llvm::SmallVector<Value> ifThen(Value condition, mlir::ValueRange carried,
+                                  llvm::function_ref<llvm::SmallVector<Value>()> body);
   /// for (i = begin; i < end; i += step) carried = body(i, carried).
   llvm::SmallVector<Value> loop(Index begin, Index end, Index step, mlir::ValueRange init,
                                 LoopBody body);
@@ -98,6 +103,8 @@ public:
   /// Shared memory of `bytes`, at multiples of 16.
   Value shared(int64_t bytes);
   void barrier();
+  /// Of a warp's threads.
+  void warpBarrier();
   /// Starts to copy 16 bytes from element `fromAt` of `from` to element `toAt` of shared
   /// memory, both at multiples of 16 bytes, without waiting (cp.async). With `isThere` (a
   /// condition) zeros where it does not hold; `fromAt` is a good index in any case.

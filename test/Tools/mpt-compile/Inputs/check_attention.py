@@ -211,8 +211,11 @@ cases = [
     Case(32, 32, 70, 131, causal=True, bias=(1, 4, 1, 131)),
     Case(136, 136, 130, 70, bias=(B, 1, 1, 70), mask=(1, 1, 130, 70), dropout=0.25),
     Case(32, 32, 67, 150, causal=True, bias=(1, 4, 67, 1)),
-    # Heads enough for 32 rows a warp.
+    # Heads enough for 32 rows a warp, whose operands do not all fit registers in the last two;
+    # with tiles that end with the rows.
     Case(16, 24, 130, 131, heads=128, causal=True),
+    Case(64, 64, 129, 150, heads=128, causal=True),
+    Case(56, 64, 128, 192, heads=128, groups=64, mask=(1, 1, 128, 192)),
     Case(33, 50, 67, 70, groups=1, causal=True, mask=(1, 1, 67, 70), bias=(1, 1, 67, 70), dropout=0.5),
 ]
 # Neither dropout nor other head sizes of values than of queries.
