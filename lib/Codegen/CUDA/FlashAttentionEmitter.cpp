@@ -117,11 +117,16 @@ private:
                   batch % shape.heads / shape.sharing() * strides.head;
     return makeTensor(number, strides, first, shape.keys, columns);
   }
+  /// Shared memory, which begins at multiples of 64 bytes.
+  Value share(int64_t bytes) {
+    sharedBytes += llvm::alignTo(bytes, 64);
+    return code.shared(bytes);
+  }
   /// Tiles of `rows` rows of queries or keys, and of dy or values, side by side: a thread
   /// names elements of both by one register.
   std::pair<Tile, Tile> makeTiles(int64_t rows) {
     const int64_t elements = rows * pitchOf(width), others = rows * pitchOf(valueWidth);
-    Value memory = code.shared((elements + others) * 2 * stages());
+    Value memory = share((elements + others) * 2 * stages());
     return {{memory, pitchOf(width), elements},
             {memory, pitchOf(valueWidth), others, elements * stages()}};
   }
@@ -151,7 +156,7 @@ private:
     philox.emplace(code, seed, attempt, static_cast<uint32_t>(shape.stream));
     tileRows = rows;
     tileKeys = keys;
-    kept = code.shared(rows * kKeptBytes * stages());
+    kept = share(rows * kKeptBytes * stages());
     return inputs + 2;
   }
   /// What is added and hidden is that of head `batch`.
@@ -232,26 +237,32 @@ private:
   Words loadA(const Tensor &tensor, Index row, int64_t k);
   /// The same of the first 16 rows of a tile in shared memory.
   Words loadA(const Tile &tile, int64_t k);
-  /// The operands A of 16 rows: registers hold the first ones, and shared memory those
-  /// after them, if it has any.
+  /// The operands A of 16 rows: registers hold the first ones, shared memory the `shared`
+  /// ones after them, and the tensor the others.
   struct Operands {
     Tensor tensor;
     Index row = 0;
     SmallVector<Words> kept;
     Tile tile;
+    int64_t shared = 0;
   };
   Words get(const Operands &operands, int64_t k) {
     const int64_t count = operands.kept.size();
-    return k < count              ? operands.kept[k]
-           : operands.tile.memory ? loadA(operands.tile, (k - count) * 16)
-                                  : loadA(operands.tensor, operands.row, k * 16);
+    return k < count                     ? operands.kept[k]
+           : k < count + operands.shared ? loadA(operands.tile, (k - count) * 16)
+                                         : loadA(operands.tensor, operands.row, k * 16);
   }
-  /// Those of `parts` times 16 rows of each warp, of the block's from row `first` on,
-  /// with the first `kept` in registers. `sharesRest`: the others are in shared memory
-  /// when the first tile of a loop has been taken whose copies start after this.
+  /// Those of `parts` times 16 rows of each warp, of the block's from row `first` on.
+  /// Shared memory has its ones when the first tile of a loop has been taken whose copies
+  /// start after this.
   SmallVector<Operands> loadOperands(const Tensor &tensor, Index first, int64_t parts,
-                                     int64_t columns, int64_t kept,
-                                     bool sharesRest = false);
+                                     int64_t kept, int64_t shared = 0);
+  /// How many operands of 64 rows fit the shared memory that is left.
+  int64_t countShared() const {
+    const int64_t columns =
+        (kMostSharedBytes - sharedBytes) / (2 * AttentionShape::kTile);
+    return std::max<int64_t>(columns - pitchOf(0), 0) / 16;
+  }
   /// The sums of two neighbouring 16 x 8 tiles as an A operand.
   Words makeA(ArrayRef<Words> sums, int64_t k) {
     const Words &x = sums[2 * k], &y = sums[2 * k + 1];
@@ -436,6 +447,7 @@ private:
   static constexpr int64_t kKeptBytes = 12;
   Value kept;
   Index keptFirst;
+  int64_t sharedBytes = 0;
   /// Whether tiles are copied while others are used.
   bool copies = false;
   int64_t tileRows = 0, tileKeys = 0;
@@ -510,22 +522,22 @@ Words FlashAttentionEmitter::loadA(const Tensor &tensor, Index row, int64_t k) {
 
 SmallVector<FlashAttentionEmitter::Operands>
 FlashAttentionEmitter::loadOperands(const Tensor &tensor, Index first, int64_t parts,
-                                    int64_t columns, int64_t kept, bool sharesRest) {
-  const int64_t rows = parts * AttentionShape::kTile, begin = kept * 16;
+                                    int64_t kept, int64_t shared) {
+  const int64_t rows = parts * AttentionShape::kTile;
   Tile tile;
-  if (sharesRest && begin < columns) {
-    tile.pitch = pitchOf(columns - begin);
-    tile.memory = code.shared(rows * tile.pitch * 2);
+  if (shared > 0) {
+    tile.pitch = pitchOf(shared * 16);
+    tile.memory = share(rows * tile.pitch * 2);
     Tensor rest = tensor;
-    rest.first = rest.first + begin;
-    rest.columns -= begin;
+    rest.first = rest.first + kept * 16;
+    rest.columns = std::min(rest.columns - kept * 16, shared * 16);
     copies &&rest.access == 8 ? startTile(rest, first, rows, tile)
                               : loadTile(rest, first, rows, tile);
     tile.first = warp * (kRows * parts * tile.pitch);
   }
   SmallVector<Operands> all;
   for (int64_t part = 0; part < parts; ++part) {
-    Operands each{tensor, first + warp * (kRows * parts) + part * kRows, {}, {}};
+    Operands each{tensor, first + warp * (kRows * parts) + part * kRows, {}, {}, shared};
     for (int64_t k = 0; k < kept; ++k)
       each.kept.push_back(loadA(tensor, each.row, k * 16));
     each.tile = tile.skip(part * kRows);
@@ -898,9 +910,8 @@ void FlashAttentionEmitter::forward() {
   if (copies ? widest > 64 || parts == 2 : widest > 128)
     step /= 2;
   // Two parts' sums and queries leave too few registers.
-  const bool sharesQuery = parts > 1 && width + valueWidth > 112;
-  const int64_t kept =
-      width + 2 * valueWidth <= kMostKept ? width / 16 - 2 * sharesQuery : 0;
+  const int64_t shared = parts > 1 && width + valueWidth > 112 ? 2 : 0;
+  const int64_t kept = width + 2 * valueWidth <= kMostKept ? width / 16 - shared : 0;
   unsigned output = setOptions(3, tile, step);
   setHead(batch);
   Tensor result = makeQueries(output, shape.result, batch, shape.valueWidth);
@@ -910,8 +921,7 @@ void FlashAttentionEmitter::forward() {
   auto rowOf = [&](int64_t part) {
     return first + warp * (kRows * parts) + part * kRows;
   };
-  const SmallVector<Operands> q =
-      loadOperands(query, first, parts, width, kept, sharesQuery);
+  const SmallVector<Operands> q = loadOperands(query, first, parts, kept, shared);
   Value none = number(-std::numeric_limits<double>::infinity());
   // Of each part: the largest score so far and the sum of powers, of rows g and g + 8,
   // and the result. A mask or a bias may hide a whole tile, and the difference of two
@@ -1164,15 +1174,20 @@ void FlashAttentionEmitter::queryGradient() {
   Tensor dquery = makeQueries(output, shape.dquery, batch, shape.width);
   auto [keyTiles, valueTiles] = makeTiles(step);
   const Tiles tiles = {key, value, keyTiles, valueTiles, step};
-  // Of two parts registers hold the queries, and a quarter of dy.
+  // Of two parts registers hold the queries, and a quarter of dy; of the widest heads
+  // half of the queries.
   const int64_t kept = 3 * width + valueWidth;
-  const SmallVector<Operands> queries =
-      loadOperands(query, first, parts, width, kept <= kMostKept ? width / 16 : 0);
-  const SmallVector<Operands> dys = loadOperands(dy, first, parts, valueWidth,
-                                                 parts > 1          ? 1
-                                                 : kept < kMostKept ? valueWidth / 16
-                                                                    : 0,
-                                                 /*sharesRest=*/parts > 1);
+  int64_t keptQuery = width / 16, keptDy = valueWidth / 16, shared = 0;
+  if (parts > 1) {
+    keptDy = 1;
+    shared = valueWidth / 16 - 1;
+  } else if (kept >= kMostKept) {
+    keptQuery = kept > kMostKept ? width / 32 : keptQuery;
+    keptDy = 0;
+    shared = std::min(countShared(), valueWidth / 16);
+  }
+  const SmallVector<Operands> queries = loadOperands(query, first, parts, keptQuery);
+  const SmallVector<Operands> dys = loadOperands(dy, first, parts, keptDy, shared);
   startTiles(tiles, 0);
   Tensor result = makeQueries(5, shape.result, batch, shape.valueWidth);
   SmallVector<QueryRows, 2> rows;
@@ -1273,10 +1288,10 @@ void FlashAttentionEmitter::biasGradient() {
           start = addsKeys ? number * step : ownStart;
     takeTiles({key, value, places.first, places.second, step}, start, start,
               [&] { drawKept(batch, first, start); });
-    auto load = [&](const Tensor &tensor, int64_t columns) {
-      return loadOperands(tensor, first, /*parts=*/1, columns, /*kept=*/0).front();
+    auto load = [&](const Tensor &tensor) {
+      return loadOperands(tensor, first, /*parts=*/1, /*kept=*/0).front();
     };
-    QueryRows rows = loadRows(batch, first, load(query, width), load(dy, valueWidth));
+    QueryRows rows = loadRows(batch, first, load(query), load(dy));
     loadDots(rows, batch);
     SmallVector<Words> gradients =
         getScoreGradients(rows, batch, start, step, places.first, places.second,
@@ -1381,13 +1396,19 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
   const std::pair<Tile, Tile> places = makeTiles(step);
   // Of the head that is added.
   auto getTiles = [&] { return Tiles{query, dy, places.first, places.second, step}; };
-  // Two parts' sums and both operands leave too few registers.
-  const bool sharesValue = parts > 1 && width + valueWidth > 112;
-  const SmallVector<Operands> keys =
-      loadOperands(key, first, parts, width, keeps ? width / 16 : 0);
+  // Two parts' sums and both operands leave too few registers, as the widest heads' do.
+  int64_t keptKey = width / 16, keptValue = ofKey ? valueWidth / 16 : 0, shared = 0;
+  if (!keeps) {
+    keptKey = width / 32;
+    keptValue = 0;
+    shared = ofKey ? std::min(countShared(), valueWidth / 16) : 0;
+  } else if (parts > 1 && width + valueWidth > 112) {
+    shared = 2;
+    keptValue -= shared;
+  }
+  const SmallVector<Operands> keys = loadOperands(key, first, parts, keptKey);
   const SmallVector<Operands> values =
-      loadOperands(value, first, parts, valueWidth,
-                   keeps && ofKey ? valueWidth / 16 - 2 * sharesValue : 0, sharesValue);
+      loadOperands(value, first, parts, keptValue, shared);
   Index begin(0), afterDiagonal(0);
   // Queries before `begin` see no key of the block, those from `afterDiagonal` on all.
   if (shape.isCausal) {

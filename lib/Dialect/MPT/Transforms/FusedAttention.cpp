@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/MPT/Transforms/FusedAttention.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 
@@ -34,6 +35,11 @@ static std::string say(const Parts &...parts) {
 
 /// Most elements of a row of query, key or value.
 static constexpr int64_t kMostWidth = 256;
+
+/// Most elements of a row of query and value together for which the gradients of key and
+/// value are one function, so that scores are computed three times in all, and most keys
+/// for which scores take not much more memory than such rows (docs/CUDA.md).
+static constexpr int64_t kMostTogether = 256, kMostKeysInMemory = 2048;
 
 std::string mpt::explainUnfusedOnGPU(Operation *op) {
   auto grad = dyn_cast<AttentionGradOp>(op);
@@ -72,6 +78,17 @@ std::string mpt::explainUnfusedOnGPU(Operation *op) {
     if (int64_t width = cast<RankedTensorType>(tensor.getType()).getShape().back();
         width > kMostWidth)
       return say("the head size is ", width, "; it takes sizes up to ", kMostWidth);
+  // Matmuls multiply all of the scores, and functions those that a causal mask leaves.
+  const bool isCausal = grad ? grad.getCausal() : attention.getCausal();
+  const bool drops = grad ? grad.getSeed() != nullptr : attention.getSeed() != nullptr;
+  auto valueType = cast<RankedTensorType>(value.getType());
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  if (!isCausal && !bias && !drops && !(function && function->hasAttr(kBudgetAttr)) &&
+      valueType.getDimSize(2) <= kMostKeysInMemory &&
+      type.getShape().back() + valueType.getShape().back() > kMostTogether)
+    return say("heads of ", type.getShape().back(), " and ", valueType.getShape().back(),
+               " elements are faster as matmuls without a causal mask; it takes ",
+               kMostTogether, " together then");
   if (dbias && !dbias.use_empty()) {
     ArrayRef<int64_t> sizes = cast<RankedTensorType>(dbias.getType()).getShape();
     auto dy = cast<RankedTensorType>(grad.getDy().getType());

@@ -207,6 +207,7 @@ cases = [
     Case(160, 160, 30, 70, dropout=0.25),
     Case(192, 128, 66, 71, groups=2, causal=True, dropout=0.1),
     Case(256, 256, 20, 67, causal=True, bias=(B, 1, 20, 67)),
+    Case(256, 200, 70, 70, causal=True, dropout=0.2),
     # Biases that all queries share, or all keys.
     Case(32, 32, 70, 131, causal=True, bias=(1, 4, 1, 131)),
     Case(136, 136, 130, 70, bias=(B, 1, 1, 70), mask=(1, 1, 130, 70), dropout=0.25),

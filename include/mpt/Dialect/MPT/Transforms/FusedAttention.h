@@ -19,7 +19,9 @@ namespace mpt {
 /// Why there are no device functions for an attention or its gradient; "" if there are.
 /// They take operands that are all f16 or all bf16 (the log-sum-exp f32, a bias f32, f16
 /// or bf16), of static shape, with head sizes up to 256. A bias whose gradient is read
-/// has all queries and keys.
+/// has all queries or all keys. Nor are there for wide heads without a causal mask, a
+/// bias or dropout, which matmuls are faster for, unless there are many keys or the
+/// function has a memory budget.
 std::string explainUnfusedOnGPU(mlir::Operation *op);
 
 /// Why the CPU's runtime does not carry out an attention or its gradient as a whole; ""
