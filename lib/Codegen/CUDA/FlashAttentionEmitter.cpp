@@ -360,8 +360,9 @@ private:
   Value isVisible(Index query, int64_t queryPlus, Index key, int64_t keyPlus,
                   bool checksQuery, bool onDiagonal);
   /// Whether one of the warp's queries, the last of which is `last`, sees key `key`.
-  /// Where operands come from global memory, registers do not suffice for a branch around
-  /// it.
+  /// Tiles that it does not see are left out where registers hold the operands; where
+  /// these come from global memory, ptxas would spill hundreds of words around the
+  /// branch.
   Value isSeen(Index key, Index last) {
     return code.isLess(key, last + (shape.keys - shape.queries + 1));
   }
@@ -531,8 +532,10 @@ FlashAttentionEmitter::loadOperands(const Tensor &tensor, Index first, int64_t p
     Tensor rest = tensor;
     rest.first = rest.first + kept * 16;
     rest.columns = std::min(rest.columns - kept * 16, shared * 16);
-    copies &&rest.access == 8 ? startTile(rest, first, rows, tile)
-                              : loadTile(rest, first, rows, tile);
+    if (copies && rest.access == 8)
+      startTile(rest, first, rows, tile);
+    else
+      loadTile(rest, first, rows, tile);
     tile.first = warp * (kRows * parts * tile.pitch);
   }
   SmallVector<Operands> all;
