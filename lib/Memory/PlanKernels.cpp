@@ -67,10 +67,11 @@ struct StepNeeds {
 /// matmuls read; the greatest leaves functions such as exp alone.
 constexpr double pricesUnasked[] = {0.25, 0.5, 1};
 
-/// Such a step may cost so much more than without, and what is repeated may cost as much.
+/// Such a step may cost so much more than without, and in addition this share of the part
+/// of the arena that it saves. What is repeated may cost `mostAgainUnasked` of the step.
 /// Estimates count bytes that caches hold as if they were moved, so steps that were
 /// measured take about as long.
-constexpr double mostMoreUnasked = 0.05;
+constexpr double mostMoreUnasked = 0.05, shareOfSaved = 1. / 3, mostAgainUnasked = 0.1;
 
 /// Fuses the steps of a module.
 class KernelPlanner {
@@ -214,12 +215,11 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
   if (failed(before))
     return failure();
   Variant *chosen = &plain;
-  const double limit = mostMoreUnasked * double(before->cost);
   for (Variant &variant : variants) {
     double again = 0;
     for (const RepeatedOp &op : variant.repeated)
       again += double(op.cost);
-    if (again > limit)
+    if (again > mostAgainUnasked * double(before->cost))
       continue;
     if (failed(fuse(module, variant)))
       return failure();
@@ -229,8 +229,9 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
     FailureOr<StepNeeds> after = estimate(variant.function);
     if (failed(after))
       return failure();
-    if (after->bytes < before->bytes &&
-        double(after->cost) <= double(before->cost) + limit) {
+    const double saved = 1 - double(after->bytes) / double(before->bytes),
+                 more = mostMoreUnasked + shareOfSaved * saved;
+    if (saved > 0 && double(after->cost) <= (1 + more) * double(before->cost)) {
       chosen = &variant;
       break;
     }

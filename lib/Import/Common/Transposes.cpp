@@ -13,9 +13,11 @@
 using namespace mlir;
 using namespace mpt;
 
-/// The operand that `op` runs over if it is an elementwise op of one tensor and numbers
-/// with one reader; else null.
+/// The operand that `op` runs over if it is a slice, a pad or an elementwise op of one
+/// tensor and numbers, with one reader; else null.
 static OpOperand *getTensorOperand(Operation *op) {
+  if (isa<SliceOp, PadOp>(op))
+    return op->hasOneUse() ? &op->getOpOperand(0) : nullptr;
   if (!isa<ElementwiseOpInterface>(op) || op->getNumResults() != 1 ||
       op->getNumRegions() != 0 || !op->hasOneUse())
     return nullptr;
@@ -33,6 +35,10 @@ static OpOperand *getTensorOperand(Operation *op) {
   auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   auto type = found ? cast<RankedTensorType>(found->get().getType()) : RankedTensorType();
   return result && type && result.getShape() == type.getShape() ? found : nullptr;
+}
+
+static SmallVector<int64_t> turn(ArrayRef<int64_t> sizes, ArrayRef<int64_t> permutation) {
+  return llvm::map_to_vector(permutation, [&](int64_t dim) { return sizes[dim]; });
 }
 
 static void join(TransposeOp second) {
@@ -70,8 +76,15 @@ static void join(TransposeOp second) {
     IRMapping mapping;
     mapping.map(operand->get(), value);
     Operation *copy = builder.clone(*op, mapping);
-    auto element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
-    copy->getResult(0).setType(cast<RankedTensorType>(value.getType()).clone(element));
+    // What slices and pads say of each dimension.
+    for (NamedAttribute attribute : op->getAttrs())
+      if (auto sizes = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+          sizes && isa<SliceOp, PadOp>(op))
+        copy->setAttr(attribute.getName(), builder.getDenseI64ArrayAttr(
+                                               turn(sizes, second.getPermutation())));
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    copy->getResult(0).setType(
+        type.clone(turn(type.getShape(), second.getPermutation())));
     value = copy->getResult(0);
   }
   second.getY().replaceAllUsesWith(value);

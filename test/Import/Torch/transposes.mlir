@@ -34,6 +34,30 @@ func.func @one(%x: !torch.vtensor<[2,3,5],f32>) -> !torch.vtensor<[3,5,2],f32> {
   return %q : !torch.vtensor<[3,5,2],f32>
 }
 
+// A causal convolution in channels-last cuts the end off between two transposes.
+// CHECK-LABEL: func.func @cut(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x7x3xf32>
+// CHECK-NEXT: %[[S:.*]] = mpt.slice %[[X]] {offsets = array<i64: 0, 1, 0>, sizes = array<i64: 2, 5, 3>, strides = array<i64: 1, 1, 1>} : (tensor<2x7x3xf32>) -> tensor<2x5x3xf32>
+// CHECK-NEXT: %[[R:.*]] = mpt.relu %[[S]] : (tensor<2x5x3xf32>)
+// CHECK-NEXT: %[[P:.*]] = mpt.pad %[[R]] {high = array<i64: 0, 4, 0>, low = array<i64: 0, 2, 0>} : (tensor<2x5x3xf32>) -> tensor<2x11x3xf32>
+// CHECK-NEXT: return %[[P]]
+func.func @cut(%x: !torch.vtensor<[2,7,3],f32>) -> !torch.vtensor<[2,11,3],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %4 = "torch.constant.int"() {value = 4 : i64} : () -> !torch.int
+  %6 = "torch.constant.int"() {value = 6 : i64} : () -> !torch.int
+  %zero = "torch.constant.float"() {value = 0.0 : f64} : () -> !torch.float
+  %swap = "torch.prim.ListConstruct"(%0, %2, %1) : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %sizes = "torch.prim.ListConstruct"(%2, %4) : (!torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %swap) : (!torch.vtensor<[2,7,3],f32>, !torch.list<int>) -> !torch.vtensor<[2,3,7],f32>
+  %s = "torch.aten.slice.Tensor"(%p, %2, %1, %6, %1) : (!torch.vtensor<[2,3,7],f32>, !torch.int, !torch.int, !torch.int, !torch.int) -> !torch.vtensor<[2,3,5],f32>
+  %r = "torch.aten.relu"(%s) : (!torch.vtensor<[2,3,5],f32>) -> !torch.vtensor<[2,3,5],f32>
+  %w = "torch.aten.constant_pad_nd"(%r, %sizes, %zero) : (!torch.vtensor<[2,3,5],f32>, !torch.list<int>, !torch.float) -> !torch.vtensor<[2,3,11],f32>
+  %q = "torch.aten.permute"(%w, %swap) : (!torch.vtensor<[2,3,11],f32>, !torch.list<int>) -> !torch.vtensor<[2,11,3],f32>
+  return %q : !torch.vtensor<[2,11,3],f32>
+}
+
 // What something else reads stays where it is, and so does what two tensors go into.
 // CHECK-LABEL: func.func @read(
 // CHECK-NEXT: mpt.transpose
