@@ -80,8 +80,8 @@ static void join(TransposeOp second) {
     for (NamedAttribute attribute : op->getAttrs())
       if (auto sizes = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
           sizes && isa<SliceOp, PadOp>(op))
-        copy->setAttr(attribute.getName(), builder.getDenseI64ArrayAttr(
-                                               turn(sizes, second.getPermutation())));
+        copy->setAttr(attribute.getName(),
+                      builder.getDenseI64ArrayAttr(turn(sizes, second.getPermutation())));
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     copy->getResult(0).setType(
         type.clone(turn(type.getShape(), second.getPermutation())));

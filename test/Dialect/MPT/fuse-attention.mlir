@@ -1,5 +1,6 @@
 // The CPU's runtime carries out attention as a whole, from 256 x 256 scores on, from 192 x
-// 192 on if all heads have 2^20, or from 128 x 128 on if a causal mask hides whole blocks; the rest is decomposed, and a remark says why.
+// 192 on if all heads have 2^20, from 128 x 128 on if a causal mask hides whole blocks or
+// heads are narrow, and up to 24 x 24; the rest is decomposed, and a remark says why.
 // RUN: mpt-opt %s --mpt-fuse-attention --split-input-file | FileCheck %s
 // RUN: mpt-opt %s --mpt-plan-step --split-input-file | FileCheck %s --check-prefix=PROGRAM
 // RUN: mpt-opt %s --mpt-plan-step=fused-attention=false --split-input-file | FileCheck %s --check-prefix=NONE
@@ -51,6 +52,26 @@ func.func @few(%q: tensor<1x4x256x32xf32> {mpt.name = "q", mpt.role = "input"}, 
 func.func @many(%q: tensor<4x12x197x32xf32> {mpt.name = "q", mpt.role = "input"}, %k: tensor<4x12x197x32xf32> {mpt.name = "k", mpt.role = "input"}) -> (tensor<4x12x197x32xf32> {mpt.name = "y"}) {
   %y, %lse = mpt.attention %q, %k, %k : (tensor<4x12x197x32xf32>, tensor<4x12x197x32xf32>, tensor<4x12x197x32xf32>) -> (tensor<4x12x197x32xf32>, tensor<4x12x197xf32>)
   return %y : tensor<4x12x197x32xf32>
+}
+
+// -----
+
+// Many rows of narrow heads: more than twice as many scores as there are other elements.
+// CHECK-LABEL: func.func @narrow(
+// CHECK: mpt.attention {{.*}} {fused} :
+func.func @narrow(%q: tensor<1x8x180x16xf32> {mpt.name = "q", mpt.role = "input"}) -> (tensor<1x8x180x16xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q : (tensor<1x8x180x16xf32>, tensor<1x8x180x16xf32>, tensor<1x8x180x16xf32>) -> (tensor<1x8x180x16xf32>, tensor<1x8x180xf32>)
+  return %y : tensor<1x8x180x16xf32>
+}
+
+// -----
+
+// Heads so small that each matmul of kernels takes its time to begin.
+// CHECK-LABEL: func.func @small(
+// CHECK: mpt.attention {{.*}} {fused} :
+func.func @small(%q: tensor<64x4x24x8xf32> {mpt.name = "q", mpt.role = "input"}) -> (tensor<64x4x24x8xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q : (tensor<64x4x24x8xf32>, tensor<64x4x24x8xf32>, tensor<64x4x24x8xf32>) -> (tensor<64x4x24x8xf32>, tensor<64x4x24xf32>)
+  return %y : tensor<64x4x24x8xf32>
 }
 
 // -----

@@ -14,9 +14,9 @@
 namespace mpt {
 
 /// Makes one transpose of two that only elementwise ops of one tensor (and of numbers),
-/// slices and pads lie between, each with one reader: the ops run on what the first transposes. Two that
-/// undo each other go. So a ReLU between two layers that transpose to channels-last and
-/// back runs in the layers' layout.
+/// slices and pads lie between, each with one reader: the ops run on what the first
+/// transposes. Two that undo each other go. So a ReLU between two layers that transpose
+/// to channels-last and back runs in the layers' layout.
 void joinTransposes(mlir::func::FuncOp function);
 
 } // namespace mpt

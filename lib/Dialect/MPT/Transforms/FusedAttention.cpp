@@ -108,6 +108,15 @@ static constexpr int64_t kFewestScores = 256 * 256, kFewestWithHidden = 128 * 12
 /// kernels write and read outside the cache.
 static constexpr int64_t kFewestOfMany = 192 * 192, kManyScores = int64_t(1) << 20;
 
+/// Most scores of a head that are so few that matmuls of them take most of their time to
+/// begin.
+static constexpr int64_t kMostSmall = 24 * 24;
+
+/// Fewest scores of a head that are kept no longer if they are kTimesOthers as many as
+/// queries, keys, values and results have elements: heads are so narrow that the call is
+/// about as fast.
+static constexpr int64_t kFewestOfNarrow = 128 * 128, kTimesOthers = 2;
+
 /// Whether the call, whose gradient computes scores a second time, seven matmuls in
 /// all where kernels have six, multiplies no more than they do: it skips blocks of keys
 /// that all of a block of queries are before.
@@ -150,7 +159,12 @@ std::string mpt::explainUnfusedOnCPU(Operation *op) {
                                ? kFewestWithHidden
                            : heads * queries * keys >= kManyScores ? kFewestOfMany
                                                                    : kFewestScores;
-    if (queries * keys < fewest)
+    const int64_t width =
+        query.getDimSize(3) +
+        cast<RankedTensorType>(attention.getValue().getType()).getDimSize(3);
+    const bool isNarrow = queries * keys >= kFewestOfNarrow &&
+                          queries * keys >= kTimesOthers * (queries + keys) * width;
+    if (queries * keys < fewest && queries * keys > kMostSmall && !isNarrow)
       return say("a head has ", queries, " x ", keys,
                  " scores; kernels are faster below ", fewest, " scores");
     return "";
