@@ -9,7 +9,7 @@
 /// \file
 /// Of a few elements each one's place is the number of elements before it: n comparisons
 /// for each of n. More are sorted by Batcher's bitonic network (1968), log2(n)^2 / 2
-/// steps over all elements.
+/// steps over all elements. A few of many are found without sorting the others.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -51,6 +52,13 @@ Value ImportBuilder::orderedBits(Value x) {
   bits = where(compare(ComparePredicate::LT, x, 0.0), mirrored, bits);
   bits = where(compare(ComparePredicate::NE, x, x), constants(0x7fffffff), bits);
   return cast(bits, i64);
+}
+
+static Value integer(ImportBuilder &b, int64_t value, Type element) {
+  auto type = RankedTensorType::get({}, element);
+  return ConstantOp::create(
+      b.builder, b.loc,
+      DenseElementsAttr::get(type, APInt(element.getIntOrFloatBitWidth(), value, true)));
 }
 
 /// Sorts tuples, of which each of `values` has one part, along the last dimension of
@@ -115,7 +123,8 @@ Value ImportBuilder::sortedByNetwork(
     if (!refusal.empty())
       return before;
     Value earlier = compare(ComparePredicate::LT, a.back(), b.back());
-    before = binary<OrOp>(before, binary<AndOp>(unary<NotOp>(after), earlier));
+    // Neither before the other, or both by a comparator that is not strict: equal.
+    before = where(binary<XorOp>(before, after), before, earlier);
     if (all[1] == size)
       return before;
     auto isPadding = [&](Value index) {
@@ -127,48 +136,119 @@ Value ImportBuilder::sortedByNetwork(
   return reshape(slice(values.back(), 1, 0, size), shape);
 }
 
-/// Keys of up to 32 bits: a key in the upper half of a number, its index in the lower.
-static Value sortPacked(ImportBuilder &b, Value last, bool descending) {
+/// Keys of up to 32 bits: a key in the upper half of a number, its index in the lower, so
+/// that no two are equal.
+static Value packKeys(ImportBuilder &b, Value last, bool descending) {
   Type i64 = b.builder.getI64Type();
   Shape shape(getShape(last));
-  auto constants = [&](int64_t value) {
-    return ConstantOp::create(
-        b.builder, b.loc,
-        DenseElementsAttr::get(RankedTensorType::get({}, i64), APInt(64, value, true)));
-  };
   Value keys = b.orderedBits(last);
   if (descending)
     keys = b.unary<NotOp>(keys);
-  keys = b.binary<OrOp>(b.binary<ShiftLeftOp>(keys, constants(32)),
+  return b.binary<OrOp>(b.binary<ShiftLeftOp>(keys, integer(b, 32, i64)),
                         b.iota(shape, shape.size() - 1, i64));
-  keys = padToPowerOf2(b, keys, constants(std::numeric_limits<int64_t>::max()));
+}
+static Value unpackIndices(ImportBuilder &b, Value keys) {
+  return b.binary<AndOp>(keys, integer(b, 0xffffffff, b.builder.getI64Type()));
+}
+static constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+
+static Value sortPacked(ImportBuilder &b, Value last, bool descending) {
+  Shape shape(getShape(last));
+  Value keys = padToPowerOf2(b, packKeys(b, last, descending),
+                             integer(b, kLast, b.builder.getI64Type()));
   sortTuples(b, keys, [&](ArrayRef<Value> x, ArrayRef<Value> y) {
     return b.compare(ComparePredicate::LT, x[0], y[0]);
   });
-  keys = b.slice(keys, 1, 0, shape.back());
-  return b.reshape(b.binary<AndOp>(keys, constants(0xffffffff)), shape);
+  return unpackIndices(b, b.reshape(b.slice(keys, 1, 0, shape.back()), shape));
 }
 
-Value ImportBuilder::largestIndices(Value last, int64_t k) {
-  Type i64 = builder.getI64Type();
-  int64_t axis = getRank(last) - 1, size = getShape(last).back();
-  bool isWide =
-      !getElement(last).isIntOrFloat() || getElement(last).getIntOrFloatBitWidth() > 32;
-  if (isWide || k == 0 || k > 32 || 8 * k > size)
-    return slice(sortedIndices(last, /*descending=*/true), axis, 0, k);
-  // The largest, k times. What was found is below all.
-  Value keys = orderedBits(last), places = iota({size}, 0, i64);
+/// The `k` smallest of the last dimension, of which no two are equal, in order.
+static Value smallestOf(ImportBuilder &b, Value keys, int64_t k) {
+  Value last = integer(b, kLast, b.builder.getI64Type());
   SmallVector<Value> found;
   for (int64_t i = 0; i < k; ++i) {
-    Value best = reduceLast(ReduceKind::Max, keys, /*keepDims=*/true);
-    Value here = where(compare(ComparePredicate::EQ, keys, best), places,
-                       constant(static_cast<double>(size), i64));
-    found.push_back(reduceLast(ReduceKind::Min, here, /*keepDims=*/true));
-    if (i + 1 < k)
-      keys = where(compare(ComparePredicate::EQ, places, found.back()),
-                   constant(-0x1p40, i64), keys);
+    if (i > 0)
+      keys = b.where(b.compare(ComparePredicate::EQ, keys, found.back()), last, keys);
+    found.push_back(b.reduceLast(ReduceKind::Min, keys, /*keepDims=*/true));
   }
-  return concat(found, axis);
+  return b.concat(found, getRank(keys) - 1);
+}
+
+/// Whether elements have keys of at most 32 bits.
+static bool isNarrow(Value x) {
+  return getElement(x).isIntOrFloat() && getElement(x).getIntOrFloatBitWidth() <= 32;
+}
+
+Value ImportBuilder::extremeIndices(Value last, int64_t k, bool largest) {
+  const int64_t axis = getRank(last) - 1, size = getShape(last).back();
+  if (!getType(last).hasStaticShape() || !isNarrow(last) || k == 0 || k > 64 ||
+      4 * k > size)
+    return slice(sortedIndices(last, largest), axis, 0, k);
+  Value keys = packKeys(*this, last, largest);
+  // The k smallest are in the k groups with the smallest minima. A group has every
+  // `groups`-th element.
+  const int64_t groups = llvm::PowerOf2Ceil(std::sqrt(double(k) * size));
+  if (2 * groups > size)
+    return unpackIndices(*this, smallestOf(*this, keys, k));
+  Type i64 = builder.getI64Type();
+  Shape low(axis + 1, 0), high(axis + 1, 0), shape(getShape(last));
+  const int64_t members = llvm::divideCeil(size, groups);
+  high.back() = groups * members - size;
+  if (high.back()) {
+    Shape rest(shape);
+    rest.back() = high.back();
+    keys = concat({keys, broadcast(integer(*this, kLast, i64), rest)}, axis);
+  }
+  shape.back() = members;
+  shape.push_back(groups);
+  Value minima = reduce(ReduceKind::Min, reshape(keys, shape), {axis}, false);
+  Value chosen =
+      binary<AndOp>(smallestOf(*this, minima, k), integer(*this, groups - 1, i64));
+  shape[axis] = k;
+  shape[axis + 1] = 1;
+  Value places = add(reshape(chosen, shape),
+                     mul(iota({members}, 0, i64), static_cast<double>(groups)));
+  shape.pop_back();
+  shape[axis] = k * members;
+  return unpackIndices(*this,
+                       smallestOf(*this, takeLast(keys, reshape(places, shape)), k));
+}
+
+Value ImportBuilder::indexAtPlace(Value last, int64_t k) {
+  const int64_t axis = getRank(last) - 1, size = getShape(last).back();
+  if (!isNarrow(last) || size <= kManyElements)
+    return slice(sortedIndices(last, /*descending=*/false), axis, k, 1);
+  Type i32 = builder.getI32Type();
+  // In f32, which is exact so far, one kernel both compares and counts.
+  Type number = size < int64_t(1) << 24 ? Type(builder.getF32Type()) : i32;
+  auto count = [&](Value which) {
+    return reduceLast(ReduceKind::Sum, cast(which, number), /*keepDims=*/true);
+  };
+  Shape shape(getShape(last));
+  shape.back() = 1;
+  // The largest number that at most k are below, bit by bit.
+  Value keys = cast(orderedBits(last), i32);
+  Value key = broadcast(integer(*this, std::numeric_limits<int32_t>::min(), i32), shape);
+  Value place = constant(static_cast<double>(k), number);
+  for (int bit = 31; bit >= 0; --bit) {
+    // Two's complement: adding 2^31 is adding -2^31.
+    Value next =
+        binary<AddOp>(key, integer(*this, static_cast<int32_t>(uint32_t(1) << bit), i32));
+    Value below = count(compare(ComparePredicate::LT, keys, next));
+    key = where(compare(ComparePredicate::LE, below, place), next, key);
+  }
+  // Which of those equal to it, and the largest number of first elements without that.
+  Value isEqual = compare(ComparePredicate::EQ, keys, key);
+  Value rank = binary<SubOp>(place, count(compare(ComparePredicate::LT, keys, key)));
+  Value index = broadcast(integer(*this, 0, i32), shape);
+  Value places = iota({size}, 0, i32);
+  for (int bit = llvm::Log2_64_Ceil(size); bit >= 0; --bit) {
+    Value next = binary<AddOp>(index, integer(*this, int64_t(1) << bit, i32));
+    Value before =
+        count(binary<AndOp>(isEqual, compare(ComparePredicate::LT, places, next)));
+    index = where(compare(ComparePredicate::LE, before, rank), next, index);
+  }
+  return cast(index, builder.getI64Type());
 }
 
 Value ImportBuilder::sortedIndices(Value last, bool descending) {

@@ -125,7 +125,7 @@ static void topK(Lowering &l) {
                  "expected k elements of the last dimension"))
     return;
   Value keys = l.isUnsigned(0) ? l.flipSign(x) : x;
-  Value indices = l.largestIndices(keys, k);
+  Value indices = l.extremeIndices(keys, k, /*largest=*/true);
   if (!l.refusal.empty())
     return;
   l.set(l.takeLast(x, indices), 0);

@@ -656,28 +656,36 @@ static std::function<void(Lowering &)> sortBy(unsigned dimOperand, unsigned desc
   };
 }
 
-/// The element at place `k` of the order along `dim`, and its index.
-static void setKth(Lowering &l, Value x, int64_t dim, int64_t k) {
+/// The element at place `k` of the order along `dim`, and its index; with `findsNaN` the
+/// first NaN if there is one.
+static void setKth(Lowering &l, Value x, int64_t dim, int64_t k, bool findsNaN) {
   Value last = getRank(x) ? l.moveToLast(x, dim) : l.reshape(x, {1});
   int64_t size = getShape(last).back();
   if (!l.require(k >= 0 && k < size, "an element that is not there"))
     return;
-  Sorted sorted = sortLast(l, last, false);
-  auto take = [&](Value from, unsigned result) {
-    if (l.refusal.empty() && result < l.op->getNumResults())
-      l.set(l.reshape(l.slice(from, getRank(from) - 1, k, 1),
-                      l.resultType(result).getShape()),
-            result);
-  };
-  take(sorted.values, 0);
-  take(sorted.indices, 1);
+  Value index = l.indexAtPlace(last, k);
+  if (!l.refusal.empty())
+    return;
+  if (findsNaN && isa<FloatType>(getElement(last))) {
+    Type i64 = l.builder.getI64Type();
+    Value first = l.reduceLast(ReduceKind::Min,
+                               l.where(l.compare(ComparePredicate::NE, last, last),
+                                       l.iota({size}, 0, i64),
+                                       l.constant(static_cast<double>(size), i64)),
+                               /*keepDims=*/true);
+    index = l.where(l.compare(ComparePredicate::LT, first, static_cast<double>(size)),
+                    first, index);
+  }
+  l.set(l.reshape(l.takeLast(last, index), l.resultType(0).getShape()));
+  if (l.op->getNumResults() > 1)
+    l.set(l.reshape(index, l.resultType(1).getShape()), 1);
 }
 
 static void kthValue(Lowering &l) {
   Value x = l.get(0);
   setKth(l, x,
          l.isNone(2) ? std::max<int64_t>(getRank(x) - 1, 0) : l.dimension(2, getRank(x)),
-         l.integer(1) - 1);
+         l.integer(1) - 1, /*findsNaN=*/false);
 }
 
 /// The lower of the two in the middle.
@@ -688,7 +696,7 @@ static void median(Lowering &l) {
     x = l.reshape(x, {getType(x).getNumElements()});
   int64_t dim = all ? 0 : l.dimension(1, getRank(x));
   if (l.require(getType(x).hasStaticShape(), "the median of an open dimension"))
-    setKth(l, x, dim, ((getRank(x) ? getShape(x)[dim] : 1) - 1) / 2);
+    setKth(l, x, dim, ((getRank(x) ? getShape(x)[dim] : 1) - 1) / 2, /*findsNaN=*/true);
 }
 
 /// How many of the sorted boundaries are below (or equal to) each value.

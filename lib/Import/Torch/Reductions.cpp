@@ -214,23 +214,31 @@ static void topk(Lowering &l) {
   int64_t k = l.integer(1), dim = l.dimension(2, getRank(x));
   bool largest = l.flag(3, true);
   Type element = l.resultType(1).getElementType();
-  if (!l.require(getRank(x) > 0 && isa<FloatType>(getElement(x)), "a tensor of floats") ||
-      !l.require(k >= 1 && k <= 64, "more than 64 elements, or none"))
+  if (!l.require(getRank(x) > 0 && getType(x).hasStaticShape(),
+                 "a number, or an open dimension"))
     return;
-  // One after the other: each leaves the tensor for the next.
-  Value last = l.moveToLast(x, dim), rest = last;
-  SmallVector<Value> values, indices;
-  Shape one(getShape(last));
-  one.back() = 1;
-  for (int64_t i = 0; i < k; ++i) {
-    Value index = argument(l, rest, !largest, element);
-    values.push_back(l.reshape(pick(l, last, index), one));
-    indices.push_back(l.reshape(index, one));
-    rest = l.where(l.oneHot(index, getShape(last).back()),
-                   l.number(rest, largest ? -infinity : infinity), rest);
+  Value last = l.moveToLast(x, dim), indices;
+  // One after the other, where one is found at once: each leaves the tensor for the next.
+  if (k >= 1 && k <= 8 && getShape(last).back() <= Lowering::kManyElements &&
+      isa<FloatType>(getElement(x))) {
+    Shape one(getShape(last));
+    one.back() = 1;
+    SmallVector<Value> values, found;
+    for (Value rest = last; static_cast<int64_t>(found.size()) < k;) {
+      Value index = argument(l, rest, !largest, element);
+      values.push_back(l.reshape(pick(l, last, index), one));
+      found.push_back(l.reshape(index, one));
+      rest = l.where(l.oneHot(index, getShape(last).back()),
+                     l.number(rest, largest ? -infinity : infinity), rest);
+    }
+    l.set(l.moveFromLast(l.concat(values, getRank(last) - 1), dim));
+    return l.set(l.moveFromLast(l.concat(found, getRank(last) - 1), dim), 1);
   }
-  l.set(l.moveFromLast(l.concat(values, getRank(last) - 1), dim));
-  l.set(l.moveFromLast(l.concat(indices, getRank(last) - 1), dim), 1);
+  indices = l.extremeIndices(last, k, largest);
+  if (!l.refusal.empty())
+    return;
+  l.set(l.moveFromLast(l.takeLast(last, indices), dim));
+  l.set(l.moveFromLast(l.cast(indices, element), dim), 1);
 }
 
 /// Sums of the elements of the last dimension up to each: a matmul with a triangle of
@@ -259,20 +267,13 @@ static Value sumUpTo(Lowering &l, Value last) {
   return l.reshape(sums, shape);
 }
 
-static void cumsum(Lowering &l) {
-  constexpr int64_t part = 1024, most = 4096 * part;
-  Value x = l.get(0, l.resultElement());
-  if (getRank(x) == 0)
-    return l.set(x);
-  int64_t dim = l.dimension(1, getRank(x)), size = getShape(x)[dim];
-  if (!l.require(size >= 1 && size <= most,
-                 "running sums of more than 4194304 elements, or of none"))
-    return;
-  Value last = l.moveToLast(x, dim);
-  if (size <= part)
-    return l.set(l.moveFromLast(sumUpTo(l, last), dim));
-  // The sums within parts, and the sum of the parts before each.
-  const int64_t rank = getRank(last), parts = llvm::divideCeil(size, part);
+/// The same in parts: the sums within each, and the sums of the parts before it.
+static Value sumUpToInParts(Lowering &l, Value last) {
+  constexpr int64_t part = 64;
+  const int64_t rank = getRank(last), size = getShape(last).back(),
+                parts = llvm::divideCeil(size, part);
+  if (parts <= 2)
+    return sumUpTo(l, last);
   Shape low(rank, 0), high(rank, 0), shape(getShape(last));
   high.back() = parts * part - size;
   if (high.back())
@@ -285,13 +286,20 @@ static void cumsum(Lowering &l) {
   Value whole = l.reshape(l.slice(within, rank, part - 1, 1), shape);
   Shape first(rank, 0), none(rank, 0);
   first.back() = 1;
-  Value before = l.reshape(
-      l.pad(l.slice(sumUpTo(l, whole), rank - 1, 0, parts - 1), first, none, 0), one);
+  Value before =
+      l.pad(l.slice(sumUpToInParts(l, whole), rank - 1, 0, parts - 1), first, none, 0);
   shape.back() = parts * part;
-  Value sums = l.reshape(l.add(within, before), shape);
-  if (high.back())
-    sums = l.slice(sums, rank - 1, 0, size);
-  l.set(l.moveFromLast(sums, dim));
+  Value sums = l.reshape(l.add(within, l.reshape(before, one)), shape);
+  return high.back() ? l.slice(sums, rank - 1, 0, size) : sums;
+}
+
+static void cumsum(Lowering &l) {
+  Value x = l.get(0, l.resultElement());
+  if (getRank(x) == 0)
+    return l.set(x);
+  int64_t dim = l.dimension(1, getRank(x)), size = getShape(x)[dim];
+  if (l.require(size >= 1, "running sums of none, or of an open dimension"))
+    l.set(l.moveFromLast(sumUpToInParts(l, l.moveToLast(x, dim)), dim));
 }
 
 Value mpt::torch::scanLast(Lowering &l, Value last, double neutral,

@@ -72,9 +72,19 @@ void runCall(const GatherCall &, const Instruction &call, void **buffers,
   int64_t count = indices.count(),
           perTask = std::max<int64_t>(1, 65536 / std::max<int64_t>(row, 1));
   parallelFor((count + perTask - 1) / perTask, team, [&](int64_t task, int) {
-    for (int64_t i = task * perTask; i < std::min(count, (task + 1) * perTask); ++i)
-      std::memcpy(target + i * row, source + readIndex(indices, buffers[1], i) * row,
-                  row);
+    const int64_t end = std::min(count, (task + 1) * perTask);
+    auto copy = [&](auto size) {
+      for (int64_t i = task * perTask; i < end; ++i)
+        std::memcpy(target + i * size, source + readIndex(indices, buffers[1], i) * size,
+                    size);
+    };
+    // Single elements are moved, not copied by a function.
+    if (row == 4)
+      copy(std::integral_constant<int64_t, 4>());
+    else if (row == 8)
+      copy(std::integral_constant<int64_t, 8>());
+    else
+      copy(row);
   });
 }
 
@@ -96,7 +106,14 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
   parallelFor((row + perTask - 1) / perTask, team, [&](int64_t task, int) {
     int64_t first = task * perTask, width = std::min(perTask, row - first);
     float piece[64];
-    for (int64_t i = 0; i < count; ++i) {
+    // Rows of one element are widened many at a time.
+    for (int64_t i = 0; row == 1 && i < count; i += 64) {
+      const int64_t length = std::min<int64_t>(64, count - i);
+      widen(updates.type, buffers[1], i, piece, length);
+      for (int64_t j = 0; j < length; ++j)
+        sums[readIndex(indices, buffers[0], i + j)] += piece[j];
+    }
+    for (int64_t i = 0; row > 1 && i < count; ++i) {
       float *target = sums + readIndex(indices, buffers[0], i) * row + first;
       for (int64_t at = 0; at < width; at += 64) {
         int64_t length = std::min<int64_t>(64, width - at);
@@ -288,6 +305,37 @@ void takeExtremes(const float *values, bool isMax, float *extremes, int64_t coun
           values[i] != values[i] || values[i] < extremes[i] ? values[i] : extremes[i];
 }
 
+/// `count` integers from element `first` on.
+void readIntegers(const BufferRef &ref, const void *data, int64_t first, int64_t count,
+                  int64_t *wide) {
+  auto read = [&](const auto *values) { std::copy_n(values + first, count, wide); };
+  switch (getSize(ref.type)) {
+  case 1:
+    return read(static_cast<const int8_t *>(data));
+  case 2:
+    return read(static_cast<const int16_t *>(data));
+  case 4:
+    return read(static_cast<const int32_t *>(data));
+  default:
+    return read(static_cast<const int64_t *>(data));
+  }
+}
+
+/// Calls body with how two integers are reduced.
+template <typename Body>
+void withCombination(ReduceKind kind, Body &&body) {
+  switch (kind) {
+  case ReduceKind::Prod:
+    return body([](int64_t a, int64_t b) { return a * b; });
+  case ReduceKind::Max:
+    return body([](int64_t a, int64_t b) { return std::max(a, b); });
+  case ReduceKind::Min:
+    return body([](int64_t a, int64_t b) { return std::min(a, b); });
+  default:
+    return body([](int64_t a, int64_t b) { return a + b; });
+  }
+}
+
 void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
              ThreadTeam &team) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
@@ -313,37 +361,51 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
     }
     return offset;
   };
-  if (x.type > DataType::F8E5M2) {
-    parallelFor(y.count(), team, [&](int64_t out, int) {
-      int64_t base = offsetOf(out, kept);
-      int64_t total = kind == ReduceKind::Prod  ? 1
-                      : kind == ReduceKind::Max ? std::numeric_limits<int64_t>::min()
-                      : kind == ReduceKind::Min ? std::numeric_limits<int64_t>::max()
-                                                : 0;
-      for (int64_t i = 0; i < length; ++i) {
-        int64_t value = 0;
-        std::memcpy(&value,
-                    static_cast<char *>(buffers[0]) +
-                        (base + offsetOf(i, reduced)) * getSize(x.type),
-                    getSize(x.type));
-        if (int64_t unused = 64 - 8 * getSize(x.type))
-          value = static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
-        total = kind == ReduceKind::Prod  ? total * value
-                : kind == ReduceKind::Max ? std::max(total, value)
-                : kind == ReduceKind::Min ? std::min(total, value)
-                                          : total + value;
-      }
-      std::memcpy(static_cast<char *>(buffers[1]) + out * getSize(y.type), &total,
-                  getSize(y.type));
-    });
-    return;
-  }
-  // Neighboring results of a task are computed together, in f64: it costs nothing, and
-  // long sums keep their digits.
+  // Neighboring results of a task are computed together, those of floats in f64: it costs
+  // nothing, and long sums keep their digits.
   const int64_t columns = kept.empty() || kept.back() != rank - 1 ? 1 : x.dims.back();
   constexpr int64_t mostTogether = 256;
   const int64_t perRow = (columns + mostTogether - 1) / mostTogether;
-  const bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min;
+  if (x.type > DataType::F8E5M2) {
+    // What is summed lies in runs if the last dimensions are.
+    int64_t run = 1;
+    for (int64_t d = rank, left = reduced.size(); left > 0 && reduced[left - 1] == d - 1;
+         --d, --left)
+      run *= x.dims[d - 1];
+    const int64_t start = kind == ReduceKind::Prod  ? 1
+                          : kind == ReduceKind::Max ? std::numeric_limits<int64_t>::min()
+                          : kind == ReduceKind::Min ? std::numeric_limits<int64_t>::max()
+                                                    : 0;
+    parallelFor(
+        columns > 0 ? y.count() / columns * perRow : 0, team, [&](int64_t task, int) {
+          const int64_t first = task % perRow * mostTogether,
+                        count = std::min(columns - first, mostTogether),
+                        out = task / perRow * columns + first, base = offsetOf(out, kept);
+          int64_t totals[mostTogether], wide[mostTogether];
+          // Those of a run side by side, as the order does not matter.
+          const int64_t together =
+              run == 1 ? count : std::clamp<int64_t>(run, 1, mostTogether);
+          std::fill_n(totals, together, start);
+          withCombination(kind, [&](auto combine) {
+            for (int64_t i = 0, step; i < length; i += step) {
+              step = run == 1 ? 1 : std::min(run - i % run, together);
+              const int64_t read = run == 1 ? count : step;
+              readIntegers(x, buffers[0], base + offsetOf(i, reduced), read, wide);
+              for (int64_t c = 0; c < read; ++c)
+                totals[c] = combine(totals[c], wide[c]);
+            }
+#pragma clang loop vectorize(disable) unroll(disable)
+            for (int64_t c = 1; run > 1 && c < together; ++c)
+              totals[0] = combine(totals[0], totals[c]);
+          });
+          for (int64_t c = 0; c < count; ++c)
+            std::memcpy(static_cast<char *>(buffers[1]) + (out + c) * getSize(y.type),
+                        &totals[c], getSize(y.type));
+        });
+    return;
+  }
+  const bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min,
+             isSum = !isExtreme && kind != ReduceKind::Prod;
   const double start = kind == ReduceKind::Prod ? 1.0
                        : kind == ReduceKind::Max
                            ? -std::numeric_limits<double>::infinity()
@@ -376,14 +438,16 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
                 }
                 std::fill_n(totals, count, start);
                 auto add = [&](const auto *values) {
-                  for (int64_t c = 0; c < count; ++c) {
+                  for (int64_t c = 0; isSum && c < count; ++c)
+                    totals[c] += values[c];
+                  for (int64_t c = 0; !isSum && c < count; ++c) {
                     double value = values[c], &total = totals[c];
                     if (isExtreme)
                       total = value != value || total != total ? NAN
                               : kind == ReduceKind::Max        ? std::max(total, value)
                                                                : std::min(total, value);
                     else
-                      total = kind == ReduceKind::Prod ? total * value : total + value;
+                      total *= value;
                   }
                 };
                 for (int64_t i = 0; i < length; ++i) {
@@ -392,8 +456,12 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
                     add(static_cast<const double *>(buffers[0]) + at);
                     continue;
                   }
+                  if (x.type == DataType::F32) {
+                    add(static_cast<const float *>(buffers[0]) + at);
+                    continue;
+                  }
                   widen(x.type, buffers[0], at, row, count);
-                  add(row);
+                  add(static_cast<const float *>(row));
                 }
                 for (int64_t c = 0; c < count; ++c) {
                   double total = totals[c];
@@ -410,16 +478,39 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
 void runCall(const ArgmaxCall &, const Instruction &call, void **buffers,
              ThreadTeam &team) {
   const BufferRef &x = call.refs[0], &y = call.refs[1];
-  int64_t length = x.dims.back();
+  const int64_t length = x.dims.back();
   parallelFor(y.count(), team, [&](int64_t row, int) {
     int64_t best = 0;
-    auto at = [&](int64_t i) {
-      return x.type == DataType::F64 ? static_cast<double *>(buffers[0])[row * length + i]
-                                     : toF32(x.type, buffers[0], row * length + i);
+    constexpr int64_t block = 128;
+    // Most blocks hold nothing larger, which vectors tell.
+    auto search = [&](auto first, auto &&read) {
+      auto largest = first;
+      for (int64_t at = 0; at < length && largest == largest; at += block) {
+        const int64_t count = std::min(block, length - at);
+        const auto *values = read(at, count);
+        bool any = false;
+        for (int64_t i = 0; i < count; ++i)
+          any |= !(values[i] <= largest);
+        for (int64_t i = 0; any && i < count; ++i)
+          if (largest == largest && !(values[i] <= largest)) {
+            largest = values[i];
+            best = at + i;
+          }
+      }
     };
-    for (int64_t i = 1; i < length; ++i)
-      if (at(best) == at(best) && (at(i) > at(best) || at(i) != at(i)))
-        best = i;
+    if (x.type == DataType::F64) {
+      const auto *values = static_cast<const double *>(buffers[0]) + row * length;
+      search(values[0], [&](int64_t at, int64_t) { return values + at; });
+    } else {
+      float wide[block];
+      search(toF32(x.type, buffers[0], row * length), [&](int64_t at, int64_t count) {
+        at += row * length;
+        if (x.type == DataType::F32)
+          return static_cast<const float *>(buffers[0]) + at;
+        widen(x.type, buffers[0], at, wide, count);
+        return static_cast<const float *>(wide);
+      });
+    }
     if (y.type == DataType::I64)
       static_cast<int64_t *>(buffers[1])[row] = best;
     else

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestHelpers.h"
+
 #include "Transpose.h"
 #include "mpt/Support/Philox.h"
+#include <map>
 
 using namespace mpt::rt;
 
@@ -583,6 +585,63 @@ TEST(ReduceTest, Misfits) {
   EXPECT_EQ(runCall(sum({2}), {&x}, y), "a reduced axis does not exist");
   EXPECT_EQ(runCall(sum({-1}), {&x}, y), "a reduced axis does not exist");
   EXPECT_EQ(runCall(sum({1}), {&x}, whole), "a reduction mixes floats and integers");
+}
+
+TEST(ReduceTest, IntegersInRuns) {
+  // Results side by side, more than are taken together, and runs longer than that.
+  for (DataType type : {I64, I32})
+    for (const std::vector<int64_t> &axes :
+         {std::vector<int64_t>{0}, {1}, {2}, {1, 2}, {0, 2}, {0, 1, 2}}) {
+      const int64_t dims[] = {3, 5, 301};
+      Tensor x(type, {3, 5, 301});
+      for (int64_t i = 0; i < 3 * 5 * 301; ++i)
+        x.set(i, (i * 37) % 1009 - 500);
+      std::vector<int64_t> shape, strides;
+      for (int64_t d = 0, stride; d < 3; ++d) {
+        const bool isReduced = std::find(axes.begin(), axes.end(), d) != axes.end();
+        stride = 1;
+        for (int64_t e = d + 1; e < 3; ++e)
+          if (std::find(axes.begin(), axes.end(), e) == axes.end())
+            stride *= dims[e];
+        strides.push_back(isReduced ? 0 : stride);
+        if (!isReduced)
+          shape.push_back(dims[d]);
+      }
+      Tensor y(type, shape);
+      for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
+        ASSERT_EQ(runCall(ReduceCall{kind, axes}, {&x}, y), "");
+        std::map<int64_t, double> expected;
+        for (int64_t i = 0; i < 3 * 5 * 301; ++i) {
+          const int64_t at = i / (5 * 301) * strides[0] + i / 301 % 5 * strides[1] +
+                             i % 301 * strides[2];
+          auto [found, isFirst] = expected.try_emplace(at, x[i]);
+          if (isFirst)
+            continue;
+          double &value = found->second;
+          value = kind == ReduceKind::Sum   ? value + x[i]
+                  : kind == ReduceKind::Max ? std::max(value, x[i])
+                                            : std::min(value, x[i]);
+        }
+        for (auto [at, value] : expected)
+          ASSERT_EQ(y[at], value) << at;
+      }
+    }
+}
+
+TEST(ArgmaxTest, LongRows) {
+  // The largest, or the first NaN, in any of several blocks, the last not full.
+  for (DataType type : {F32, F64, BF16})
+    for (int64_t place : {0, 1, 127, 128, 200, 299})
+      for (bool isNaN : {false, true}) {
+        Tensor x(type, {2, 300}), y(I64, {2});
+        for (int64_t i = 0; i < 600; ++i)
+          x.set(i, i % 7);
+        x.set(300 + place, isNaN ? NAN : 9);
+        x.set(299 + 300, place == 299 ? x[599] : 9);
+        ASSERT_EQ(runCall(ArgmaxCall(), {&x}, y), "");
+        ASSERT_EQ(y[0], 6);
+        ASSERT_EQ(y[1], place);
+      }
 }
 
 TEST(ArgmaxTest, FirstOfEqualsAndNaN) {

@@ -136,9 +136,12 @@ public:
   /// The index of the element that comes at each place of the last dimension, in i64.
   /// Equal elements keep their order; NaN is larger than all.
   mlir::Value sortedIndices(mlir::Value last, bool descending);
-  /// The indices of the `k` largest elements of the last dimension, as the first of
-  /// `sortedIndices` in descending order.
-  mlir::Value largestIndices(mlir::Value last, int64_t k);
+  /// The indices of the `k` largest, or smallest, elements of the last dimension, as the
+  /// first of `sortedIndices` in descending, or ascending, order.
+  mlir::Value extremeIndices(mlir::Value last, int64_t k, bool largest);
+  /// The index of the element at place `k` of `sortedIndices` in ascending order; the
+  /// last dimension has size 1.
+  mlir::Value indexAtPlace(mlir::Value last, int64_t k);
   /// The same for any order of n elements: `before`, of shape [.., n, n], says of the
   /// i-th whether the j-th comes before it; equal ones keep their order.
   mlir::Value sortedIndices(mlir::Value before, mlir::Value equal);
@@ -150,7 +153,7 @@ public:
   /// equal ones and for NaN.
   mlir::Value orderedBits(mlir::Value x);
   /// More elements are sorted by a network of comparators than each with each.
-  static constexpr int64_t kManyElements = 1024;
+  static constexpr int64_t kManyElements = 64;
   /// As `sortedIndices` for tuples of `keys`, which have one shape, by a network:
   /// `comesBefore` compares the keys of two tuples. It may call `refuse`.
   mlir::Value sortedByNetwork(llvm::ArrayRef<mlir::Value> keys,

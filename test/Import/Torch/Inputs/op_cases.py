@@ -495,6 +495,13 @@ def _(d):
     return [d.distinct([3, 5])], lambda op, x: op(x, 3, 1, False)
 
 
+@case("topk", "topk")
+def _(d):
+    # A few of many in groups, most of them, and more than are found one by one.
+    k, size = d.choice([(1, 70), (5, 1000), (20, 301), (64, 300), (100, 150)])
+    return [d.distinct([2, size])], lambda op, x: op(x, k, 1, d.bool())
+
+
 @case("cumsum")
 def _(d):
     shape = d.shape(1, 4)
@@ -1713,6 +1720,33 @@ def _(d):
     # Equal elements keep their order.
     descending = d.bool()
     return [d.ints([3, 9], 0, 4)], lambda op, x: op(x, stable=True, dim=-1, descending=descending)
+
+
+@case("sort.stable", "argsort.stable")
+def _(d):
+    # By a network; NaN is larger than all.
+    size, descending = d.choice([65, 128, 300]), d.bool()
+    x = d.ints([2, size], -9, 9).float()
+    x[0, 3] = x[1, 60] = x[1, 9] = float("nan")
+    return [x], lambda op, x: op(x, stable=True, dim=-1, descending=descending)
+
+
+@case("kthvalue", "median.dim")
+def _(d):
+    # Found bit by bit.
+    size = d.choice([65, 200, 1025])
+    x, keep = d.distinct([2, size]), d.bool()
+    x[0, 0], x[0, 1] = float("inf"), -float("inf")
+    return [x], lambda op, x: op(x, 1, keep) if "median" in str(op) else op(x, d.int(1, size), 1, keep)
+
+
+@case("median.dim")
+def _(d):
+    # The first NaN, if there is one.
+    size = d.choice([5, 70])
+    x = d.distinct([3, size])
+    x[1, 4] = x[1, 2] = x[2, 0] = float("nan")
+    return [x], lambda op, x: op(x, 1, d.bool())
 
 
 @case("kthvalue")
