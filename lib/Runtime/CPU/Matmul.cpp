@@ -745,6 +745,8 @@ private:
 std::unique_ptr<Call> mpt::rt::makeMatmul(const Instruction &instruction,
                                           int64_t maxThreads, bool fastBF16,
                                           std::string &error) {
+  if (std::unique_ptr<Call> small = makeSmallMatmul(instruction, fastBF16))
+    return small;
   auto call = std::make_unique<Matmul>();
   call->init(instruction, maxThreads, fastBF16);
   if (!call->prepare()) {

@@ -738,9 +738,7 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
   };
   return std::visit(
       Overloaded{[&](const MatmulCall &) {
-                   std::unique_ptr<Call> small = makeSmallMatmul(call, fastBF16);
-                   return small ? std::move(small)
-                                : makeMatmul(call, maxThreads, fastBF16, error);
+                   return makeMatmul(call, maxThreads, fastBF16, error);
                  },
                  [&](const Conv2DCall &one) { return convolution(one); },
                  [&](const Conv2DInputGradCall &one) { return convolution(one); },
