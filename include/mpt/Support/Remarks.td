@@ -249,7 +249,7 @@ def TensorCoresShape : CudaRemark<"TensorCoresShape", 69, "tensor-core-shape", "
   "cuBLASLt's fastest kernels need such multiples. It takes slower ones, which may not "
   "use tensor cores. `Reason` has the dimensions.">;
 def AttentionDecomposed : CudaRemark<"AttentionDecomposed", 70, "attention-decomposed", "missed",
-  "no device function of attention takes it",
+  "no device function of attention takes it, or matmuls are faster",
   "",
   "It becomes matmuls and kernels, with the scores in memory. `Reason` says what is not "
   "supported, and what is.">;
