@@ -215,7 +215,8 @@ static void topk(Lowering &l) {
   bool largest = l.flag(3, true);
   Type element = l.resultType(1).getElementType();
   if (!l.require(getRank(x) > 0 && getType(x).hasStaticShape(),
-                 "a number, or an open dimension"))
+                 "a number, or an open dimension") ||
+      !l.require(k >= 0, "a negative number of elements"))
     return;
   Value last = l.moveToLast(x, dim), indices;
   // One after the other, where one is found at once: each leaves the tensor for the next.
