@@ -215,27 +215,13 @@ static void topk(Lowering &l) {
   bool largest = l.flag(3, true);
   Type element = l.resultType(1).getElementType();
   if (!l.require(getRank(x) > 0 && getType(x).hasStaticShape(),
-                 "a number, or an open dimension") ||
-      !l.require(k >= 0, "a negative number of elements"))
+                 "a number, or an open dimension"))
     return;
-  Value last = l.moveToLast(x, dim), indices;
-  // One after the other, where one is found at once: each leaves the tensor for the next.
-  if (k >= 1 && k <= 8 && getShape(last).back() <= Lowering::kManyElements &&
-      isa<FloatType>(getElement(x))) {
-    Shape one(getShape(last));
-    one.back() = 1;
-    SmallVector<Value> values, found;
-    for (Value rest = last; static_cast<int64_t>(found.size()) < k;) {
-      Value index = argument(l, rest, !largest, element);
-      values.push_back(l.reshape(pick(l, last, index), one));
-      found.push_back(l.reshape(index, one));
-      rest = l.where(l.oneHot(index, getShape(last).back()),
-                     l.number(rest, largest ? -infinity : infinity), rest);
-    }
-    l.set(l.moveFromLast(l.concat(values, getRank(last) - 1), dim));
-    return l.set(l.moveFromLast(l.concat(found, getRank(last) - 1), dim), 1);
-  }
-  indices = l.extremeIndices(last, k, largest);
+  Value last = l.moveToLast(x, dim);
+  if (!l.require(k >= 0 && k <= getShape(last).back(),
+                 "more elements than there are, or a negative number"))
+    return;
+  Value indices = l.extremeIndices(last, k, largest);
   if (!l.refusal.empty())
     return;
   l.set(l.moveFromLast(l.takeLast(last, indices), dim));

@@ -89,6 +89,20 @@ func.func @operands(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2],si64>,
 
 // -----
 
+// CHECK: error: mpt-convert-torch: 2 ops of @topk have no counterpart
+// CHECK-NEXT: aten.topk, 2 times: more elements than there are, or a negative number
+func.func @topk(%x: !torch.vtensor<[2,100],f32>) -> !torch.vtensor<[2,101],f32> {
+  %less = "torch.constant.int"() {value = -3 : i64} : () -> !torch.int
+  %more = "torch.constant.int"() {value = 101 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %yes = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %a:2 = "torch.aten.topk"(%x, %less, %1, %yes, %yes) : (!torch.vtensor<[2,100],f32>, !torch.int, !torch.int, !torch.bool, !torch.bool) -> (!torch.vtensor<[2,100],f32>, !torch.vtensor<[2,100],si64>)
+  %b:2 = "torch.aten.topk"(%x, %more, %1, %yes, %yes) : (!torch.vtensor<[2,100],f32>, !torch.int, !torch.int, !torch.bool, !torch.bool) -> (!torch.vtensor<[2,101],f32>, !torch.vtensor<[2,101],si64>)
+  return %b#0 : !torch.vtensor<[2,101],f32>
+}
+
+// -----
+
 // Groups, bags, strides and histograms.
 // CHECK: error: mpt-convert-torch: 8 ops of @groups have no counterpart
 // CHECK-NEXT: aten.scatter_reduce.two, 1 time: the reduction most

@@ -502,6 +502,19 @@ def _(d):
     return [d.distinct([2, size])], lambda op, x: op(x, k, 1, d.bool())
 
 
+@case("topk", "topk")
+def _(d):
+    # Fewer numbers than are asked for, as where a router masks experts: no index comes twice.
+    k, size = d.choice([(2, 4), (3, 8), (8, 64), (7, 200)])
+    hidden = torch.arange(size) != d.choice([0, 1, size - 1])
+
+    def count(op, x):
+        values, indices = op(x.masked_fill(hidden, -torch.inf), k, 1, True)
+        return values.exp(), torch.zeros(3, size).scatter_add(1, indices, torch.ones(3, k)).amax(1)
+
+    return [d.distinct([3, size])], count
+
+
 @case("cumsum")
 def _(d):
     shape = d.shape(1, 4)
