@@ -78,14 +78,11 @@ void CudaExecutable::abandon() {
 CudaExecutable::~CudaExecutable() {
   if (!started)
     return;
-  // At the end of a process the driver may go first.
-  int count = 0;
-  if (api.cudaGetDeviceCount(&count) == kCudartUnloading) {
+  DeviceGuard guard(api);
+  if (!guard.selectToRelease(state->device)) {
     abandon();
     return;
   }
-  DeviceGuard guard(api);
-  (void)guard.select(state->device);
   // What has failed may fail again; nothing can be done about that here.
   std::string ignored;
   if (synchronize("ending", ignored))
@@ -1208,10 +1205,11 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
     status = graph ? check(api.cudaGraphLaunch(graph, state->stream),
                            "launching the step", error)
                    : enqueue(error);
-  if (status == MPT_RT_OK && callersStream)
-    status = order(state->stream, *callersStream, error);
   if (status == MPT_RT_OK && kept)
     status = kept->copy(error);
+  // After the copies: what is in the caller's stream may write over what they read.
+  if (status == MPT_RT_OK && callersStream)
+    status = order(state->stream, *callersStream, error);
   keepFailure(status, error);
   runs += status == MPT_RT_OK;
   if (status == MPT_RT_OK && others)

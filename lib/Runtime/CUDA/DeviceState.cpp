@@ -39,6 +39,14 @@ Error DeviceGuard::select(int device) {
   return code;
 }
 
+bool DeviceGuard::selectToRelease(int device) {
+  int count = 0;
+  if (!api.cudaGetDeviceCount || api.cudaGetDeviceCount(&count) == kCudartUnloading)
+    return false;
+  (void)select(device);
+  return true;
+}
+
 int mpt::rt::cuda::selectDevice(const Api &api, DeviceGuard &guard,
                                 const DeviceChoice &choice, int &device,
                                 int &architecture, std::string &error) {
@@ -65,12 +73,9 @@ int mpt::rt::cuda::selectDevice(const Api &api, DeviceGuard &guard,
 }
 
 DeviceState::~DeviceState() {
-  // At the end of a process the driver may go first.
-  int count = 0;
-  if (!started || api.cudaGetDeviceCount(&count) == kCudartUnloading)
-    return;
   DeviceGuard guard(api);
-  (void)guard.select(device);
+  if (!started || !guard.selectToRelease(device))
+    return;
   // What has failed may fail again; nothing can be done about that here.
   if (stream)
     api.cudaStreamSynchronize(stream);

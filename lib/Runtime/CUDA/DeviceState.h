@@ -29,6 +29,9 @@ public:
   DeviceGuard &operator=(const DeviceGuard &) = delete;
   /// Makes `device` the thread's.
   Error select(int device);
+  /// The same in order to give back what lies there. False if CUDA was not loaded, or, at
+  /// the end of a process, has gone first: then there is nothing to be given back to.
+  bool selectToRelease(int device);
 
 private:
   const Api &api;

@@ -27,13 +27,10 @@ static constexpr int64_t kGap = 256;
 static constexpr int64_t kMostParked = 256 << 20;
 
 KeptResults::~KeptResults() {
-  // At the end of a process the driver may go first.
   const Api &api = state->api;
-  int count = 0;
-  if (!api.cudaGetDeviceCount || api.cudaGetDeviceCount(&count) == kCudartUnloading)
-    return;
   DeviceGuard guard(api);
-  (void)guard.select(state->device);
+  if (!guard.selectToRelease(state->device))
+    return;
   if (stream) {
     api.cudaStreamSynchronize(stream);
     api.cudaStreamDestroy(stream);

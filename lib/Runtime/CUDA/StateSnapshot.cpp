@@ -29,13 +29,10 @@ static int64_t getReserve(int64_t total) {
 }
 
 StateSnapshot::~StateSnapshot() {
-  // At the end of a process the driver may go first.
   const Api &api = state->api;
-  int count = 0;
-  if (!api.cudaGetDeviceCount || api.cudaGetDeviceCount(&count) == kCudartUnloading)
-    return;
   DeviceGuard guard(api);
-  (void)guard.select(state->device);
+  if (!guard.selectToRelease(state->device))
+    return;
   if (stream) {
     api.cudaStreamSynchronize(stream);
     api.cudaStreamDestroy(stream);
