@@ -27,10 +27,13 @@ static LogicalResult readOnce(BatchNormOp op, PatternRewriter &rewriter) {
     return failure();
   DecomposeBuilder b(rewriter, op.getLoc(), op.getX());
   Value x = b.reshape(op.getX(), {rows, columns});
+  // Of a batch of 64 images, or 128, a stride of rows / 64 would take one corner of each.
+  // One less shares no divisor with it.
+  const int64_t stride = rows / kSampleRows - 1;
   Value sample =
       SliceOp::create(rewriter, op.getLoc(), type.clone({kSampleRows, columns}), x,
                       ArrayRef<int64_t>{0, 0}, ArrayRef<int64_t>{kSampleRows, columns},
-                      ArrayRef<int64_t>{rows / kSampleRows, 1});
+                      ArrayRef<int64_t>{stride, 1});
   Value near = b.reduceColumns(ReduceKind::Mean, sample);
   Value apart = b.sub(x, near);
   Value shift = b.reduceColumns(ReduceKind::Mean, apart);
