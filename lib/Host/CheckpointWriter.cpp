@@ -42,7 +42,8 @@ void CheckpointWriter::begin(std::string path, Checkpoint checkpoint,
     hasRead.set_value();
     if (!error)
       error = saveCheckpoint(path, checkpoint);
-    result = std::move(error);
+    if (error)
+      failure = llvm::toString(std::move(error));
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -55,5 +56,6 @@ void CheckpointWriter::waitUntilRead() {
 llvm::Error CheckpointWriter::finish() {
   if (isBusy())
     thread.join();
-  return std::exchange(result, llvm::Error::success());
+  std::optional<std::string> text = std::exchange(failure, std::nullopt);
+  return text ? llvm::createStringError(*text) : llvm::Error::success();
 }

@@ -347,6 +347,7 @@ RuntimeEngine::run(const llvm::StringMap<const HostTensor *> &inputs) {
     return std::move(error);
   if (llvm::Error error = runBound())
     return std::move(error);
+  finished = countRuns();
   llvm::StringMap<HostTensor> outputs;
   for (const ResultInfo &info : results) {
     if (!info.updates.empty())

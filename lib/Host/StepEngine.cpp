@@ -52,7 +52,9 @@ public:
     auto it = values.find(name);
     if (it == values.end())
       return llvm::createStringError("there is no state named '" + name + "'");
-    return it->second;
+    HostTensor value = std::move(it->second);
+    values.erase(it);
+    return std::move(value);
   }
   llvm::StringMap<HostTensor> values;
 };

@@ -463,8 +463,11 @@ llvm::Error Loop::saveOnTheWay() {
   if (options.ranks)
     return warnOfSave(save());
   auto snapshot = engine.takeSnapshot();
-  if (!snapshot)
-    return warnOfSave(snapshot.takeError());
+  if (!snapshot) {
+    // Writing it at once takes less memory, or says what is wrong.
+    llvm::consumeError(snapshot.takeError());
+    return warnOfSave(save());
+  }
   std::vector<std::string> names;
   for (const TensorInfo &argument : engine.getArguments())
     if (isStateRole(argument.role) && !argument.isShared)
@@ -542,7 +545,7 @@ llvm::Expected<TrainingSummary> Loop::run() {
   if (llvm::Error error = runSteps())
     return saveAfter(std::move(error));
   if (llvm::Error error = finishSaving())
-    return std::move(error);
+    return saveAfter(std::move(error));
   if (hasChanged)
     if (llvm::Error error = save())
       return std::move(error);

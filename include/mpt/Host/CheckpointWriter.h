@@ -17,6 +17,7 @@
 #include "mpt/Host/Checkpoint.h"
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 
 namespace mpt {
@@ -46,7 +47,8 @@ public:
 private:
   std::thread thread;
   std::future<void> read;
-  llvm::Error result = llvm::Error::success();
+  /// Of the thread, why it failed.
+  std::optional<std::string> failure;
 };
 
 } // namespace mpt

@@ -87,7 +87,8 @@ struct StepResults {
 class StateSnapshot {
 public:
   virtual ~StateSnapshot();
-  /// As StepEngine::readState; on any thread, one at a time, also while the engine runs.
+  /// As StepEngine::readState, once for each name; on any thread, one at a time, also
+  /// while the engine runs.
   virtual llvm::Expected<HostTensor> readState(llvm::StringRef name) = 0;
 };
 

@@ -556,6 +556,53 @@ TEST_F(TrainerTest, CheckpointsThatFailOnTheWay) {
   EXPECT_EQ(run(19, 99, warnings), why);
 }
 
+/// Of an engine whose snapshots cannot be taken, or not be read.
+class ForgetfulEngine : public test::FakeEngine {
+public:
+  explicit ForgetfulEngine(bool takes) : FakeEngine(4), takes(takes) {}
+  llvm::Expected<std::unique_ptr<StateSnapshot>> takeSnapshot() const override {
+    struct Unreadable : StateSnapshot {
+      llvm::Expected<HostTensor> readState(llvm::StringRef) override {
+        return llvm::createStringError("the copy is gone");
+      }
+    };
+    if (!takes)
+      return llvm::createStringError("no memory for a copy");
+    return std::make_unique<Unreadable>();
+  }
+
+private:
+  const bool takes;
+};
+
+TEST_F(TrainerTest, SnapshotsThatFail) {
+  DataLoader data = makeData();
+  TrainerOptions options = makeOptions(7);
+  options.checkpointPath = checkpoint;
+  options.checkpointEvery = 2;
+  std::vector<int64_t> saved;
+  options.observe = [&](const llvm::StringMap<HostTensor> &, int64_t attempt, bool) {
+    if (attempt % 2 == 1 && attempt > 1)
+      saved.push_back(llvm::cantFail(loadCheckpoint(checkpoint)).attempt);
+    return llvm::Error::success();
+  };
+  // Written at once where there is no memory for a copy.
+  ForgetfulEngine engine(/*takes=*/false);
+  EXPECT_EQ(message(train(engine, data, options, std::nullopt, "")), "success");
+  EXPECT_EQ(saved, (std::vector<int64_t>{2, 4, 6}));
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, 7);
+
+  // Nothing is lost when the last one fails in the background.
+  ForgetfulEngine other(/*takes=*/true);
+  DataLoader again = makeData();
+  options = makeOptions(6);
+  options.checkpointPath = checkpoint;
+  options.checkpointEvery = 6;
+  EXPECT_EQ(message(train(other, again, options, std::nullopt, "")),
+            "the copy is gone; the state after step 6 is in " + checkpoint);
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, 6);
+}
+
 //===----------------------------------------------------------------------===//
 // Skipped steps
 //===----------------------------------------------------------------------===//
