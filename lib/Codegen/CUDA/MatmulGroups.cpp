@@ -332,7 +332,8 @@ std::optional<std::string> Finder::findPlace(MatmulGroup &group) {
                      })))) {
         if (!isShared)
           return "a gradient is read before all are known";
-        // The next exchange, for example. Joined or not, these have the same bits.
+        // The next exchange, for example. Joined or not, these have the same bits as long
+        // as the library adds in the same order.
         group.joinsWeightGrads = false;
         return std::nullopt;
       }
