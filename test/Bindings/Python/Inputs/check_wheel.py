@@ -26,5 +26,7 @@ print("learns:", losses[-1] < 0.5 * losses[0])
 # What is loaded of MPT and its libraries is the wheel's.
 inside = os.path.realpath(sys.prefix)
 maps = {line.split()[-1] for line in open("/proc/self/maps") if "/" in line}
-libraries = {p for p in maps if re.search(r"MPT|MLIR|LLVM|dnnl|/mpt/", p)}
+# By names of files and of the package's folder: the tree may lie in a folder of any name.
+libraries = {p for p in maps
+             if re.search(r"(MPT|MLIR|LLVM|dnnl)[^/]*$|/(python|site-packages)/mpt/", p)}
 print("libraries:", len(libraries) >= 5, [p for p in libraries if not p.startswith(inside)])
