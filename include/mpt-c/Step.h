@@ -92,6 +92,10 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetNcclLibrary(MptStepOptions options,
  * that are compiled in this process measure nothing (mpt_rt_set_tuning). */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetTuning(MptStepOptions options, bool on,
                                                     MlirStringRef file);
+/* Steps that are compiled in this process measure, too, if no file is named: each has a
+ * file in the folder mpt/tuning of $XDG_CACHE_HOME, or of ~/.cache if that is not an
+ * absolute path. The environment is read in this call. */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsUseTuningCache(MptStepOptions options);
 /* To compile for GPUs: the CUDA toolkit's folder (mpt-compile --cuda-toolkit), and
  * whether to compile for the stand-in for CUDA of MPT's tests, too (--emulated-kernels).
  */

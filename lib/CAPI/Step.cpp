@@ -136,6 +136,13 @@ MptError mptStepOptionsSetTuning(MptStepOptions options, bool on, MlirStringRef 
   return success();
 }
 
+MptError mptStepOptionsUseTuningCache(MptStepOptions options) {
+  if (!options.ptr)
+    return fail("mptStepOptionsUseTuningCache: expected options");
+  unwrap(options)->tuningFolder = getUserTuningFolder();
+  return success();
+}
+
 MptError mptStepOptionsSetCudaCompiler(MptStepOptions options, MlirStringRef toolkit,
                                        bool emulatedKernels) {
   if (!options.ptr)

@@ -19,6 +19,8 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cstdlib>
 #include <thread>
 
 using namespace mlir;
@@ -37,6 +39,31 @@ static llvm::Expected<StepSignature> isolateFunction(ModuleOp module, StringRef 
     if (other != function)
       other.erase();
   return std::move(*signature);
+}
+
+std::string mpt::getUserTuningFolder() {
+  llvm::SmallString<128> folder;
+  if (const char *named = std::getenv("XDG_CACHE_HOME"))
+    folder = named;
+  if (!llvm::sys::path::is_absolute(folder)) {
+    if (!llvm::sys::path::home_directory(folder))
+      return "";
+    llvm::sys::path::append(folder, ".cache");
+  }
+  llvm::sys::path::append(folder, "mpt", "tuning");
+  return folder.str().str();
+}
+
+/// The file that keeps what is measured of the step `function`; "" if nothing is.
+static std::string findTuningFile(func::FuncOp function, const JITOptions &options) {
+  if (!options.tunes || !options.tuningFile.empty() || options.tuningFolder.empty())
+    return options.tuningFile;
+  // Where that fails, the program says that it cannot write there.
+  (void)llvm::sys::fs::create_directories(options.tuningFolder, /*IgnoreExisting=*/true,
+                                          llvm::sys::fs::owner_all);
+  llvm::SmallString<128> file(options.tuningFolder);
+  llvm::sys::path::append(file, computeStepDigest(function) + ".tuning");
+  return file.str().str();
 }
 
 /// Compiles for `chip`, as mpt-compile does, and opens what comes out: a file that is
@@ -66,7 +93,7 @@ compileForChip(ModuleOp module, StepSignature signature, StringRef chip,
   if (llvm::Error error = writeSharedLibrary(**compiled, **machine, file))
     return std::move(error);
   RuntimeOptions runtime = options;
-  // Nothing can be kept beside a file that goes: each run would choose for itself.
+  // Without a file each run would choose for itself.
   runtime.tunes &= !runtime.tuningFile.empty();
   return RuntimeEngine::open(file, std::move(signature.arguments),
                              std::move(signature.results), runtime);
@@ -85,7 +112,8 @@ static int64_t countKeptBack(int64_t unused) {
 /// more memory than is free there, but for what is kept back, gets one that fits. Where
 /// no plan does, nothing is kept back.
 static llvm::Expected<std::unique_ptr<RuntimeEngine>>
-createCudaEngine(ModuleOp module, StepSignature signature, const JITOptions &options) {
+createCudaEngine(ModuleOp module, StepSignature signature, JITOptions options) {
+  options.tuningFile = findTuningFile(*module.getOps<func::FuncOp>().begin(), options);
   auto chip = findCudaChip(options);
   if (!chip)
     return chip.takeError();

@@ -28,6 +28,7 @@ static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   jit.nccl = options.nccl;
   jit.tunes = options.tunes;
   jit.tuningFile = options.tuningFile;
+  jit.tuningFolder = mpt::getUserTuningFolder();
   jit.memoryLimit = options.memoryLimit;
   jit.isCuda = options.isCuda;
   jit.toolkit = options.toolkit;

@@ -23,7 +23,15 @@ struct JITOptions : RuntimeOptions {
   /// With `isCuda`, as CudaOptions has them (mpt/Codegen/CodeGen.h).
   std::string toolkit;
   bool emulatedKernels = false;
+  /// With `isCuda`, tunes and no tuningFile: the folder of a file for each step, named
+  /// by its digest, that keeps which algorithms of its matmuls are the fastest. It is
+  /// made if it is not there. "": nothing is kept, and so nothing measured.
+  std::string tuningFolder;
 };
+
+/// mpt/tuning in the user's folder for caches: $XDG_CACHE_HOME, or ~/.cache if that is
+/// not an absolute path; "" if the user has no home either.
+std::string getUserTuningFolder();
 
 /// Plans and compiles the function `name` of `module` for this machine's CPU, or its GPU,
 /// and opens it with the runtime. `module` is consumed: its other functions are erased.

@@ -703,6 +703,7 @@ private:
                                          toRef(texts["cudnn"])));
     check(mptStepOptionsSetNcclLibrary(options, toRef(texts["nccl"])));
     check(mptStepOptionsSetTuning(options, tunes, toRef(texts["tuning_file"])));
+    check(mptStepOptionsUseTuningCache(options));
     check(
         mptStepOptionsSetCudaCompiler(options, toRef(texts["toolkit"]), emulatedKernels));
   }

@@ -236,9 +236,18 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
           fill(program.instructions[entry.index].refs[i], steps[entry.index].buffers[i]));
     if (isInTime)
       MPT_TRY(measureGemm(entry.index, deadline, choice, error));
-    other += choice.proposal != 0;
     late += choice.nanoseconds == 0;
   }
+  // Another run may have been the first to choose.
+  GemmChoices kept;
+  if (readGemmChoices(tuningFile, kept, why))
+    for (const auto &[plan, choice] : kept) {
+      GemmChoice &own = choices.try_emplace(plan, choice).first->second;
+      if (own.proposals == choice.proposals && choice.nanoseconds > 0)
+        own = choice;
+    }
+  for (const Unknown &entry : unknown)
+    other += choices[entry.plan].proposal != 0;
   // As the first step expects it.
   for (auto [at, bytes] : {std::pair<int64_t, int64_t>(0, program.arenaBytes),
                            std::pair<int64_t, int64_t>(outputAt, program.outputBytes)})

@@ -12,7 +12,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 using namespace mpt::rt::cuda;
 
@@ -20,6 +19,9 @@ static constexpr const char *kTitle = "MPT's choices among algorithms of cuBLASL
 
 /// Larger files are none of these.
 static constexpr size_t kMostBytes = 16 << 20;
+
+/// Writers of a file at one time, and those that ended before they were done.
+static constexpr int kMostWriters = 100;
 
 int mpt::rt::cuda::chooseProposal(const std::vector<double> &microseconds) {
   int chosen = -1;
@@ -95,8 +97,15 @@ bool mpt::rt::cuda::readGemmChoices(const std::string &path, GemmChoices &choice
 bool mpt::rt::cuda::writeGemmChoices(const std::string &path, const GemmChoices &choices,
                                      std::string &error) {
   const std::string text = printGemmChoices(choices);
-  const std::string draft = path + "." + std::to_string(::getpid()) + ".tmp";
-  std::FILE *file = std::fopen(draft.c_str(), "wb");
+  // Others may write at the same time, of this process or of another machine.
+  std::string draft;
+  std::FILE *file = nullptr;
+  for (int number = 0; !file && number < kMostWriters; ++number) {
+    draft = path + "." + std::to_string(number) + ".tmp";
+    file = std::fopen(draft.c_str(), "wbx");
+    if (!file && errno != EEXIST)
+      break;
+  }
   bool isWritten = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file)
     isWritten &= std::fclose(file) == 0;

@@ -85,7 +85,8 @@ def no_tune : F<"no-tune", g_device,
   "measure them before the first step">;
 defm tuning_file : Eq<"tuning-file", g_device, "FILE",
   "Where the choice among measured algorithms is kept (default: the program's name with "
-  ".tuning; a model that is compiled for this run has none, and measures nothing)">;
+  ".tuning; of a model that is compiled for this run a file of the user's cache, in "
+  "mpt/tuning of $XDG_CACHE_HOME or ~/.cache)">;
 defm cuda_toolkit : Eq<"cuda-toolkit", g_device, "DIR",
   "To compile for a GPU: the CUDA toolkit's folder, as mpt-compile has it">;
 def emulated_kernels : F<"emulated-kernels", g_device,

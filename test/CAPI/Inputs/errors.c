@@ -109,6 +109,7 @@ int main(int argc, char **argv) {
        mptStepOptionsSetCudaLibraries(noOptions, text(""), text(""), text("")));
   show("nccl null", mptStepOptionsSetNcclLibrary(noOptions, text("")));
   show("tuning null", mptStepOptionsSetTuning(noOptions, true, text("")));
+  show("tuning cache null", mptStepOptionsUseTuningCache(noOptions));
   show("gpu null", mptStepGetCudaDevice(noStep, NULL));
   show("stream null", mptStepSetCudaStream(noStep, NULL));
   show("compiler null", mptStepOptionsSetCudaCompiler(noOptions, text(""), false));
