@@ -108,6 +108,26 @@ static int64_t countKeptBack(int64_t unused) {
   return std::min(kMostForLibraries, unused / kLibraryShare) + unused / kStepShare;
 }
 
+/// What the step takes of the GPU's memory, with the copies that runs leave of its
+/// outputs where the host reads them late, and what is free.
+static llvm::Expected<std::pair<int64_t, int64_t>>
+countMemoryWithCopies(RuntimeEngine &engine) {
+  auto number = static_cast<int32_t>(engine.getArguments().size());
+  std::vector<int32_t> outputs;
+  for (const ResultInfo &result : engine.getResults())
+    if (result.updates.empty())
+      outputs.push_back(number++);
+  if (llvm::Error error = engine.keepResults(outputs))
+    return std::move(error);
+  auto memory = engine.countDeviceMemory();
+  if (llvm::Error error = engine.keepResults({})) {
+    if (!memory)
+      llvm::consumeError(memory.takeError());
+    return std::move(error);
+  }
+  return memory;
+}
+
 /// Compiles for the GPU that `options` choose. A step without a memory budget that needs
 /// more memory than is free there, but for what is kept back, gets one that fits. Where
 /// no plan does, nothing is kept back.
@@ -121,7 +141,7 @@ createCudaEngine(ModuleOp module, StepSignature signature, JITOptions options) {
   auto engine = compileForChip(module, signature, *chip, options);
   if (!engine)
     return engine;
-  auto memory = (*engine)->countDeviceMemory();
+  auto memory = countMemoryWithCopies(**engine);
   if (!memory)
     return memory.takeError();
   const auto [needed, unused] = *memory;

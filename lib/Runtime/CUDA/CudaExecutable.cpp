@@ -37,6 +37,9 @@ static constexpr int64_t kMostLanded = 256 << 20;
 /// State of so many bytes is written without waiting, so many times within about a step.
 static constexpr int64_t kWritten = 64, kWrites = 128;
 
+/// In the place of a block's address.
+static const char *const kAnywhere = reinterpret_cast<const char *>(1 << 20);
+
 /// Between records of bad indices: device code takes addresses at multiples of it.
 static constexpr int64_t kCheckBytes = 16;
 
@@ -252,17 +255,25 @@ void CudaExecutable::keep(std::vector<BufferRef> refs) {
   keptRefs = std::move(refs);
 }
 
+std::vector<KeptResults::Part> CudaExecutable::getKeptParts(const char *own,
+                                                            const char *ofState) const {
+  std::vector<KeptResults::Part> parts;
+  for (const BufferRef &ref : keptRefs) {
+    const bool isState = ref.space == SpaceId::State;
+    parts.push_back(
+        {(isState ? ofState : own + outputAt) + ref.offset, ref.bytes(), isState});
+  }
+  if (!checks.empty())
+    parts.push_back(
+        {own + checksAt, kCheckBytes * static_cast<int64_t>(checks.size()), false});
+  return parts;
+}
+
 int CudaExecutable::prepareKept(std::string &error) {
   if (keptRefs.empty() || kept)
     return MPT_RT_OK;
-  std::vector<KeptResults::Part> parts;
-  for (const BufferRef &ref : keptRefs)
-    parts.push_back({addressOf(ref), ref.bytes()});
-  if (!checks.empty())
-    parts.push_back(
-        {memory + checksAt, kCheckBytes * static_cast<int64_t>(checks.size())});
   auto made = std::make_unique<KeptResults>(state);
-  MPT_TRY(made->allocate(parts, error));
+  MPT_TRY(made->allocate(getKeptParts(memory, state->memory), error));
   kept = std::move(made);
   return MPT_RT_OK;
 }
@@ -493,7 +504,13 @@ int64_t CudaExecutable::layOut() {
 
 int64_t CudaExecutable::countBytes() {
   // Laying out again would forget where the inputs lie.
-  return memory ? allocatedBytes : layOut() + state->bytesToAllocate();
+  int64_t bytes = memory ? allocatedBytes : layOut() + state->bytesToAllocate();
+  if (kept)
+    bytes += kept->countBytes();
+  else if (!keptRefs.empty())
+    // Where blocks will lie does not matter.
+    bytes += KeptResults::countBytes(getKeptParts(kAnywhere, kAnywhere));
+  return bytes + state->snapshotBytes;
 }
 
 int CudaExecutable::allocate(std::string &error) {

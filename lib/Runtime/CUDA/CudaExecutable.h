@@ -74,7 +74,8 @@ public:
   int takeSnapshot(int64_t bytes, std::unique_ptr<StateSnapshot> &snapshot,
                    std::string &error);
 
-  /// Of the GPU's memory that the first run takes, or has taken.
+  /// Of the GPU's memory that the first run takes, or has taken, for kept results, too,
+  /// and what snapshots of the state take.
   int64_t countBytes();
   Stream getStream() const { return state->stream; }
   /// Of the last run that was profiled.
@@ -224,6 +225,8 @@ private:
   int checkIndices(const char *records, std::string &error);
   /// Takes memory for copies of results, if there are to be some.
   int prepareKept(std::string &error);
+  /// What it copies, in blocks of memory at these addresses.
+  std::vector<KeptResults::Part> getKeptParts(const char *own, const char *ofState) const;
   /// Checks indices if all is well so far, and keeps what is not for later calls.
   int finishReading(int status, std::string &error);
   /// Keeps what is not well for later calls; returns `status`.

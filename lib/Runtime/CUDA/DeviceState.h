@@ -11,6 +11,7 @@
 
 #include "CudaApi.h"
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -90,6 +91,8 @@ public:
   /// Where the state lies on the GPU, and in the host's memory, until it is uploaded.
   char *memory = nullptr;
   std::vector<char> host;
+  /// Bytes of the GPU's memory that snapshots of the state take.
+  std::atomic<int64_t> snapshotBytes = 0;
   /// There may be something to destroy; the state's values are on the GPU.
   bool started = false, isUploaded = false;
   /// The first failure of the device; nothing runs after it.

@@ -44,24 +44,43 @@ KeptResults::~KeptResults() {
     api.cudaFree(parked);
 }
 
-int KeptResults::allocate(const std::vector<Part> &parts, std::string &error) {
+KeptResults::Layout KeptResults::layOut(const std::vector<Part> &parts) {
   std::vector<size_t> order(parts.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return parts[a].data < parts[b].data; });
-  places.assign(parts.size(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::make_pair(parts[a].isState, parts[a].data) <
+           std::make_pair(parts[b].isState, parts[b].data);
+  });
+  Layout layout;
+  std::vector<Span> &spans = layout.spans;
+  layout.places.assign(parts.size(), 0);
   for (size_t index : order) {
     const Part &part = parts[index];
     if (part.bytes == 0)
       continue;
-    if (spans.empty() || part.data > spans.back().data + spans.back().bytes + kGap)
-      spans.push_back({part.data, 0, bytes});
+    // No copy reaches from one block of memory into another.
+    if (spans.empty() || part.isState != spans.back().isState ||
+        part.data > spans.back().data + spans.back().bytes + kGap)
+      spans.push_back({part.data, 0, layout.bytes, part.isState});
     Span &span = spans.back();
     span.bytes = std::max<int64_t>(span.bytes, part.data + part.bytes - span.data);
-    places[index] = span.at + (part.data - span.data);
-    bytes = (span.at + span.bytes + 255) / 256 * 256;
+    layout.places[index] = span.at + (part.data - span.data);
+    layout.bytes = (span.at + span.bytes + 255) / 256 * 256;
   }
-  bytes = std::max<int64_t>(bytes, 256);
+  layout.bytes = std::max<int64_t>(layout.bytes, 256);
+  return layout;
+}
+
+int64_t KeptResults::countBytes(const std::vector<Part> &parts) {
+  const int64_t bytes = layOut(parts).bytes;
+  return bytes <= kMostParked / 2 ? 2 * bytes : 0;
+}
+
+int KeptResults::allocate(const std::vector<Part> &parts, std::string &error) {
+  Layout layout = layOut(parts);
+  spans = std::move(layout.spans);
+  places = std::move(layout.places);
+  bytes = layout.bytes;
   const Api &api = state->api;
   if (bytes <= kMostParked / 2) {
     void *block = nullptr;

@@ -25,10 +25,11 @@ namespace mpt::rt::cuda {
 
 class KeptResults {
 public:
-  /// Of the GPU's memory.
+  /// Of the GPU's memory: of the block of the state, or of the program's own.
   struct Part {
     const char *data;
     int64_t bytes;
+    bool isState;
   };
 
   explicit KeptResults(std::shared_ptr<DeviceState> state) : state(std::move(state)) {}
@@ -36,6 +37,12 @@ public:
   ~KeptResults();
   KeptResults(const KeptResults &) = delete;
   KeptResults &operator=(const KeptResults &) = delete;
+
+  /// What `allocate` takes of the GPU's memory for copies of `parts`, which may be told
+  /// by their distances from the beginnings of their blocks, if it has that much.
+  static int64_t countBytes(const std::vector<Part> &parts);
+  /// What it has taken.
+  int64_t countBytes() const { return parked ? 2 * bytes : 0; }
 
   // The GPU is the thread's. The first two return an mpt_rt_status; `error` says more.
 
@@ -60,7 +67,15 @@ private:
   struct Span {
     const char *data;
     int64_t bytes, at;
+    bool isState;
   };
+  struct Layout {
+    std::vector<Span> spans;
+    /// Of each part.
+    std::vector<int64_t> places;
+    int64_t bytes = 0;
+  };
+  static Layout layOut(const std::vector<Part> &parts);
 
   int64_t getHalf(int ago) const { return (copies - 1 - ago) % 2; }
 

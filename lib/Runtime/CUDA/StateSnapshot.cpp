@@ -43,6 +43,7 @@ StateSnapshot::~StateSnapshot() {
     api.cudaFreeHost(pinned);
   if (copy)
     api.cudaFree(copy);
+  state->snapshotBytes -= copied;
 }
 
 int StateSnapshot::take(int64_t bytes, bool &fits, std::string &error) {
@@ -56,14 +57,15 @@ int StateSnapshot::take(int64_t bytes, bool &fits, std::string &error) {
   MPT_TRY(attempt(api.cudaMemGetInfo(&unused, &total)));
   fits = bytes + getReserve(static_cast<int64_t>(total)) <= static_cast<int64_t>(unused);
   void *block = nullptr;
-  const Error code =
-      fits ? api.cudaMalloc(&block, std::max<int64_t>(bytes, 256)) : kSuccess;
+  const int64_t size = (std::max<int64_t>(bytes, 1) + 255) / 256 * 256;
+  const Error code = fits ? api.cudaMalloc(&block, size) : kSuccess;
   // Not in one piece.
   fits = fits && code != kOutOfMemory;
   if (!fits)
     return MPT_RT_OK;
   MPT_TRY(attempt(code));
   copy = static_cast<char *>(block);
+  state->snapshotBytes += copied = size;
   MPT_TRY(attempt(api.cudaMallocHost(&block, kPiece)));
   pinned = static_cast<char *>(block);
   MPT_TRY(attempt(api.cudaStreamCreateWithFlags(&stream, kNonBlocking)));

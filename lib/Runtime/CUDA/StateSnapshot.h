@@ -40,6 +40,7 @@ public:
 private:
   const std::shared_ptr<DeviceState> state;
   char *copy = nullptr, *pinned = nullptr;
+  int64_t copied = 0;
   Stream stream = nullptr;
   Event made = nullptr;
 };

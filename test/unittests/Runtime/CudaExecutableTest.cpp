@@ -288,12 +288,15 @@ TEST_F(CudaExecutable, KeptResults) {
       Counting model;
       Context context;
       ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+      int64_t needed = 0, withCopies = 0, unused = 0;
+      ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_OK);
       const int32_t wanted[] = {Counting::last, Counting::s, Counting::total};
       ASSERT_EQ(mpt_rt_keep_results(context.rt, wanted, 3), MPT_RT_OK);
-      int64_t needed = 0, unused = 0;
-      ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_OK);
+      // Of two runs: the state's 4 bytes, and two outputs, which lie next to each other.
+      ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &withCopies, &unused), MPT_RT_OK);
+      EXPECT_EQ(withCopies, needed + 2 * (256 + 512));
       if (isFull)
-        mpt_standin_set_device(1, 9, 0, needed);
+        mpt_standin_set_device(1, 9, 0, withCopies - 1);
       // The host may change what it has bound.
       std::vector<float> input(32);
       ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 128), MPT_RT_OK);
@@ -320,6 +323,11 @@ TEST_F(CudaExecutable, KeptResults) {
         EXPECT_EQ(mpt_rt_get_num_runs(context.rt), run);
         if (run > 1)
           check(run - 1);
+        // What it has taken.
+        int64_t taken = 0;
+        ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &taken, &unused), MPT_RT_OK);
+        EXPECT_EQ(taken, isFull ? needed : withCopies);
+        EXPECT_EQ(unused, (isFull ? withCopies - 1 : 1 << 30) - taken);
       }
       check(9);
       // Nothing but events was waited for, and never the stream of the runs.
@@ -385,6 +393,10 @@ TEST_F(CudaExecutable, Snapshots) {
         waits = mpt_standin_calls("cudaStreamSynchronize");
         ASSERT_EQ(mpt_rt_take_snapshot(context.rt, &snapshot), MPT_RT_OK);
         EXPECT_EQ(mpt_standin_calls("cudaStreamSynchronize"), waits + isFull);
+        int64_t taken = 0;
+        ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &taken, &unused), MPT_RT_OK);
+        EXPECT_EQ(taken, needed + (isFull ? 0 : 256));
+        EXPECT_EQ(unused, (isFull ? needed : 1 << 30) - taken);
         // In turns: the stand-in's copy is made when it is waited for, after later runs.
       }
       reader = std::thread([&] {
