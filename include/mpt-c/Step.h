@@ -105,7 +105,8 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options
 /* State of the step that is made is that of `other` where names, types and shapes agree:
  * the same memory, which lives as long as either step. It must not be destroyed before
  * the step is made. Neither may run while the other does. On a GPU all state must agree,
- * and both must be for the same GPU. */
+ * and both must be for the same GPU. If a checkpoint of `other` is being written, the
+ * copy that it is written from is given back before the new step looks for memory. */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetSharedState(MptStepOptions options,
                                                          MptStep other);
 
@@ -206,6 +207,19 @@ MLIR_CAPI_EXPORTED MptError mptStepSetWholeDigest(MptStep step, MlirStringRef di
  * or not at all. */
 MLIR_CAPI_EXPORTED MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
                                                   const MptTrainingPosition *position);
+/* The same, of the state as it is now, by a thread of its own while the step runs on:
+ * from a copy, of a step on a GPU in its memory, if that has room (mpt_rt_take_snapshot).
+ * Where there is no memory for a copy it is written at once. One at a time: waits for the
+ * one before. An error in the background is one of mptStepFinishCheckpoint, or else of
+ * the next call that saves, after what that call itself does, or loads. */
+MLIR_CAPI_EXPORTED MptError mptStepBeginCheckpoint(MptStep step, MlirStringRef path,
+                                                   const MptTrainingPosition *position);
+/* Waits until the checkpoint that was begun is written, and tells whether it is; success
+ * if there is none. So do the functions that save and load. What ranks hold together they
+ * write together: all of them call this, or the next of these functions, and the file at
+ * `path` is the one before until then. mptStepDestroy finishes what one rank writes
+ * alone, and tells nothing. */
+MLIR_CAPI_EXPORTED MptError mptStepFinishCheckpoint(MptStep step);
 /* Reads one back. Fails, with nothing changed, unless it is one of this step: the digest,
  * or that of mptStepSetWholeDigest, and all names, types and shapes agree. */
 MLIR_CAPI_EXPORTED MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,

@@ -10,6 +10,7 @@
 #include "Common.h"
 #include "Ranks.h"
 #include "mpt/Host/Checkpoint.h"
+#include "mpt/Host/CheckpointWriter.h"
 #include "mpt/Host/JITEngine.h"
 #include "mpt/Host/ShardedEngine.h"
 #include "mpt/Host/StateValues.h"
@@ -36,6 +37,7 @@ struct Step {
   std::vector<MptTensorInfo> tensors;
   /// The number of each in the program; -1 for what ranks hold together.
   std::vector<int32_t> numbers;
+  CheckpointWriter writer;
 
   /// State that ranks hold together, or null.
   const TensorInfo *findShared(llvm::StringRef name) const {
@@ -49,10 +51,15 @@ struct Step {
 struct StepOptions : JITOptions {
   RankGroup *ranks = nullptr;
   bool hasDeviceNumber = false;
+  /// Whose engine is `sharedState`, or null.
+  Step *sharing = nullptr;
 
-  /// Each of several ranks has a GPU of its own, unless the host has chosen one.
+  /// After what another step has for a checkpoint is given back. Each of several ranks
+  /// has a GPU of its own, unless the host has chosen one.
   StepOptions resolve() const {
     StepOptions result = *this;
+    if (sharing)
+      sharing->writer.waitUntilRead();
     if (ranks && !hasDeviceNumber) {
       result.device = static_cast<int>(ranks->findLocalRank());
       result.isLocalRank = true;
@@ -155,6 +162,7 @@ MptError mptStepOptionsSetCudaCompiler(MptStepOptions options, MlirStringRef too
 MptError mptStepOptionsSetSharedState(MptStepOptions options, MptStep other) {
   if (!options.ptr || !other.ptr)
     return fail("mptStepOptionsSetSharedState: expected options and a step");
+  unwrap(options)->sharing = unwrap(other);
   unwrap(options)->sharedState = unwrap(other)->engine;
   return success();
 }
@@ -186,7 +194,8 @@ static MptTensorInfo describe(const Info &info, llvm::StringRef role) {
 
 static MptStep wrapEngine(std::unique_ptr<RuntimeEngine> engine, std::string digest,
                           RankGroup *ranks) {
-  auto *step = new Step{engine.get(), nullptr, nullptr, std::move(digest), {}, {}, {}};
+  auto *step =
+      new Step{engine.get(), nullptr, nullptr, std::move(digest), {}, {}, {}, {}};
   int32_t number = 0;
   for (const TensorInfo &info : engine->getArguments()) {
     if (ranks && info.shards) {
@@ -430,13 +439,16 @@ MptError mptStepSetWholeDigest(MptStep step, MlirStringRef digest) {
   return success();
 }
 
-MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
-                               const MptTrainingPosition *position) {
-  if (!step.ptr || !position)
-    return fail("mptStepSaveCheckpoint: expected a step and a position");
+/// All of a checkpoint but the state.
+static llvm::Expected<Checkpoint> makeCheckpoint(const Step *step,
+                                                 const MptTrainingPosition *position,
+                                                 llvm::StringRef caller) {
+  if (!step || !position)
+    return llvm::createStringError(caller + ": expected a step and a position");
   if (position->attempt < 0 || position->skipped < 0 || position->batch < 0 ||
       position->rows < 0 || position->index < 0)
-    return fail("mptStepSaveCheckpoint: expected counts of at least 0 in the position");
+    return llvm::createStringError(caller +
+                                   ": expected counts of at least 0 in the position");
   Checkpoint checkpoint;
   checkpoint.attempt = position->attempt;
   checkpoint.skipped = position->skipped;
@@ -444,19 +456,63 @@ MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
   checkpoint.batch = position->batch;
   checkpoint.rows = position->rows;
   checkpoint.position = {position->epoch, position->index};
-  checkpoint.program = unwrap(step)->digest;
-  checkpoint.wholeProgram = unwrap(step)->wholeDigest;
-  auto state = captureState(*unwrap(step)->state);
+  checkpoint.program = step->digest;
+  checkpoint.wholeProgram = step->wholeDigest;
+  return std::move(checkpoint);
+}
+
+static llvm::Error save(const Step &step, llvm::StringRef path, Checkpoint checkpoint) {
+  auto state = captureState(*step.state);
   if (!state)
-    return fail(state.takeError());
+    return state.takeError();
   checkpoint.state = std::move(*state);
-  if (!unwrap(step)->ranks)
-    return toC(saveCheckpoint(unwrapText(path), checkpoint));
-  auto pieces = unwrap(step)->state->readPieces();
+  if (!step.ranks)
+    return saveCheckpoint(path, checkpoint);
+  auto pieces = step.state->readPieces();
   if (!pieces)
-    return fail(pieces.takeError());
+    return pieces.takeError();
   checkpoint.pieces = std::move(*pieces);
-  return toC(saveCheckpoint(unwrapText(path), checkpoint, *unwrap(step)->ranks));
+  return saveCheckpoint(path, checkpoint, *step.ranks);
+}
+
+/// Waits for the checkpoint that was begun before.
+static llvm::Error finishBefore(Step &step) {
+  if (llvm::Error error = step.writer.finish())
+    return llvm::createStringError("the checkpoint before this one was not written: " +
+                                   llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+MptError mptStepSaveCheckpoint(MptStep step, MlirStringRef path,
+                               const MptTrainingPosition *position) {
+  auto checkpoint = makeCheckpoint(unwrap(step), position, "mptStepSaveCheckpoint");
+  if (!checkpoint)
+    return fail(checkpoint.takeError());
+  llvm::Error before = finishBefore(*unwrap(step));
+  llvm::Error error = save(*unwrap(step), unwrapText(path), std::move(*checkpoint));
+  return toC(llvm::joinErrors(std::move(error), std::move(before)));
+}
+
+MptError mptStepBeginCheckpoint(MptStep step, MlirStringRef path,
+                                const MptTrainingPosition *position) {
+  auto checkpoint = makeCheckpoint(unwrap(step), position, "mptStepBeginCheckpoint");
+  if (!checkpoint)
+    return fail(checkpoint.takeError());
+  Step &of = *unwrap(step);
+  llvm::Error before = finishBefore(of);
+  auto begun = of.writer.begin(unwrapText(path), *checkpoint, *of.state, of.ranks);
+  llvm::Error error = begun ? llvm::Error::success() : begun.takeError();
+  // Writing it at once takes less memory, or says what is wrong.
+  if (!error && !*begun)
+    error = llvm::joinErrors(std::move(error),
+                             save(of, unwrapText(path), std::move(*checkpoint)));
+  return toC(llvm::joinErrors(std::move(error), std::move(before)));
+}
+
+MptError mptStepFinishCheckpoint(MptStep step) {
+  if (!step.ptr)
+    return fail("mptStepFinishCheckpoint: expected a step");
+  return toC(unwrap(step)->writer.finish());
 }
 
 MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
@@ -464,6 +520,8 @@ MptError mptStepLoadCheckpoint(MptStep step, MlirStringRef path,
   if (!step.ptr || !position)
     return fail("mptStepLoadCheckpoint: expected a step and a place for the position");
   llvm::StringRef file = unwrapText(path);
+  if (llvm::Error error = finishBefore(*unwrap(step)))
+    return fail(std::move(error));
   auto checkpoint = loadCheckpoint(file);
   if (!checkpoint)
     return fail(checkpoint.takeError());

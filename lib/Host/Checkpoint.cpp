@@ -142,20 +142,47 @@ llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoi
   return llvm::Error::success();
 }
 
-llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint,
-                                RankGroup &ranks) {
-  auto shards = writeShards(path, checkpoint.attempt, checkpoint.pieces, ranks);
+llvm::Expected<SharedSave> SharedSave::begin(llvm::StringRef path, int64_t attempt,
+                                             RankGroup &ranks) {
+  auto file = nameShard(path, attempt, ranks);
+  if (!file)
+    return file.takeError();
+  return SharedSave(path.str(), std::move(*file), ranks);
+}
+
+void SharedSave::write(llvm::ArrayRef<StatePiece> pieces) {
+  if (auto written = writeShard(file, pieces))
+    report = std::move(*written);
+  else
+    failure = llvm::toString(written.takeError());
+}
+
+llvm::Error SharedSave::finish(const Checkpoint &checkpoint) {
+  auto shards = joinShards(
+      path,
+      failure.empty() ? llvm::Expected<std::string>(std::move(report))
+                      : llvm::Expected<std::string>(llvm::createStringError(failure)),
+      *ranks);
   if (!shards)
     return shards.takeError();
   // The moment from which on the new one counts.
   llvm::Error error = llvm::Error::success();
-  if (ranks.getRank() == 0)
+  if (ranks->getRank() == 0)
     error = llvm::joinErrors(std::move(error), save(path, checkpoint, *shards));
-  if (llvm::Error any = ranks.agree(std::move(error)))
+  if (llvm::Error any = ranks->agree(std::move(error)))
     return any;
-  if (ranks.getRank() == 0)
+  if (ranks->getRank() == 0)
     removeStaleShards(path);
   return llvm::Error::success();
+}
+
+llvm::Error mpt::saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint,
+                                RankGroup &ranks) {
+  auto saving = SharedSave::begin(path, checkpoint.attempt, ranks);
+  if (!saving)
+    return saving.takeError();
+  saving->write(checkpoint.pieces);
+  return saving->finish(checkpoint);
 }
 
 template <typename T>

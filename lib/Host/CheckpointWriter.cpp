@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/CheckpointWriter.h"
+#include "llvm/ADT/STLExtras.h"
 #include <csignal>
 #include <pthread.h>
 
 using namespace mpt;
-
-CheckpointWriter::~CheckpointWriter() { llvm::consumeError(finish()); }
 
 static llvm::Error readAll(Checkpoint &checkpoint, StateSnapshot &snapshot,
                            const std::vector<std::string> &names) {
@@ -22,30 +21,65 @@ static llvm::Error readAll(Checkpoint &checkpoint, StateSnapshot &snapshot,
       return value.takeError();
     checkpoint.state[name] = std::move(*value);
   }
+  auto pieces = snapshot.readPieces();
+  if (!pieces)
+    return pieces.takeError();
+  checkpoint.pieces = std::move(*pieces);
   return llvm::Error::success();
 }
 
-void CheckpointWriter::begin(std::string path, Checkpoint checkpoint,
-                             std::unique_ptr<StateSnapshot> snapshot,
-                             std::vector<std::string> names) {
-  std::promise<void> hasRead;
+llvm::Expected<bool> CheckpointWriter::begin(llvm::StringRef to, Checkpoint made,
+                                             const StepEngine &engine, RankGroup *ranks) {
+  auto taken = engine.takeSnapshot();
+  std::unique_ptr<StateSnapshot> snapshot;
+  if (taken)
+    snapshot = std::move(*taken);
+  else
+    llvm::consumeError(taken.takeError());
+  if (ranks) {
+    std::vector<uint64_t> have(static_cast<size_t>(ranks->getNumRanks()));
+    if (llvm::Error error = ranks->gatherNumber(snapshot != nullptr, have.data()))
+      return std::move(error);
+    if (llvm::is_contained(have, 0U))
+      return false;
+    auto begun = SharedSave::begin(to, made.attempt, *ranks);
+    if (!begun)
+      return begun.takeError();
+    shared = std::move(*begun);
+  }
+  if (!snapshot)
+    return false;
+  path = to.str();
+  checkpoint = std::move(made);
+  std::vector<std::string> names;
+  for (const TensorInfo &argument : engine.getArguments())
+    if (isStateRole(argument.role) && !argument.isShared)
+      names.push_back(argument.name);
+  std::promise<void> hasRead, hasWritten;
   read = hasRead.get_future();
+  written = hasWritten.get_future();
   // Signals are for the thread that trains.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this, path = std::move(path), checkpoint = std::move(checkpoint),
-                        snapshot = std::move(snapshot), names = std::move(names),
-                        hasRead = std::move(hasRead)]() mutable {
+  thread = std::thread([this, snapshot = std::move(snapshot), names = std::move(names),
+                        hasRead = std::move(hasRead),
+                        hasWritten = std::move(hasWritten)]() mutable {
     llvm::Error error = readAll(checkpoint, *snapshot, names);
     snapshot.reset();
     hasRead.set_value();
-    if (!error)
+    if (!error && shared) {
+      shared->write(checkpoint.pieces);
+      checkpoint.pieces.clear();
+    } else if (!error) {
       error = saveCheckpoint(path, checkpoint);
+    }
     if (error)
       failure = llvm::toString(std::move(error));
+    hasWritten.set_value();
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return true;
 }
 
 void CheckpointWriter::waitUntilRead() {
@@ -53,9 +87,29 @@ void CheckpointWriter::waitUntilRead() {
     read.wait();
 }
 
+bool CheckpointWriter::isWritten() const {
+  return !isBusy() ||
+         written.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
 llvm::Error CheckpointWriter::finish() {
+  if (!isBusy())
+    return llvm::Error::success();
+  thread.join();
+  const Checkpoint made = std::exchange(checkpoint, {});
+  std::optional<std::string> text = std::exchange(failure, std::nullopt);
+  if (std::optional<SharedSave> saving = std::exchange(shared, std::nullopt)) {
+    if (text)
+      saving->fail(*text);
+    return saving->finish(made);
+  }
+  return text ? llvm::createStringError(*text) : llvm::Error::success();
+}
+
+void CheckpointWriter::stop() {
   if (isBusy())
     thread.join();
-  std::optional<std::string> text = std::exchange(failure, std::nullopt);
-  return text ? llvm::createStringError(*text) : llvm::Error::success();
+  shared.reset();
+  failure.reset();
+  checkpoint = {};
 }

@@ -81,15 +81,14 @@ void mpt::removeStaleShards(llvm::StringRef path, llvm::StringRef resumed) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<Metadata> mpt::detail::writeShards(llvm::StringRef path, int64_t step,
-                                                  llvm::ArrayRef<StatePiece> pieces,
-                                                  RankGroup &ranks) {
+llvm::Expected<ShardFile> mpt::detail::nameShard(llvm::StringRef path, int64_t step,
+                                                 RankGroup &ranks) {
   // Files that a checkpoint names are not written again: this one may not come about.
   std::string stem;
-  llvm::Error error = llvm::Error::success();
+  ShardFile file;
   auto target = resolveLinks(path);
   if (!target) {
-    error = llvm::joinErrors(std::move(error), target.takeError());
+    file.problem = llvm::toString(target.takeError());
   } else if (ranks.getRank() == 0) {
     stem = (llvm::sys::path::filename(*target) + ".step" + std::to_string(step)).str();
     // What a file names that cannot be read is lost already.
@@ -101,14 +100,19 @@ llvm::Expected<Metadata> mpt::detail::writeShards(llvm::StringRef path, int64_t 
       }
   }
   auto stems = ranks.gather(stem);
-  if (!stems) {
-    llvm::consumeError(std::move(error));
+  if (!stems)
     return stems.takeError();
-  }
-  const std::string name = stems->front() + ".rank" + std::to_string(ranks.getRank()) +
-                           "-of-" + std::to_string(ranks.getNumRanks());
-  const std::string file = target ? getBeside(*target, name) : "";
+  file.name = stems->front() + ".rank" + std::to_string(ranks.getRank()) + "-of-" +
+              std::to_string(ranks.getNumRanks());
+  if (file.problem.empty())
+    file.path = getBeside(*target, file.name);
+  return std::move(file);
+}
 
+llvm::Expected<std::string> mpt::detail::writeShard(const ShardFile &file,
+                                                    llvm::ArrayRef<StatePiece> pieces) {
+  if (!file.problem.empty())
+    return llvm::createStringError(file.problem);
   Metadata metadata;
   std::map<std::string, HostTensor> tensors;
   for (const StatePiece &piece : pieces) {
@@ -119,21 +123,23 @@ llvm::Expected<Metadata> mpt::detail::writeShards(llvm::StringRef path, int64_t 
       shape += (shape.empty() ? "" : "x") + std::to_string(size);
     metadata[(kShape + piece.name).str()] = shape;
   }
-  std::string checksum;
-  if (!error)
-    error =
-        llvm::joinErrors(std::move(error), writeWithChecksums(file, tensors, metadata));
-  if (!error) {
-    if (auto written = SafetensorsFile::open(file))
-      checksum = written->getMetadata().at(kChecksum.str());
-    else
-      error = llvm::joinErrors(std::move(error), written.takeError());
-  }
+  if (llvm::Error error = writeWithChecksums(file.path, tensors, metadata))
+    return std::move(error);
+  auto written = SafetensorsFile::open(file.path);
+  if (!written)
+    return written.takeError();
   // What rank 0 writes of this file, line by line.
-  std::string report = name + "\n" + checksum;
+  std::string report = file.name + "\n" + written->getMetadata().at(kChecksum.str());
   for (const auto &[key, value] : metadata)
     report += "\n" + key + "\n" + value;
-  if (llvm::Error any = ranks.agree(std::move(error))) {
+  return report;
+}
+
+llvm::Expected<Metadata> mpt::detail::joinShards(llvm::StringRef path,
+                                                 llvm::Expected<std::string> written,
+                                                 RankGroup &ranks) {
+  std::string report = written ? *written : "";
+  if (llvm::Error any = ranks.agree(written.takeError())) {
     // Each rank does: the one that would have may be the one that is lost.
     removeStaleShards(path);
     return std::move(any);

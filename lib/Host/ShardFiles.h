@@ -23,6 +23,7 @@
 #ifndef MPT_LIB_HOST_SHARDFILES_H
 #define MPT_LIB_HOST_SHARDFILES_H
 
+#include "mpt/Host/Checkpoint.h"
 #include "mpt/Host/RankGroup.h"
 #include "mpt/Host/SafetensorsIO.h"
 #include "mpt/Host/StepEngine.h"
@@ -46,12 +47,16 @@ llvm::Error checkHeader(const SafetensorsFile &file, llvm::StringRef path);
 llvm::Expected<HostTensor> readTensor(const SafetensorsFile &file, llvm::StringRef path,
                                       const std::string &name, bool isChecked);
 
-/// Writes `pieces`, this rank's, beside the checkpoint `path` of step `step`; all ranks
-/// call it. The result is what the checkpoint's metadata says of the files of all ranks.
-/// Fails on all ranks if one fails, or is lost; no file is left of this step then, also
-/// of the lost rank's.
-llvm::Expected<Metadata> writeShards(llvm::StringRef path, int64_t step,
-                                     llvm::ArrayRef<StatePiece> pieces, RankGroup &ranks);
+/// This rank's file beside the checkpoint `path` of step `step`; all ranks call it.
+llvm::Expected<ShardFile> nameShard(llvm::StringRef path, int64_t step, RankGroup &ranks);
+/// Writes `pieces`, this rank's. The result is for joinShards. No rank waits for another.
+llvm::Expected<std::string> writeShard(const ShardFile &file,
+                                       llvm::ArrayRef<StatePiece> pieces);
+/// What the metadata of the checkpoint `path` says of the files of all ranks, each of
+/// which brings what it has written. Fails on all ranks if one has failed, or is lost; no
+/// file is left of this step then, also of the lost rank's.
+llvm::Expected<Metadata>
+joinShards(llvm::StringRef path, llvm::Expected<std::string> written, RankGroup &ranks);
 
 /// Adds the tensors in the shards of the checkpoint `file`, read from `path`, that
 /// `isWanted` wants to `tensors`. Fails if a file is missing, damaged or another one, or

@@ -167,17 +167,20 @@ llvm::Error ShardedEngine::checkHasValue(llvm::StringRef name) const {
                                                      : getShard(place->second).name);
 }
 
-llvm::Expected<std::vector<StatePiece>> ShardedEngine::readPieces() const {
+/// The pieces of rank `rank` in what `read` says of the shards among `arguments`.
+static llvm::Expected<std::vector<StatePiece>>
+readPiecesOf(llvm::ArrayRef<TensorInfo> arguments, int64_t rank,
+             llvm::function_ref<llvm::Expected<HostTensor>(llvm::StringRef name)> read) {
   std::vector<StatePiece> result;
-  for (auto [number, argument] : llvm::enumerate(engine->getArguments())) {
+  for (const TensorInfo &argument : arguments) {
     if (!argument.shards)
       continue;
-    auto shard = engine->readState(argument.name);
+    auto shard = read(argument.name);
     if (!shard)
       return shard.takeError();
     const size_t size = getElementSize(argument.type);
     for (const ShardLayout::Piece &piece : argument.shards->pieces) {
-      if (piece.rank != ranks.getRank())
+      if (piece.rank != rank)
         continue;
       const ShardLayout::Tensor &tensor = argument.shards->tensors[piece.tensor];
       auto values = HostTensor::create(argument.type, {piece.getNumElements()});
@@ -191,4 +194,39 @@ llvm::Expected<std::vector<StatePiece>> ShardedEngine::readPieces() const {
     }
   }
   return std::move(result);
+}
+
+llvm::Expected<std::vector<StatePiece>> ShardedEngine::readPieces() const {
+  return readPiecesOf(engine->getArguments(), ranks.getRank(),
+                      [&](llvm::StringRef name) { return engine->readState(name); });
+}
+
+namespace {
+/// A snapshot of the engine that holds the shards.
+class ShardedSnapshot : public StateSnapshot {
+public:
+  ShardedSnapshot(std::unique_ptr<StateSnapshot> snapshot,
+                  llvm::ArrayRef<TensorInfo> arguments, int64_t rank)
+      : snapshot(std::move(snapshot)), arguments(arguments), rank(rank) {}
+  llvm::Expected<HostTensor> readState(llvm::StringRef name) override {
+    return snapshot->readState(name);
+  }
+  llvm::Expected<std::vector<StatePiece>> readPieces() override {
+    return readPiecesOf(arguments, rank,
+                        [&](llvm::StringRef name) { return snapshot->readState(name); });
+  }
+
+private:
+  std::unique_ptr<StateSnapshot> snapshot;
+  std::vector<TensorInfo> arguments;
+  int64_t rank;
+};
+} // namespace
+
+llvm::Expected<std::unique_ptr<StateSnapshot>> ShardedEngine::takeSnapshot() const {
+  auto taken = engine->takeSnapshot();
+  if (!taken)
+    return taken;
+  return std::make_unique<ShardedSnapshot>(std::move(*taken), engine->getArguments(),
+                                           ranks.getRank());
 }

@@ -459,34 +459,28 @@ llvm::Error Loop::saveOnTheWay() {
     return error;
   if (options.checkpointPath.empty() || savedAt == summary.attempt)
     return llvm::Error::success();
-  // Ranks agree in the course of writing, which is for the thread that trains.
-  if (options.ranks)
+  auto begun =
+      writer.begin(options.checkpointPath, makeCheckpoint(), engine, options.ranks);
+  if (!begun)
+    return warnOfSave(begun.takeError());
+  // Writing it at once takes less memory, or says what is wrong.
+  if (!*begun)
     return warnOfSave(save());
-  auto snapshot = engine.takeSnapshot();
-  if (!snapshot) {
-    // Writing it at once takes less memory, or says what is wrong.
-    llvm::consumeError(snapshot.takeError());
-    return warnOfSave(save());
-  }
-  std::vector<std::string> names;
-  for (const TensorInfo &argument : engine.getArguments())
-    if (isStateRole(argument.role) && !argument.isShared)
-      names.push_back(argument.name);
-  writer.begin(options.checkpointPath, makeCheckpoint(), std::move(*snapshot),
-               std::move(names));
   savingAt = summary.attempt;
   hasChanged = false;
   return llvm::Error::success();
 }
 
 llvm::Error Loop::saveAfter(llvm::Error error) {
+  // Other ranks do not know of the failure, and wait in the next step.
+  if (options.ranks)
+    return error;
   // What is being written comes first.
   if (llvm::Error another = writer.finish()) {
     hasChanged = true;
     llvm::consumeError(std::move(another));
   }
-  // Other ranks do not know of the failure, and wait in the next step.
-  if (options.checkpointPath.empty() || hasFailed || options.ranks)
+  if (options.checkpointPath.empty() || hasFailed)
     return error;
   // Steps that have begun count.
   if (llvm::Error another = finishAll()) {
@@ -529,6 +523,11 @@ llvm::Error Loop::runSteps() {
         return error;
     if (isDue(options.checkpointEvery))
       if (llvm::Error error = saveOnTheWay())
+        return error;
+    // What ranks write together counts once all of them have written it.
+    if (options.ranks && writer.isBusy() &&
+        !options.ranks->isAnywhere(!writer.isWritten()))
+      if (llvm::Error error = finishSaving())
         return error;
     // Steps that have begun are finished.
     if (!stopped)

@@ -68,6 +68,39 @@ llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint);
 /// as it was.
 llvm::Error saveCheckpoint(llvm::StringRef path, const Checkpoint &checkpoint,
                            RankGroup &ranks);
+/// This rank's file of a checkpoint that ranks write together.
+struct ShardFile {
+  /// Without its directory, and with it.
+  std::string name, path;
+  /// Why it cannot be written, or "".
+  std::string problem;
+};
+
+/// That saveCheckpoint in parts, of which `write` takes long and is for any thread, since
+/// no rank waits for another. All ranks call `begin`, and then `finish`, in the same
+/// order.
+class SharedSave {
+public:
+  /// Of a checkpoint at `path` after `attempt` runs.
+  static llvm::Expected<SharedSave> begin(llvm::StringRef path, int64_t attempt,
+                                          RankGroup &ranks);
+  /// Writes this rank's pieces. `finish` tells how that went.
+  void write(llvm::ArrayRef<StatePiece> pieces);
+  /// The same where there are none to be written: tells the others why.
+  void fail(std::string why) { failure = std::move(why); }
+  /// Makes what all have written a checkpoint. `checkpoint.pieces` is not read.
+  llvm::Error finish(const Checkpoint &checkpoint);
+
+private:
+  SharedSave(std::string path, ShardFile file, RankGroup &ranks)
+      : path(std::move(path)), file(std::move(file)), ranks(&ranks) {}
+
+  std::string path;
+  ShardFile file;
+  RankGroup *ranks;
+  std::string report, failure;
+};
+
 /// Removes files that were shards of the checkpoint `path`, or would have become some, as
 /// ranks leave them that are killed, and that neither it nor the checkpoint `resumed`
 /// names. Nothing else may write it meanwhile. What cannot be removed stays. So does all

@@ -51,6 +51,7 @@ public:
   int64_t getNumRanks() const override { return engine->getNumRanks(); }
   int64_t getNumThreads() const override { return engine->getNumThreads(); }
   llvm::Expected<std::vector<StatePiece>> readPieces() const override;
+  llvm::Expected<std::unique_ptr<StateSnapshot>> takeSnapshot() const override;
 
 private:
   /// A tensor of a shard.

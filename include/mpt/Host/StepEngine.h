@@ -90,6 +90,10 @@ public:
   /// As StepEngine::readState, once for each name; on any thread, one at a time, also
   /// while the engine runs.
   virtual llvm::Expected<HostTensor> readState(llvm::StringRef name) = 0;
+  /// As StepEngine::readPieces, once.
+  virtual llvm::Expected<std::vector<StatePiece>> readPieces() {
+    return std::vector<StatePiece>();
+  }
 };
 
 /// Why a run fails that reads an index outside its table.
@@ -160,7 +164,8 @@ public:
   /// of one before it.
   virtual llvm::Expected<StepResults> finish();
 
-  /// All state that each rank holds whole, as the runs that have begun leave it.
+  /// All state as the runs that have begun leave it: what each rank holds whole, and this
+  /// rank's pieces.
   virtual llvm::Expected<std::unique_ptr<StateSnapshot>> takeSnapshot() const;
 
   /// Bytes of the block that holds a run's temporaries; 0 if the engine plans

@@ -78,8 +78,8 @@ struct TrainerOptions {
   std::string wholeProgram;
   /// Written every `checkpointEvery` attempts (0: never), at the end, and after a
   /// failure that leaves the state whole. Those before the end are written while training
-  /// goes on, unless `ranks` write them. If one of these fails, `warn` is told when the
-  /// next one is due, or at the end, and training goes on; without `warn` it ends there.
+  /// goes on. If one of these fails, `warn` is told when the next one is due, or at the
+  /// end, and training goes on; without `warn` it ends there.
   std::string checkpointPath;
   int64_t checkpointEvery = 0;
   /// The ranks that hold state together with this one; all of them write the checkpoint,

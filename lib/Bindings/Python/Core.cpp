@@ -503,11 +503,15 @@ public:
   }
 
   void save(std::string_view path, int64_t attempt, int64_t skipped, uint64_t seed,
-            int64_t batch, int64_t rows, uint64_t epoch, int64_t index) {
+            int64_t batch, int64_t rows, uint64_t epoch, int64_t index, bool background) {
     MptTrainingPosition position = {attempt, skipped, seed, batch, rows, epoch, index};
     call([&](MptStep step) {
-      return mptStepSaveCheckpoint(step, toRef(path), &position);
+      return (background ? mptStepBeginCheckpoint
+                         : mptStepSaveCheckpoint)(step, toRef(path), &position);
     });
+  }
+  void finishSave() {
+    call([](MptStep step) { return mptStepFinishCheckpoint(step); });
   }
   void setWholeDigest(std::string_view digest) {
     call([&](MptStep step) { return mptStepSetWholeDigest(step, toRef(digest)); });
@@ -848,7 +852,12 @@ NB_MODULE(_core, m) {
            "Gives all state its first values, from a .safetensors file or by mpt.init.")
       .def("save", &Program::save, "path"_a, "attempt"_a = 0, "skipped"_a = 0,
            "seed"_a = 0, "batch"_a = 0, "rows"_a = 0, "epoch"_a = 0, "index"_a = 0,
-           "Writes a checkpoint as mpt-run does: all state, and where training stands.")
+           "background"_a = false,
+           "Writes a checkpoint as mpt-run does: all state, and where training stands. "
+           "With `background`, from a copy of the state while the program runs on; what "
+           "goes wrong there is an error of finish_save(), or of the next save or load.")
+      .def("finish_save", &Program::finishSave,
+           "Waits until the checkpoint that is being written in the background is there.")
       .def("load", &Program::load, "path"_a,
            "Reads a checkpoint of this step back. Returns where training stood.")
       .def("close", &Program::close,

@@ -101,6 +101,8 @@ int main(int argc, char **argv) {
   show("read null", mptStepReadState(noStep, text("w"), data, 12));
   show("write null", mptStepWriteState(noStep, text("w"), data, 12));
   show("save null", mptStepSaveCheckpoint(noStep, text("a"), &position));
+  show("begin null", mptStepBeginCheckpoint(noStep, text("a"), &position));
+  show("finish null", mptStepFinishCheckpoint(noStep));
   show("load null", mptStepLoadCheckpoint(noStep, text("a"), &position));
   show("threads null", mptStepOptionsSetThreads(noOptions, 1));
   show("limit null", mptStepOptionsSetMemoryLimit(noOptions, 1));
@@ -235,6 +237,12 @@ int main(int argc, char **argv) {
     show("position", mptStepSaveCheckpoint(step, text(checkpoint), &position));
     position.batch = 0;
     show("save", mptStepSaveCheckpoint(step, text("/none/c.safetensors"), &position));
+    OK(mptStepBeginCheckpoint(step, text("/none/c.safetensors"), &position));
+    show("finish", mptStepFinishCheckpoint(step));
+    OK(mptStepFinishCheckpoint(step));
+    OK(mptStepBeginCheckpoint(step, text("/none/c.safetensors"), &position));
+    show("before", mptStepBeginCheckpoint(step, text(checkpoint), &position));
+    OK(mptStepFinishCheckpoint(step));
     OK(mptStepSaveCheckpoint(step, text(checkpoint), &position));
     show("load", mptStepLoadCheckpoint(step, text("/none/c.safetensors"), &position));
     OK(mptStepLoadCheckpoint(step, text(checkpoint), &position));

@@ -9,6 +9,7 @@
 #include "mpt/Host/ShardedEngine.h"
 #include "TestHelpers.h"
 #include "mpt/Host/Checkpoint.h"
+#include "mpt/Host/CheckpointWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
@@ -100,6 +101,15 @@ public:
 private:
   std::vector<TensorInfo> arguments;
   std::map<std::string, HostTensor> state;
+};
+
+/// Has no memory for copies.
+class Forgetful : public Store {
+public:
+  using Store::Store;
+  llvm::Expected<std::unique_ptr<StateSnapshot>> takeSnapshot() const override {
+    return llvm::createStringError("no memory for a copy");
+  }
 };
 
 /// A matrix of 6 numbers and a vector of 2: element i of the matrix is on rank i modulo
@@ -301,6 +311,75 @@ TEST_F(ShardedEngineTest, StaleShardsAreThoseThatNothingNames) {
   ASSERT_FALSE(llvm::sys::fs::remove(path));
   removeStaleShards(path);
   EXPECT_EQ(countFiles(), 1u);
+}
+
+/// What ranks write beside training is the state when it was begun, and counts once all
+/// have finished it.
+TEST_F(ShardedEngineTest, WritesInTheBackground) {
+  for (bool isJoined : {false, true}) {
+    auto train = [&](StepEngine &engine, RankGroup &group) {
+      fill(engine);
+      CheckpointWriter writer;
+      Checkpoint checkpoint;
+      checkpoint.attempt = 7;
+      EXPECT_TRUE(llvm::cantFail(writer.begin(path, checkpoint, engine, &group)));
+      // Steps go on.
+      llvm::cantFail(engine.writeState("w", makeTensor({2, 3}, 90)));
+      llvm::cantFail(engine.writeState("w.m", makeTensor({2, 3}, 95)));
+      llvm::cantFail(engine.writeState("step", HostTensor::scalarI64(6)));
+      while (!writer.isWritten())
+        std::this_thread::yield();
+      EXPECT_FALSE(llvm::sys::fs::exists(path));
+      group.isAnywhere(true);
+      EXPECT_EQ(message(writer.finish()), "success");
+      EXPECT_TRUE(llvm::sys::fs::exists(path));
+      EXPECT_EQ(message(writer.finish()), "success");
+    };
+    forEachRank(3, train, isJoined);
+    EXPECT_EQ(countFiles(), 4u);
+    forEachRank(
+        1,
+        [&](StepEngine &engine, RankGroup &) {
+          Checkpoint loaded = llvm::cantFail(loadCheckpoint(path));
+          EXPECT_EQ(loaded.attempt, 7);
+          EXPECT_EQ(message(restoreState(engine, path, loaded.state)), "success");
+          expectFilled(engine);
+        },
+        isJoined);
+    ASSERT_FALSE(llvm::sys::fs::remove(path));
+    removeStaleShards(path);
+  }
+}
+
+/// Where one rank has no memory for a copy, none writes in the background; one that
+/// cannot write its part is an error on all.
+TEST_F(ShardedEngineTest, FailuresInTheBackground) {
+  forEachRank(2, [&](StepEngine &engine, RankGroup &group) {
+    fill(engine);
+    EXPECT_EQ(message(save(engine, group, path, 4)), "success");
+    CheckpointWriter writer;
+    Checkpoint checkpoint;
+    checkpoint.attempt = 5;
+    Forgetful forgetful(std::vector<TensorInfo>{});
+    const StepEngine &second = group.getRank() == 1 ? forgetful : engine;
+    EXPECT_FALSE(llvm::cantFail(writer.begin(path, checkpoint, second, &group)));
+    EXPECT_FALSE(writer.isBusy());
+  });
+  ASSERT_FALSE(llvm::sys::fs::create_directory(path + ".step5.rank1-of-2"));
+  forEachRank(2, [&](StepEngine &engine, RankGroup &group) {
+    fill(engine);
+    CheckpointWriter writer;
+    Checkpoint checkpoint;
+    checkpoint.attempt = 5;
+    EXPECT_TRUE(llvm::cantFail(writer.begin(path, checkpoint, engine, &group)));
+    EXPECT_NE(message(writer.finish()).find("rank1-of-2"), std::string::npos);
+    EXPECT_FALSE(writer.isBusy());
+    // One that is not finished changes nothing.
+    EXPECT_TRUE(llvm::cantFail(writer.begin(path, checkpoint, engine, &group)));
+    writer.stop();
+    EXPECT_EQ(message(writer.finish()), "success");
+  });
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(path)).attempt, 4);
 }
 
 TEST_F(ShardedEngineTest, AFailureOfOneRankChangesNothing) {

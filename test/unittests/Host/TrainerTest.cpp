@@ -603,6 +603,81 @@ TEST_F(TrainerTest, SnapshotsThatFail) {
   EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, 6);
 }
 
+namespace {
+/// The only rank.
+class Alone : public RankGroup {
+public:
+  int64_t getRank() const override { return 0; }
+  int64_t getNumRanks() const override { return 1; }
+  std::string getHost(int64_t) const override { return "a"; }
+  void setDeadline(double) override {}
+  llvm::Expected<std::vector<std::string>> gather(llvm::StringRef text) override {
+    return std::vector<std::string>{text.str()};
+  }
+  llvm::Error gatherNumber(uint64_t number, uint64_t *all) override {
+    *all = number;
+    return llvm::Error::success();
+  }
+  bool hasFailed() const override { return false; }
+  void abort(int status) override { std::_Exit(status); }
+  mpt_rt_communicator *getCommunicator() const override { return nullptr; }
+};
+} // namespace
+
+/// What ranks write together is written beside the steps, too, and is the checkpoint long
+/// before the next one is due.
+TEST_F(TrainerTest, RanksWriteOnTheWay) {
+  DataLoader data = makeData();
+  Alone alone;
+  TrainerOptions options = makeOptions(100000);
+  options.ranks = &alone;
+  options.checkpointPath = checkpoint;
+  options.checkpointEvery = 2;
+  int64_t until = -1;
+  options.observe = [&](const llvm::StringMap<HostTensor> &, int64_t attempt, bool) {
+    if (attempt == 3)
+      options.checkpointEvery = 0;
+    if (until < 0 && llvm::sys::fs::exists(checkpoint)) {
+      EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, 2);
+      until = attempt;
+    }
+    return llvm::Error::success();
+  };
+  options.shouldStop = [&] { return until >= 0; };
+  test::FakeEngine engine(4);
+  EXPECT_EQ(message(train(engine, data, options, std::nullopt, "")), "success");
+  EXPECT_GT(until, 2);
+  EXPECT_LT(until, 100000);
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, until);
+}
+
+TEST_F(TrainerTest, RanksWriteAtOnceWithoutMemory) {
+  DataLoader data = makeData();
+  Alone alone;
+  TrainerOptions options = makeOptions(7);
+  options.ranks = &alone;
+  options.checkpointPath = checkpoint;
+  options.checkpointEvery = 2;
+  std::vector<int64_t> saved;
+  options.observe = [&](const llvm::StringMap<HostTensor> &, int64_t attempt, bool) {
+    if (attempt % 2 == 1 && attempt > 1)
+      saved.push_back(llvm::cantFail(loadCheckpoint(checkpoint)).attempt);
+    return llvm::Error::success();
+  };
+  ForgetfulEngine engine(/*takes=*/false);
+  EXPECT_EQ(message(train(engine, data, options, std::nullopt, "")), "success");
+  EXPECT_EQ(saved, (std::vector<int64_t>{2, 4, 6}));
+  // With a copy that cannot be read, it is an error of all ranks.
+  ForgetfulEngine other(/*takes=*/true);
+  DataLoader again = makeData();
+  options = makeOptions(4);
+  options.ranks = &alone;
+  options.checkpointPath = checkpoint;
+  options.checkpointEvery = 2;
+  EXPECT_EQ(message(train(other, again, options, std::nullopt, "")), "the copy is gone");
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(checkpoint)).attempt, 7);
+}
+
 //===----------------------------------------------------------------------===//
 // Skipped steps
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@ import os
 import re
 import tempfile
 import warnings
+import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 import torch
@@ -283,6 +284,8 @@ class TrainStep:
         self._rates = self._reader.rate_names()
         self._written: "list[Optional[float]]" = [None] * len(self._rates)
         self._skipped = 0
+        # Waits for what is written in the background; once there has been such a thing.
+        self._saving: Optional[weakref.finalize] = None
         # The result of the last step, and the last one that has been read.
         self._last: Optional[StepResult] = None
         self._known: Optional[StepResult] = None
@@ -808,16 +811,31 @@ class TrainStep:
 
     # Files.
 
-    def save(self, path: "Union[str, os.PathLike]") -> None:
+    def save(self, path: "Union[str, os.PathLike]", background: bool = False) -> None:
         """Writes all state, the optimizer's too, to a .safetensors file that `load`
         and mpt-run read. Of several processes, rank 0 writes; with parallel="zero1",
-        "zero2" or "zero3" all call it, and each writes its part to a file beside."""
+        "zero2" or "zero3" all call it, and each writes its part to a file beside.
+
+        With `background` this returns once the state is copied, and a thread writes the
+        file while training goes on. `wait`, `close`, `load` and the next `save` wait for it,
+        and raise what went wrong."""
         if self.rank and not self._is_sharded:
             return
         self._set_whole_digest()
         self._wait()
+        if background and not self._is_sharded and not self._saving:
+            # At the end of the process, or when the step is collected.
+            self._saving = weakref.finalize(self, self._first.program.finish_save)
         self._first.program.save(os.fspath(path), attempt=int(self._read("attempt")),
-                                 skipped=self._skipped, seed=self._seed)
+                                 skipped=self._skipped, seed=self._seed,
+                                 background=background)
+
+    def wait(self) -> None:
+        """Until the last step is done, and the checkpoint of save(background=True) is
+        written. With parallel="zero1", "zero2" or "zero3" every process calls it, and the
+        checkpoint is there once they have."""
+        self._wait()
+        self._first.program.finish_save()
 
     def load(self, path: "Union[str, os.PathLike]") -> None:
         """Goes on from what `save` wrote: the same step, or an error."""
@@ -899,7 +917,16 @@ class TrainStep:
                      for t in self._first.program.tensors if t.role in ("input", "target"))
 
     def close(self) -> None:
-        """Frees the programs and their state."""
+        """Frees the programs and their state, after what save(background=True) writes."""
+        if self._saving:
+            self._saving.detach()
+        try:
+            if not self._first.program.closed:
+                self._first.program.finish_save()
+        finally:
+            self._free()
+
+    def _free(self) -> None:
         for compiled in [self._first, *self._programs.values()]:
             compiled.scalars.clear()
             compiled.program.close()
