@@ -2,6 +2,7 @@
 import glob
 import os
 import shutil
+import subprocess
 import tempfile
 
 import lit.formats
@@ -91,6 +92,11 @@ config.substitutions.append(("%mpirun", "env OMPI_ALLOW_RUN_AS_ROOT=1 "
 # What `apt-get update` writes.
 if glob.glob("/var/lib/apt/lists/*_Packages*"):
     config.available_features.add("apt-package-lists")
+# Tests that hide folders from what they run.
+if shutil.which("unshare") and not subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"],
+        capture_output=True, check=False).returncode:
+    config.available_features.add("mount-namespaces")
 # tools/utils/install-packages --aarch64.
 if (shutil.which("qemu-aarch64") and os.path.exists("/usr/aarch64-linux-gnu/lib/libc.a")
         and glob.glob("/usr/lib/gcc-cross/aarch64-linux-gnu/*/libstdc++.a")):

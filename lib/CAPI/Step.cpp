@@ -54,9 +54,9 @@ struct StepOptions : JITOptions {
   /// Whose engine is `sharedState`, or null.
   Step *sharing = nullptr;
 
-  /// The options that a step is made with, once the copy that a checkpoint of another step
-  /// is written from is given back. Each of several ranks has a GPU of its own, unless the
-  /// host has chosen one.
+  /// The options that a step is made with, once the copy that a checkpoint of another
+  /// step is written from is given back. Each of several ranks has a GPU of its own,
+  /// unless the host has chosen one.
   StepOptions resolve() const {
     StepOptions result = *this;
     if (sharing)

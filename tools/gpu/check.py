@@ -1,21 +1,24 @@
 """Runs what pack.py packed, on a machine with a GPU, and writes one JSON report.
 
     check.py [--folder FOLDER] [--report report.json] [--only sincos] [--check] [--ranks] [--time]
-             [--torch] [--sanitize] [--no-train] [--time-limit 90] [--stand-in LIBRARY] [--cudart FILE]
-             [--cublaslt FILE] [--cudnn FILE] [--nccl FILE]
+             [--torch] [--sanitize] [--no-train] [--time-limit 90] [--part-limit 480] [--stand-in LIBRARY]
+             [--cudart FILE] [--cublaslt FILE] [--cudnn FILE] [--nccl FILE]
 
 --check compares each network's step with the oracle's recorded results, runs it again, launch
 by launch, for the same bits, and trains it; --ranks exchanges values by NCCL as
 one rank, and, where there are two GPUs, runs a step of two, whose bits are those of a step that accumulates;
 --time times the larger steps, with a profile of
-each; --torch times PyTorch's, where Python has it; --sanitize runs small networks under
+each; --torch times PyTorch's and JAX's, where Python has them; --sanitize runs small networks under
 compute-sanitizer. Without any of these, all but the last run. Each runs in a process of its
-own, which ends after --time-limit seconds; the report is written after each. Needs nothing but
-Python. Ends with 1 if a comparison failed.
+own, which ends after --time-limit seconds, or with this one; after --part-limit seconds no more
+of a part begin. The report is written before and after each: "running" is what was under way
+when it was written last, null at the end. Needs nothing but
+Python. Ends with 1 if a comparison failed or was left out for time.
 """
 
 import argparse
 import array
+import contextlib
 import ctypes
 import glob
 import gzip
@@ -34,6 +37,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 FORMATS = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "I8": "b", "BOOL": "b"}
 SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
@@ -53,6 +57,8 @@ TOLERANCES.update(dict.fromkeys(RECIPES, TOLERANCES["bf16"]))
 # probabilities.
 FIRST_LOSS = 0.1
 SANITIZED = ("sincos", "gpt")
+# How the timed steps are also run: PyTorch's ways, and JAX's in bf16.
+OTHERS = ("eager-f32", "eager-amp", "compile", "reduce-overhead", "jax")
 # What an element of a gradient may be wrong by: sixteen roundings in f32, of which an
 # exponential on a GPU makes some; two in a low type, what lies between being f32.
 NOISE = {"f32": 2.0 ** -20, "f16": 2.0 ** -10, "bf16": 2.0 ** -7, **dict.fromkeys(RECIPES, 2.0 ** -3)}
@@ -68,12 +74,26 @@ def decode(kind, data):
     return array.array(FORMATS[kind], data)
 
 
+@contextlib.contextmanager
+def whole(path):
+    """Says of which file of the pack it is that it is missing, cut short or damaged."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError) as error:
+        raise Failure(f"{path} cannot be read ({error or type(error).__name__}): carry the folder again") from None
+
+
 def read_safetensors(path):
-    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        body = file.read()
-    return {name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
-            for name, entry in header.items() if name != "__metadata__"}
+    with whole(path):
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+            body = file.read()
+        found = {name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
+                 for name, entry in header.items() if name != "__metadata__"}
+        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+        if len(body) < max(ends, default=0):
+            raise ValueError(f"{len(body)} bytes of {max(ends)}")
+    return found
 
 
 class Tensor(ctypes.Structure):
@@ -142,9 +162,11 @@ class Program:
         self.runtime, self.rt = runtime, ctypes.c_void_p(runtime.library.mpt_rt_create(1))
         self.bound = {}
         if path.endswith(".gz"):
-            with gzip.open(path) as packed, tempfile.NamedTemporaryFile(suffix=".so", delete=False) as file:
-                shutil.copyfileobj(packed, file)
-            path = self.unpacked = file.name
+            with tempfile.NamedTemporaryFile(suffix=".so", delete=False) as file:
+                self.unpacked = file.name
+                with whole(path), gzip.open(path) as packed:
+                    shutil.copyfileobj(packed, file)
+            path = self.unpacked
         call = runtime.library.mpt_rt_set_cuda_libraries
         self.try_(call(self.rt, (runtime.cudart or "").encode(), (runtime.cublaslt or "").encode()))
         # What there is not, a program does without.
@@ -457,29 +479,55 @@ def run_child(command, limit, environment=None):
     return wait_for(start_child(command, environment), limit)
 
 
+def end_with_parent():
+    # PR_SET_PDEATHSIG: whatever ends this process, nothing stays on the device.
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 def start_child(command, environment=None):
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                            env={**os.environ, **(environment or {})})
+    # What it leaves when it is killed goes with its folder.
+    folder = tempfile.TemporaryDirectory(prefix="gpu-check-", ignore_cleanup_errors=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                             env={**os.environ, **(environment or {}), "TMPDIR": folder.name}, preexec_fn=end_with_parent)
+    child.folder = folder
+    return child
+
+
+def kill(child):
+    """Ends it and what it has started. False if the device's driver does not let it go."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    try:
+        child.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def wait_for(child, limit):
     try:
         out, err = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
-        return {"passed": False, "error": f"it took more than {limit:g} s"}
+        more = "" if kill(child) else f", and process {child.pid} cannot be ended: restart the machine"
+        return {"passed": False, "error": f"it took more than {limit:g} s{more}"}
+    finally:
+        if child.returncode is None:
+            kill(child)
+        child.folder.cleanup()
     try:
         if child.returncode == 0:
             return json.loads(out.splitlines()[-1])
         raise ValueError
     except (IndexError, ValueError):
         last = (err.strip().splitlines() or out.strip().splitlines() or ["no message"])[-1][:300]
-        return {"passed": False, "error": f"ended with {child.returncode}: {last}"}
+        status = child.returncode if child.returncode >= 0 else signal.Signals(-child.returncode).name
+        return {"passed": False, "error": f"ended with {status}: {last}"}
 
 
 def find_chip(runtime):
     """The GPU's, as in sm_90."""
+    if not runtime.cudart:
+        raise Failure("there is no libcudart: install CUDA or PyTorch's wheels, or name it (--cudart=FILE)")
     cudart, value, digits = ctypes.CDLL(runtime.cudart), ctypes.c_int(), ""
     # cudaDevAttrComputeCapabilityMajor and Minor.
     for attribute in (75, 76):
@@ -551,6 +599,22 @@ def compare_ranks(command, ranks, way, limit):
     return {**result, "accumulated": alone["losses"], "passed": same}
 
 
+def time_other(folder, label, options, add):
+    """Times PyTorch's step or JAX's, with half the rows where there is no memory for all."""
+    script, mode = ("jax_models.py", "bf16") if label["torch"] == "jax" else ("torch_models.py", label["torch"])
+    batch = label["batch"]
+    while True:
+        # In a process of its own: what it leaves on the device goes.
+        found = run_child([sys.executable, os.path.join(folder, script), label["network"], mode, str(batch),
+                           str(options.rounds), options.torch_device], max(options.time_limit, 150),
+                          {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
+        found.pop("passed", None)
+        add({**label, "batch": batch}, found)
+        if batch < 2 or not re.search("out of memory|OutOfMemory|RESOURCE_EXHAUSTED", found.get("error", "")):
+            return
+        batch //= 2
+
+
 def find_sanitizer():
     return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
@@ -561,10 +625,11 @@ def main():
     parser.add_argument("--report", default="gpu-report.json")
     parser.add_argument("--only", default="")
     for part, does in (("check", "compare with the oracle, and train"), ("ranks", "exchange by NCCL"), ("time", "time the larger steps"),
-                       ("torch", "time PyTorch's"), ("sanitize", "run compute-sanitizer")):
+                       ("torch", "time PyTorch's and JAX's"), ("sanitize", "run compute-sanitizer")):
         parser.add_argument(f"--{part}", action="store_true", help=does)
     parser.add_argument("--no-train", action="store_true")
     parser.add_argument("--time-limit", type=float, default=90, help="seconds for each; PyTorch has 150 at least")
+    parser.add_argument("--part-limit", type=float, default=480, help="seconds after which no more checks of a part begin")
     parser.add_argument("--rounds", type=int, default=30, help="steps of which the median is taken")
     parser.add_argument("--train-steps", type=int, default=1 << 30)
     parser.add_argument("--stand-in", default="", help="libMPTCudaStandIn.so, to run without a GPU")
@@ -580,24 +645,57 @@ def main():
     parser.add_argument("--without-cudnn", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     folder = os.path.abspath(options.folder)
-    with open(os.path.join(folder, "manifest.json")) as file:
-        manifest = json.load(file)
+    path = os.path.join(folder, "manifest.json")
+    try:
+        with whole(path), open(path) as file:
+            manifest = json.load(file)
+            names = {entry["network"] for kind in ("check", "ranks", "time") for entry in manifest[kind]}
+        path = os.path.join(folder, "libMPTRuntimeCuda.so")
+        with whole(path):
+            if (size := os.path.getsize(path)) != manifest["runtime_bytes"]:
+                raise ValueError(f"{size} bytes of {manifest['runtime_bytes']}")
+    except Failure as failure:
+        sys.exit(f"gpu-check: {failure}")
     if options.one:
-        runtime = Runtime(folder, options)
+        try:
+            runtime = Runtime(folder, options)
+        except OSError as error:  # A library that was named.
+            return print("\n" + json.dumps({"passed": False, "error": str(error)}))
         runtime.uses_cudnn = not options.without_cudnn
         return run_one(runtime, folder, manifest, options)
+    # Children end, and the report says what ran.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     parts = [part for part in ("check", "ranks", "time", "torch", "sanitize") if getattr(options, part)]
     parts = parts or ["check", "ranks", "time", "torch"]
     only = set(filter(None, options.only.split(",")))
-    report = {"machine": describe(options), "parts": parts, "check": [], "train": [], "ranks": [], "time": [],
-              "sanitize": []}
+    if only - names:
+        sys.exit(f"gpu-check: there is no network {', '.join(sorted(only - names))} here: expected some of {', '.join(sorted(names))}")
+    report = {"machine": describe(options), "parts": parts, "running": None, "check": [], "train": [], "ranks": [],
+              "time": [], "sanitize": []}
+    begun = {}
 
     def write():
         with open(options.report + ".part", "w") as file:
             json.dump(report, file, indent=1)
         os.replace(options.report + ".part", options.report)
 
+    try:
+        write()
+    except OSError as error:
+        sys.exit(f"gpu-check: the report cannot be written: {error}")
+
+    def begins(part, kind, label):
+        """Whether there is time for another one. Else it counts as failed: nobody has looked."""
+        since = time.monotonic() - begun.setdefault(part, time.monotonic())
+        if since > options.part_limit:
+            add(kind, label, {"passed": False, "error": f"left out: --{part} has taken more than --part-limit={options.part_limit:g} s"})
+            return False
+        report["running"] = {"part": part, **label}
+        write()
+        return True
+
     def add(kind, label, found):
+        report["running"] = None
         report[kind].append({**label, **found})
         shown = {key: found[key] for key in dict.fromkeys(("passed", *found)) if key in found}
         words = [label["network"], *(str(label[key]) for key in ("torch", "precision", "convolutions", "tool", "ranks") if key in label)]
@@ -620,8 +718,10 @@ def main():
             if way:
                 label["convolutions"] = way
             more = ["--without-cudnn"] if way == "gemm" else []
-            add(kind, label, run_child(child(kind, index, *more), options.time_limit) if entry.get("program")
-                else {"skipped": entry["why"]})
+            if not entry.get("program"):
+                add(kind, label, {"skipped": entry["why"]})
+            elif begins("time" if kind == "time" else "check", kind, label):
+                add(kind, label, run_child(child(kind, index, *more), options.time_limit))
 
     def chosen(kind):
         return [(index, entry) for index, entry in enumerate(manifest[kind]) if not only or entry["network"] in only]
@@ -644,6 +744,8 @@ def main():
                 if ranks > count_gpus(options):
                     add("ranks", {**label, "ranks": ranks}, {"skipped": f"there are no {ranks} GPUs"})
                     continue
+                if not begins("ranks", "ranks", {**label, "ranks": ranks}):
+                    continue
                 add("ranks", {**label, "ranks": ranks},
                     compare_ranks(lambda way: child("ranks", index, f"--way={way}"), ranks, way, options.time_limit))
     if "time" in parts:
@@ -651,12 +753,13 @@ def main():
             attempt("time", index, entry)
     if "torch" in parts:
         for name, batch in {entry["network"]: entry["batch"] for _, entry in chosen("time")}.items():
-            for mode in ("eager-f32", "eager-amp", "compile", "reduce-overhead"):
-                # In a process of its own: what it leaves on the device goes. What PyTorch lacks is no failure.
-                found = run_child([sys.executable, os.path.join(folder, "torch_models.py"), name, mode, str(batch),
-                                   str(options.rounds), options.torch_device], max(options.time_limit, 150))
-                found.pop("passed", None)
-                add("time", {"network": name, "torch": mode, "batch": batch}, found)
+            for mode in OTHERS:
+                label = {"network": name, "torch": mode, "batch": batch}
+                # What is not measured is no failure.
+                if begins("torch", "time", label):
+                    time_other(folder, label, options, lambda label, found: add("time", label, found))
+                else:
+                    report["time"][-1].pop("passed")
     if "sanitize" in parts:
         sanitizer = options.sanitizer or find_sanitizer()
         for index, entry in chosen("check"):
@@ -667,12 +770,14 @@ def main():
                 if not sanitizer:
                     add("sanitize", label, {"skipped": "there is no compute-sanitizer on the path or in /usr/local/cuda"})
                     continue
+                if not begins("sanitize", "sanitize", label):
+                    continue
                 add("sanitize", label, run_child([sanitizer, f"--tool={tool}", "--error-exitcode=9", "--log-file=/dev/stderr",
                                                   *child("train", index, "--train-steps=2")], max(options.time_limit, 300)))
     compare(report)
     failed = [entry for kind in ("check", "train", "ranks", "time", "sanitize") for entry in report[kind]
               if entry.get("passed") is False]
-    report["failed"] = len(failed)
+    report["failed"], report["running"] = len(failed), None
     write()
     passed = sum(entry.get("passed") is True for kind in ("check", "train", "ranks", "sanitize") for entry in report[kind])
     skipped = (sum("skipped" in entry for entry in report["check"])
@@ -688,16 +793,22 @@ def compare(report):
         if "ms" in entry:
             # With cuDNN and without, the faster one counts.
             key = entry["network"], entry.get("torch") or entry["precision"]
-            times[key] = min(times.get(key, math.inf), entry["ms"])
+            # Of a row: PyTorch may have had no memory for as many.
+            times[key] = min(times.get(key, math.inf), entry["ms"] / entry["batch"])
     report["speedups"] = [
         {"network": network, "precision": precision, "against": other, "times": times[network, other] / ms}
         for (network, precision), ms in times.items() if precision in ("f16", "bf16", "f32")
-        for other in ("eager-f32", "eager-amp", "compile", "reduce-overhead", "f32")
+        for other in (*OTHERS, "f32")
         if (network, other) in times and other != precision]
 
 
 def describe(options):
     found = {"python": sys.version.split()[0], "stand_in": bool(options.stand_in)}
+    if not options.stand_in:
+        given = {"cudart": options.cudart, "cublasLt": options.cublaslt, "cudnn": options.cudnn, "nccl": options.nccl}
+        versions = {"cudnn": (9,), "nccl": (2,)}
+        # "": there is none.
+        found["libraries"] = {name: file or find_library(name, versions.get(name, (13, 12))) for name, file in given.items()}
     try:
         text = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm",
                                "--format=csv,noheader"], capture_output=True, text=True).stdout

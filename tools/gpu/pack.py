@@ -357,11 +357,12 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     packer = Packer(os.path.abspath(options.build), folder, options)
-    shutil.copy(os.path.join(options.build, "lib", "libMPTRuntimeCuda.so"), folder)
-    for script in ("check.py", "torch_models.py"):
+    runtime = shutil.copy(os.path.join(options.build, "lib", "libMPTRuntimeCuda.so"), folder)
+    for script in ("check.py", "torch_models.py", "jax_models.py"):
         shutil.copy(os.path.join(HERE, script), folder)
     shutil.copy(os.path.join(ROOT, "tools", "gpu-check.sh"), folder)
-    manifest = {"chips": options.chips, "steps": STEPS, "check": [], "time": [], "ranks": [packer.ranks()]}
+    manifest = {"chips": options.chips, "steps": STEPS, "runtime_bytes": os.path.getsize(runtime), "check": [], "time": [],
+                "ranks": [packer.ranks()]}
     print(f"ranks: {manifest['ranks'][0].get('why', 'compiled')}", flush=True)
     for name in options.only.split(","):
         for precision in options.precision.split(","):
