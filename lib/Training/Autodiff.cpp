@@ -266,8 +266,21 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   }
   SmallVector<Value> operandGrads(op->getNumOperands());
   // Where a rule reads only some results' gradients, the first may be missing.
+  Block *block = builder.getInsertionBlock();
+  Block::iterator at = builder.getInsertionPoint();
+  Operation *last = at == block->begin() ? nullptr : &*std::prev(at);
   if (failed(rule.buildGradients(builder, resultGrads, needed, operandGrads)))
     return failure();
+  // The matmuls of a gradient stay in f32 with the op.
+  auto precision = op->getAttrOfType<StringAttr>(kPrecisionAttr);
+  if (precision && precision.getValue() == "f32")
+    for (Operation &made :
+         llvm::make_range(last ? std::next(last->getIterator()) : block->begin(), at)) {
+      auto policy = dyn_cast<PrecisionOpInterface>(made);
+      if (policy &&
+          policy.getPrecisionClass(builder.getBF16Type()) == PrecisionClass::Allow)
+        made.setAttr(kPrecisionAttr, precision);
+    }
   for (auto [operand, gradient, need] :
        llvm::zip_equal(op->getOperands(), operandGrads, needed)) {
     if (!need || !gradient)

@@ -267,3 +267,19 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}) -> ten
   %l = mpt.mul %w, %f : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// The matmuls of a gradient stay in f32 with the op; those of another are free.
+// CHECK-LABEL: func.func @loss
+//       CHECK:   mpt.matmul {{.*}} {mpt.precision = "f32"}
+//       CHECK:   mpt.matmul {{.*}} {transpose_rhs}
+//       CHECK:   mpt.matmul {{.*}} {transpose_lhs}
+//       CHECK:   mpt.matmul {{.*}} {mpt.precision = "f32", transpose_rhs}
+//       CHECK:   mpt.matmul {{.*}} {mpt.precision = "f32", transpose_lhs}
+func.func @loss(%w: tensor<4x4xf32> {mpt.name = "w", mpt.role = "parameter"}) -> tensor<f32> {
+  %a = mpt.matmul %w, %w {mpt.precision = "f32"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = mpt.matmul %a, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %l = mpt.reduce %b {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0, 1>} : (tensor<4x4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}

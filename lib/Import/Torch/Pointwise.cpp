@@ -95,6 +95,40 @@ static Value roundEven(Lowering &l, Value x) {
   return l.where(up, l.add(below, 1.0), below);
 }
 
+/// The inverse of erf: the polynomials of Giles (2012), "Approximating the erfinv
+/// function", for f32. The gradient is sqrt(pi) / 2 e^(y^2), not that of the polynomials,
+/// and where that is infinite the largest f32.
+static Value inverseErf(Lowering &l, Value input) {
+  Type element = getElement(input);
+  if (!l.require(!element.isF64(), "this op in f64"))
+    return input;
+  Value given = l.cast(input, l.builder.getF32Type());
+  Value x = l.unary<StopGradientOp>(given);
+  auto polynomial = [&](ArrayRef<double> coefficients, Value at) {
+    Value sum = l.number(at, coefficients.front());
+    for (double coefficient : coefficients.drop_front())
+      sum = l.add(l.mul(sum, at), l.number(at, coefficient));
+    return sum;
+  };
+  Value w = l.neg(l.unary<Log1pOp>(l.neg(l.square(x))));
+  Value middle =
+      polynomial({2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06,
+                  0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941},
+                 l.add(w, -2.5));
+  Value tail =
+      polynomial({-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
+                  0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682},
+                 l.add(l.unary<SqrtOp>(w), -3.0));
+  Value y = l.mul(x, l.where(l.compare(ComparePredicate::LT, w, 5.0), middle, tail));
+  y = l.where(l.compare(ComparePredicate::EQ, l.abs(x), 1.0), l.mul(x, infinity), y);
+  // x - x is 0 and has the gradient of x; infinity times it is no number.
+  Value slope = l.mul(l.unary<ExpOp>(l.square(y)), std::sqrt(M_PI) / 2);
+  constexpr double largest = std::numeric_limits<float>::max();
+  slope = l.where(l.compare(ComparePredicate::GT, slope, largest),
+                  l.number(slope, largest), slope);
+  return l.cast(l.add(y, l.mul(slope, l.sub(given, x))), element);
+}
+
 /// a / b rounded to minus infinity, integers too.
 static Value floorDivide(Lowering &l, Value a, Value b) {
   if (isa<FloatType>(getElement(a)))
@@ -333,6 +367,7 @@ void mpt::torch::populatePointwise(Table &t) {
     l.set(l.sub(l.unary<LogOp>(x), l.unary<Log1pOp>(l.neg(x))));
   });
   t.elementwise({"erf", "special_erf"}, map(apply<ErfOp>));
+  t.elementwise({"erfinv", "special_erfinv"}, map(inverseErf));
   t.elementwise({"sin"}, map(apply<SinOp>));
   t.elementwise({"cos"}, map(apply<CosOp>));
   t.elementwise({"tan"}, map([](Lowering &l, Value x) {
@@ -358,6 +393,15 @@ void mpt::torch::populatePointwise(Table &t) {
                 }));
   t.elementwise({"trunc", "fix"}, map(truncate));
   t.elementwise({"round"}, map(roundEven));
+  t.elementwise({"round.decimals"}, [](Lowering &l) {
+    Value x = l.get(0);
+    const int64_t decimals = l.integer(1);
+    if (!isa<FloatType>(getElement(x)) || decimals == 0)
+      return l.set(roundEven(l, x));
+    Value power = l.number(x, std::pow(10.0, std::abs(static_cast<double>(decimals))));
+    l.set(decimals > 0 ? l.div(roundEven(l, l.mul(x, power)), power)
+                       : l.mul(roundEven(l, l.div(x, power)), power));
+  });
   t.elementwise({"frac"},
                 map([](Lowering &l, Value x) { return l.sub(x, truncate(l, x)); }));
   t.elementwise({"deg2rad"},

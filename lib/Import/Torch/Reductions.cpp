@@ -125,6 +125,26 @@ static void norm(Lowering &l, double p, Reduced r) {
 
 /// Distances of each row of x [..., P, M] to each row of y [..., R, M]. Differences, not
 /// squares and a matmul: rows that are equal have a distance of 0 and no gradient.
+/// Distances from |x|^2 + |y|^2 - 2 x . y. The matmul stays in f32 under autocast, as the
+/// difference would lose what half precision rounds.
+static Value distancesByMatmul(Lowering &l, Value x, Value y) {
+  int64_t rank = getRank(x);
+  Value product = l.matmul(x, y, /*transposeA=*/false, /*transposeB=*/true);
+  product.getDefiningOp()->setAttr(kPrecisionAttr, l.builder.getStringAttr("f32"));
+  Value ofX = l.reduceLast(ReduceKind::Sum, l.square(x), /*keepDims=*/true);
+  Shape row(getShape(y));
+  row.back() = 1;
+  std::swap(row[rank - 2], row[rank - 1]);
+  Value ofY = l.reshape(l.reduceLast(ReduceKind::Sum, l.square(y)), row);
+  Value square = l.sub(l.add(ofX, ofY), l.mul(product, 2.0));
+  // Rounding may leave a number below zero. Where it leaves none above, the gradient is
+  // zero.
+  Value isNear = l.binary<AndOp>(l.compare(ComparePredicate::LE, square, 0.0),
+                                 l.compare(ComparePredicate::EQ, square, square));
+  Value root = l.unary<SqrtOp>(l.where(isNear, l.number(square, 1), square));
+  return l.where(isNear, l.number(square, 0), root);
+}
+
 static void distancesOfPairs(Lowering &l) {
   Value x = l.get(0, l.resultElement()), y = l.get(1, l.resultElement());
   const double p = l.number(2, 2);
@@ -132,6 +152,18 @@ static void distancesOfPairs(Lowering &l) {
                  "a norm other than 0, 1, 2 and infinity"))
     return;
   Shape rows(getShape(x)), columns(getShape(y));
+  if (!l.require(rows.size() >= 2 && columns.size() >= 2, "operands of this rank"))
+    return;
+  // PyTorch's compute modes: by a matmul where there are more than 25 rows, always,
+  // never.
+  constexpr int64_t mostRows = 25;
+  const int64_t mode = l.integer(3, 0);
+  const bool isLarge = *(rows.end() - 2) > mostRows || *(columns.end() - 2) > mostRows;
+  if (p == 2 && (mode == 1 || (mode == 0 && isLarge)) && rows.size() == columns.size() &&
+      llvm::equal(ArrayRef(rows).drop_back(2), ArrayRef(columns).drop_back(2)) &&
+      getType(x).hasStaticShape() && getType(y).hasStaticShape() &&
+      rows.back() == columns.back() && rows.back() > 0)
+    return l.set(distancesByMatmul(l, x, y));
   rows.insert(rows.end() - 1, 1);
   columns.insert(columns.end() - 2, 1);
   Value difference = l.sub(l.reshape(x, rows), l.reshape(y, columns));

@@ -26,7 +26,7 @@ UNCALLED |= set("empty.memory_format empty_like new_empty".split())  # of no val
 UNCALLED |= set("""
 _adaptive_avg_pool2d _prelu_kernel _reshape_alias view_copy lift_fresh lift_fresh_copy
 _unsafe_index.Tensor detach_copy nll_loss2d_forward zero fill.Tensor adjoint to.device to.dtype_layout to.other
-to.prim_Device _cdist_forward
+to.prim_Device _cdist_forward _linalg_det _linalg_slogdet
 """.split())  # Another name of an op that is called.
 
 
@@ -114,6 +114,7 @@ unary("relu6 hardtanh hardsigmoid hardswish hardshrink softshrink leaky_relu elu
       -8, 8, (-3, -1, -0.5, 0, 0.5, 1, 3, 6))
 unary("floor ceil trunc fix round frac", -3, 3, (-3, -2, -1, 0, 1, 2, 3, -2.5, -1.5, -.5, .5, 1.5, 2.5))
 unary("tan", -1, 1)
+unary("erfinv special_erfinv", -0.999, 0.999)
 unary("lgamma special_gammaln digamma special_digamma special_psi", -4, 9,
       (-4, -3, -2, -1, 0))
 unary("lgamma", 0.5, 3e4)
@@ -124,6 +125,21 @@ unary("zeros_like ones_like")
 @case("logit", "special_logit")
 def _(d):
     return [d.float(d.shape(), 0.1, 0.9)], lambda op, x: op(x, d.choice([None, 0.05]))
+
+
+@case("erfinv")
+def _(d):
+    # Beyond the ends there is no number, at them an infinite one, without a finite gradient.
+    return [d.float([4])], lambda op, x: op(x.detach() * 0 + torch.tensor([-1.0, 1.0, 0.0, 1.5]))
+
+
+@case("round.decimals")
+def _(d):
+    # A 64th of a step away from where both neighbours are equally near.
+    decimals = d.choice([-1, 0, 1, 2])
+    step = 10.0 ** -decimals
+    x = (d.ints(d.shape(), -64, 64) * 2 + 1) / 64
+    return [x * step], lambda op, x: op(x, decimals=decimals)
 
 
 @case("gelu")
@@ -1903,12 +1919,60 @@ def _(d):
 
 @case("cdist")
 def _(d):
+    # By a matmul, as PyTorch does from 26 rows on or where it is told to.
+    mode = d.choice([None, 0, 1])
+    rows = d.choice([3, 7]) if mode == 1 else 30
+    batch = d.choice([[], [2], [2, 3]])
+    return ([d.float(batch + [rows, 5]), d.float(batch + [4, 5])],
+            lambda op, x, y: op(x, y, 2.0, mode))
+
+
+@case("cdist")
+def _(d):
     # Some rows are in both: their distance is 0, and has no gradient. Other differences are
     # distinct: of equal ones that are largest, PyTorch gives each the whole gradient.
     x = d.float(d.choice([[5, 4], [3, 5, 4], [2, 1, 5, 4]]))
     p = d.choice([0.0, 1.0, 2.0, float("inf")])
     y = torch.cat([x.flatten(0, -2)[:2], d.float([4, 4])])
     return [x, y], lambda op, x, y: op(x, y, p, None)
+
+
+def matrices(d):
+    """Square ones, far from singular, whose largest elements are off the diagonal."""
+    size = d.choice([1, 2, 3, 6])
+    order = torch.randperm(size, generator=d.torch)
+    return d.float(d.choice([[], [2], [2, 3]]) + [size, size], -1, 1) + 3 * torch.eye(size)[order]
+
+
+@case("det", "linalg_det")
+def _(d):
+    return [matrices(d)], lambda op, x: op(x)
+
+
+@case("slogdet", "linalg_slogdet")
+def _(d):
+    return [matrices(d)], lambda op, x: op(x)
+
+
+@case("logdet")
+def _(d):
+    x = matrices(d)
+    return [x @ x.mT], lambda op, x: op(x)
+
+
+@case("trapezoid.x", "trapz.x", "cumulative_trapezoid.x")
+def _(d):
+    x = d.float(d.choice([[5], [3, 5], [2, 3, 5]]))
+    dim = d.dim(x.dim())
+    points = d.float([x.shape[dim]] if d.bool() else x.shape)
+    return [x, points], lambda op, x, points: op(x, points, dim=dim)
+
+
+@case("trapezoid.dx", "trapz.dx", "cumulative_trapezoid.dx")
+def _(d):
+    x = d.float(d.choice([[5], [3, 5], [2, 3, 5]]))
+    dim, dx = d.dim(x.dim()), d.choice([1, 0.25])
+    return [x], lambda op, x: op(x, dx=dx, dim=dim)
 
 
 @case("triplet_margin_loss")
