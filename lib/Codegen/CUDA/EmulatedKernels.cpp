@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/EmulatedKernels.h"
+#include "EmulatedPtx.h"
 #include "mpt/Support/DiagnosticCapture.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -15,10 +16,13 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/ReplaceConstant.h"
 
 using namespace mpt;
+using mpt::detail::EmulatedPtx;
 
 namespace {
 
@@ -46,12 +50,29 @@ private:
     Multiply,
     StartCopy,
     EndCopies,
-    WaitForCopies
+    WaitForCopies,
+    Shared,
+    InitBarrier,
+    FenceBarriers,
+    Arrive,
+    WaitBarrier,
+    StartTile,
+    MultiplyAsync,
+    FenceRegisters,
+    EndMultiplies,
+    WaitForMultiplies,
+    Take
   };
 
   llvm::Error replaceIntrinsic(llvm::Function &function);
   llvm::Value *loadMatrices(llvm::IRBuilder<> &b, llvm::CallInst &old);
   llvm::Value *multiply(llvm::IRBuilder<> &b, llvm::CallInst &old);
+  llvm::Error replacePtx(llvm::Function &function);
+  llvm::Value *replacePtx(llvm::IRBuilder<> &b, llvm::CallInst &old,
+                          const EmulatedPtx &ptx);
+  llvm::Value *multiplyAsync(llvm::IRBuilder<> &b, llvm::CallInst &old,
+                             const EmulatedPtx &ptx);
+  void replaceShared(llvm::GlobalVariable &global);
   void expandBF16(llvm::Function &function);
   llvm::Value *call(llvm::IRBuilder<> &b, Op op, llvm::ArrayRef<llvm::Value *> operands,
                     llvm::Type *result);
@@ -277,6 +298,105 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
   return llvm::Error::success();
 }
 
+llvm::Value *Emulator::multiplyAsync(llvm::IRBuilder<> &b, llvm::CallInst &old,
+                                     const EmulatedPtx &ptx) {
+  const unsigned count = ptx.number / 2, first = ptx.adds ? count : 0;
+  llvm::SmallVector<llvm::Value *> sums, a;
+  for (unsigned i = 0; i < count; ++i)
+    sums.push_back(ptx.adds ? old.getArgOperand(i)
+                            : llvm::ConstantFP::get(b.getFloatTy(), 0));
+  llvm::Value *matrixA = b.getInt64(0), *words = llvm::ConstantPointerNull::get(pointer);
+  if (ptx.isAInRegisters) {
+    for (unsigned i = 0; i < 4; ++i)
+      a.push_back(old.getArgOperand(first + i));
+    words = storeAll(b, a);
+  } else {
+    matrixA = old.getArgOperand(first);
+  }
+  llvm::Value *what[] = {b.getInt64(ptx.number),
+                         b.getInt64(ptx.isBF16),
+                         b.getInt64(ptx.isAInRegisters),
+                         b.getInt64(ptx.transposesA),
+                         b.getInt64(ptx.transposesB),
+                         b.getInt64(ptx.adds),
+                         matrixA,
+                         old.getArgOperand(old.arg_size() - 1)};
+  llvm::AllocaInst *place = storeAll(b, sums);
+  call(b, MultiplyAsync, {storeAll(b, what), words, place},
+       llvm::Type::getVoidTy(context));
+  return loadAll(b, place, old.getType());
+}
+
+llvm::Value *Emulator::replacePtx(llvm::IRBuilder<> &b, llvm::CallInst &old,
+                                  const EmulatedPtx &ptx) {
+  llvm::Type *none = llvm::Type::getVoidTy(context);
+  auto operand = [&](unsigned i) { return old.getArgOperand(i); };
+  switch (ptx.kind) {
+  case EmulatedPtx::Nothing:
+    return nullptr;
+  case EmulatedPtx::InitBarrier:
+    return call(b, InitBarrier, {operand(0), operand(1)}, none);
+  case EmulatedPtx::FenceBarriers:
+    return call(b, FenceBarriers, {}, none);
+  case EmulatedPtx::Arrive:
+    return call(b, Arrive, {operand(0), b.getInt32(0)}, none);
+  case EmulatedPtx::ArriveWithBytes:
+    return call(b, Arrive, {operand(0), operand(1)}, none);
+  case EmulatedPtx::WaitBarrier:
+    return call(b, WaitBarrier, {operand(0), operand(1)}, none);
+  case EmulatedPtx::StartTile: {
+    llvm::Value *at[] = {operand(2), operand(3), operand(4), operand(5)};
+    return call(b, StartTile, {operand(0), operand(1), storeAll(b, at), operand(6)},
+                none);
+  }
+  case EmulatedPtx::Multiply:
+    return multiplyAsync(b, old, ptx);
+  case EmulatedPtx::FenceRegisters:
+    return call(b, FenceRegisters, {}, none);
+  case EmulatedPtx::EndMultiplies:
+    return call(b, EndMultiplies, {}, none);
+  case EmulatedPtx::WaitForMultiplies:
+    return call(b, WaitForMultiplies, {b.getInt32(ptx.number)}, none);
+  case EmulatedPtx::Take:
+    break;
+  }
+  llvm::Value *all = llvm::PoisonValue::get(old.getType());
+  for (unsigned i = 0; i < old.arg_size(); ++i)
+    all = b.CreateInsertValue(all, call(b, Take, {operand(i)}, b.getFloatTy()), i);
+  return all;
+}
+
+llvm::Error Emulator::replacePtx(llvm::Function &function) {
+  for (llvm::Instruction &instruction :
+       llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto *old = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    auto *code = old ? llvm::dyn_cast<llvm::InlineAsm>(old->getCalledOperand()) : nullptr;
+    // What is empty the CPU does as well.
+    if (!code || code->getAsmString().empty())
+      continue;
+    std::optional<EmulatedPtx> ptx = detail::parsePtx(code->getAsmString());
+    if (!ptx)
+      return llvm::createStringError("cannot emulate " + code->getAsmString());
+    llvm::IRBuilder<> b(old);
+    llvm::Value *value = replacePtx(b, *old, *ptx);
+    if (!old->getType()->isVoidTy())
+      old->replaceAllUsesWith(value);
+    old->eraseFromParent();
+  }
+  return llvm::Error::success();
+}
+
+/// Dynamic shared memory, which is a global of no known size.
+void Emulator::replaceShared(llvm::GlobalVariable &global) {
+  llvm::convertUsersOfConstantsToInstructions({&global});
+  for (llvm::Use &use : llvm::make_early_inc_range(global.uses())) {
+    auto *user = llvm::cast<llvm::Instruction>(use.getUser());
+    llvm::IRBuilder<> b(user);
+    use.set(b.CreateAddrSpaceCast(call(b, Shared, {}, pointer), global.getType()));
+  }
+  global.eraseFromParent();
+}
+
 /// Conversions of bf16 in integers: on processors without that type LLVM calls a
 /// library for them that may not be there.
 void Emulator::expandBF16(llvm::Function &function) {
@@ -330,7 +450,9 @@ llvm::Function *Emulator::wrap(llvm::Function &kernel) {
   llvm::SmallVector<llvm::Value *> arguments;
   for (auto [i, type] : llvm::enumerate(kernel.getFunctionType()->params())) {
     llvm::Value *slot = b.CreateConstInBoundsGEP1_64(pointer, wrapper->getArg(0), i);
-    arguments.push_back(b.CreateLoad(type, b.CreateLoad(pointer, slot)));
+    llvm::Value *place = b.CreateLoad(pointer, slot);
+    arguments.push_back(kernel.getArg(i)->hasByValAttr() ? place
+                                                         : b.CreateLoad(type, place));
   }
   b.CreateCall(&kernel, arguments);
   b.CreateRetVoid();
@@ -338,7 +460,7 @@ llvm::Function *Emulator::wrap(llvm::Function &kernel) {
 }
 
 void Emulator::exportTable(llvm::ArrayRef<llvm::Function *> kernels) {
-  auto *entryType = llvm::StructType::get(context, {pointer, pointer, i64, i64});
+  auto *entryType = llvm::StructType::get(context, {pointer, pointer, i64, i64, i64});
   llvm::SmallVector<llvm::Constant *> entries;
   for (llvm::Function *kernel : kernels) {
     auto *text = llvm::ConstantDataArray::getString(context, kernel->getName());
@@ -348,9 +470,16 @@ void Emulator::exportTable(llvm::ArrayRef<llvm::Function *> kernels) {
     auto numbers = llvm::count_if(kernel->args(), [](const llvm::Argument &argument) {
       return argument.getType()->isIntegerTy();
     });
+    auto maps = llvm::count_if(kernel->args(), [](const llvm::Argument &argument) {
+      return argument.hasByValAttr();
+    });
+    // They stay where the launch has them.
+    for (llvm::Argument &argument : kernel->args())
+      argument.removeAttr(llvm::Attribute::ByVal);
     entries.push_back(llvm::ConstantStruct::get(
-        entryType, {name, wrapper, llvm::ConstantInt::get(i64, kernel->arg_size()),
-                    llvm::ConstantInt::get(i64, numbers)}));
+        entryType,
+        {name, wrapper, llvm::ConstantInt::get(i64, kernel->arg_size()),
+         llvm::ConstantInt::get(i64, numbers), llvm::ConstantInt::get(i64, maps)}));
   }
   auto *tableType = llvm::ArrayType::get(entryType, entries.size());
   auto *table = new llvm::GlobalVariable(
@@ -378,6 +507,8 @@ llvm::Error Emulator::run() {
       function.removeFnAttr("nvvm.maxntid");
       function.removeFnAttr("nvvm.minctasm");
       expandBF16(function);
+      if (llvm::Error error = replacePtx(function))
+        return error;
     } else if (name.consume_front("__nv_")) {
       function.setName(name);
     } else if (name.starts_with("llvm.nvvm.")) {
@@ -386,6 +517,9 @@ llvm::Error Emulator::run() {
       function.eraseFromParent();
     }
   }
+  for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals()))
+    if (global.isDeclaration())
+      replaceShared(global);
   exportTable(kernels);
   return llvm::Error::success();
 }

@@ -16,6 +16,9 @@ using namespace mpt::detail;
 /// Address spaces of NVPTX.
 static constexpr unsigned kGlobal = 1, kShared = 3;
 
+/// Of a CUtensorMap.
+static constexpr int64_t kTensorMapBytes = 128;
+
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
@@ -113,18 +116,28 @@ Index GPUFunctionBuilder::select(Value condition, Index x, Index y) {
 
 GPUFunctionBuilder::GPUFunctionBuilder(OpBuilder &device, Location loc, StringRef name,
                                        int64_t parameters, int64_t threads, bool isWide,
-                                       int64_t numbers)
+                                       int64_t numbers, int64_t maps)
     : b(device.getContext()), loc(loc), device(device),
-      index(isWide ? device.getI64Type() : device.getI32Type()), threads(threads) {
+      index(isWide ? device.getI64Type() : device.getI32Type()), threads(threads),
+      maps(static_cast<unsigned>(maps)) {
   MLIRContext *context = device.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context, kGlobal);
-  SmallVector<Type> types(parameters, pointer);
+  SmallVector<Type> types(maps, LLVM::LLVMPointerType::get(context));
+  types.append(parameters, pointer);
   types.append(numbers, device.getI64Type());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   function = LLVM::LLVMFuncOp::create(device, loc, name, type);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), device.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     device.getDenseI32ArrayAttr({static_cast<int32_t>(threads)}));
+  for (unsigned i = 0; i < maps; ++i) {
+    auto bytes = LLVM::LLVMArrayType::get(device.getI8Type(), kTensorMapBytes);
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        device.getI64IntegerAttr(64));
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(),
+                        device.getUnitAttr());
+  }
   b.setInsertionPointToEnd(function.addEntryBlock(device));
 }
 

@@ -51,14 +51,20 @@ public:
   using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(Index, mlir::ValueRange)>;
 
   /// Starts a kernel of `parameters` pointers, and then `numbers` of 64 bits, at the end
-  /// of `device`. `isWide` makes indices i64.
+  /// of `device`. `isWide` makes indices i64. The first parameters of all are `maps`
+  /// tensor maps, which lie in the kernel's constant memory.
   GPUFunctionBuilder(mlir::OpBuilder &device, mlir::Location loc, llvm::StringRef name,
                      int64_t parameters, int64_t threads, bool isWide,
-                     int64_t numbers = 0);
+                     int64_t numbers = 0, int64_t maps = 0);
   /// Ends it.
   void finish();
 
-  Value parameter(unsigned i) { return function.getArgument(i); }
+  Value parameter(unsigned i) { return function.getArgument(maps + i); }
+  Value map(unsigned i) { return function.getArgument(i); }
+  /// An attribute of the function.
+  void setAttribute(llvm::StringRef name, mlir::Attribute value) {
+    function->setAttr(name, value);
+  }
   /// Limits registers so that a multiprocessor has room for so many blocks.
   void wantBlocksAtOnce(int32_t blocks);
 
@@ -131,7 +137,7 @@ private:
   mlir::OpBuilder device;
   mlir::Type index;
   int64_t threads;
-  unsigned numShared = 0;
+  unsigned maps = 0, numShared = 0;
 };
 
 } // namespace mpt::detail

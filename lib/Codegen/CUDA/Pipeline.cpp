@@ -18,21 +18,17 @@
 using namespace mlir;
 using namespace mpt;
 
-void mpt::buildKernelsToGPUPipeline(OpPassManager &passes,
-                                    const KernelsToGPUOptions &options) {
-  ConvertKernelsToGPUPassOptions convert;
-  convert.chips.assign(options.chips.begin(), options.chips.end());
-  passes.addPass(createConvertKernelsToGPUPass(convert));
+void mpt::buildDeviceToLLVMPipeline(OpPassManager &passes, llvm::StringRef math) {
   OpPassManager &nested = passes.nest<gpu::GPUModuleOp>();
   nested.addPass(createCSEPass());
   nested.addPass(createLoopInvariantCodeMotionPass());
-  MathToInstructionsPassOptions math;
-  math.math = options.math;
+  MathToInstructionsPassOptions instructions;
+  instructions.math = math.str();
   // Exponentials before they become polynomials, the rest after.
-  if (options.math != "exact")
-    nested.addPass(createMathToInstructionsPass(math));
+  if (math != "exact")
+    nested.addPass(createMathToInstructionsPass(instructions));
   nested.addPass(createApproximateMathPass());
-  nested.addPass(createMathToInstructionsPass(math));
+  nested.addPass(createMathToInstructionsPass(instructions));
   // LLVM has instructions for bf16.
   nested.addPass(arith::createArithExpandOpsPass());
   nested.addPass(createCanonicalizerPass());
@@ -45,6 +41,14 @@ void mpt::buildKernelsToGPUPipeline(OpPassManager &passes,
   // Runs on modules of the builtin dialect only.
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mpt::buildKernelsToGPUPipeline(OpPassManager &passes,
+                                    const KernelsToGPUOptions &options) {
+  ConvertKernelsToGPUPassOptions convert;
+  convert.chips.assign(options.chips.begin(), options.chips.end());
+  passes.addPass(createConvertKernelsToGPUPass(convert));
+  buildDeviceToLLVMPipeline(passes, options.math);
   if (options.format == "llvm")
     return;
   SerializeKernelsPassOptions serialize;

@@ -17,6 +17,7 @@
 #include "mpt/Runtime/Emulator/Emulation.h"
 #include "../CPU/Convert.h"
 #include "Fiber.h"
+#include "Warpgroups.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,6 +41,10 @@ enum class Wait : uint8_t {
   LoadMatrices,
   Multiply,
   WarpBarrier,
+  MultiplyAsync,
+  /// For others: a phase of a barrier, matmuls, or all threads of the block.
+  Phase,
+  Multiplies,
   BlockBarrier,
   Done
 };
@@ -62,6 +67,7 @@ struct Thread {
   int32_t *words = nullptr;
   float *sums = nullptr;
   bool flag = false;
+  const mpt_simt_multiply *what = nullptr;
   /// Groups of copies, of which the last one has not ended.
   std::deque<std::vector<Copy>> copies;
 };
@@ -75,7 +81,9 @@ struct Launch {
   size_t current = 0;
   FiberOwner scheduler;
   bool hasCopiesAstray = false;
+  Warpgroups warpgroups;
 
+  size_t warp() const { return current / kWarp; }
   Thread &thread() { return threads[current]; }
   void wait(Wait what) {
     thread().waits = what;
@@ -182,6 +190,40 @@ const mpt_simt_ops emulatorOps = {
         copies.pop_front();
       }
     },
+    [] { return launch->warpgroups.shared(); },
+    [](int32_t barrier, int32_t count) {
+      launch->warpgroups.initBarrier(barrier, count);
+    },
+    [] { launch->warpgroups.fenceBarriers(); },
+    [](int32_t barrier, int32_t bytes) { launch->warpgroups.arrive(barrier, bytes); },
+    [](int32_t barrier, int32_t parity) {
+      launch->thread().word = barrier;
+      launch->thread().distance = parity;
+      launch->wait(Wait::Phase);
+    },
+    [](int32_t to, const void *map, const int32_t *at, int32_t barrier) {
+      launch->warpgroups.startTile(to, map, at, barrier);
+    },
+    [](const mpt_simt_multiply *what, const int32_t *a, float *sums) {
+      Thread &thread = launch->thread();
+      thread.what = what;
+      thread.operands = a;
+      thread.sums = sums;
+      launch->wait(Wait::MultiplyAsync);
+    },
+    [] { launch->warpgroups.fence(launch->warp()); },
+    [] {
+      // Once for the warp.
+      if (launch->current % kWarp == 0)
+        launch->warpgroups.endGroup(launch->warp());
+    },
+    [](int32_t groups) {
+      launch->thread().word = groups;
+      launch->wait(Wait::Multiplies);
+    },
+    [](float sum) {
+      return launch->warpgroups.take(launch->warp(), launch->current % kWarp, sum);
+    },
 };
 
 /// The element `half` (0 or 1) of a word.
@@ -250,6 +292,15 @@ void release(size_t begin, size_t end, Wait what) {
     loadMatrices(&threads[begin]);
   if (what == Wait::Multiply && end - begin == kWarp)
     multiplyMatrices(&threads[begin]);
+  if (what == Wait::MultiplyAsync && end - begin == kWarp) {
+    std::array<Warpgroups::Operands, kWarp> lanes;
+    for (size_t i = 0; i < kWarp; ++i)
+      lanes[i] = {threads[begin + i].what, threads[begin + i].operands,
+                  threads[begin + i].sums};
+    launch->warpgroups.multiply(begin / kWarp, lanes);
+  }
+  if (what == Wait::Multiplies)
+    launch->warpgroups.finish(begin / kWarp, threads[begin].word);
   if (what == Wait::Ballot) {
     uint32_t ballot = 0;
     for (size_t i = begin; i < end; ++i)
@@ -261,12 +312,38 @@ void release(size_t begin, size_t end, Wait what) {
     threads[i].waits = Wait::None;
 }
 
+/// Whether all threads of the warp from `begin` on wait for one phase that has ended.
+bool isPhaseOver(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i)
+    if (!launch->warpgroups.isOver(launch->threads[i].word, launch->threads[i].distance))
+      return false;
+  return true;
+}
+
+/// When no thread can go on: lets copies arrive, and otherwise does the matmuls that a
+/// warp waits for. Whether something happened.
+bool finishLate() {
+  std::vector<Thread> &threads = launch->threads;
+  bool arrived = false;
+  for (const Thread &thread : threads)
+    if (thread.waits == Wait::Phase)
+      arrived |= launch->warpgroups.deliver(thread.word);
+  if (arrived)
+    return true;
+  for (size_t begin = 0; begin < threads.size(); begin += kWarp)
+    if (threads[begin].waits == Wait::Multiplies) {
+      release(begin, std::min(begin + kWarp, threads.size()), Wait::Multiplies);
+      return true;
+    }
+  return false;
+}
+
 bool runBlock(std::string &error) {
   std::vector<Thread> &threads = launch->threads;
   for (Thread &thread : threads)
     thread.waits = Wait::Beginning;
   while (true) {
-    size_t done = 0, atBarrier = 0;
+    size_t done = 0, waiting = 0;
     bool moved = false;
     for (size_t begin = 0; begin < threads.size(); begin += kWarp) {
       size_t end = std::min(begin + kWarp, threads.size());
@@ -285,14 +362,34 @@ bool runBlock(std::string &error) {
                     " of a warp wait for different things";
             return false;
           }
-        if (first == Wait::BlockBarrier || first == Wait::Done)
+        if (const std::string &fault = launch->warpgroups.getFault(); !fault.empty()) {
+          error = std::string("kernel ") + launch->kernel->name + ": " + fault;
+          return false;
+        }
+        if (first == Wait::BlockBarrier || first == Wait::Done ||
+            first == Wait::Multiplies)
+          break;
+        if (first == Wait::Phase && !isPhaseOver(begin, end))
           break;
         release(begin, end, first);
       }
-      (threads[begin].waits == Wait::Done ? done : atBarrier) += end - begin;
+      Wait first = threads[begin].waits;
+      done += first == Wait::Done ? end - begin : 0;
+      waiting += first == Wait::Phase || first == Wait::Multiplies;
     }
-    if (done == threads.size())
-      return true;
+    if (done == threads.size()) {
+      std::string wrong = launch->warpgroups.end();
+      if (!wrong.empty())
+        error = std::string("kernel ") + launch->kernel->name + ": " + wrong;
+      return wrong.empty();
+    }
+    if (waiting > 0) {
+      if (moved || finishLate())
+        continue;
+      error = std::string("kernel ") + launch->kernel->name +
+              ": a warp waits for a barrier's phase that does not end";
+      return false;
+    }
     if (done != 0 || !moved) {
       error = std::string("kernel ") + launch->kernel->name +
               ": some threads have left while others wait at a barrier";
@@ -315,7 +412,8 @@ std::vector<std::pair<int64_t, int64_t>> mpt::rt::getWindows(int64_t count,
 
 bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &kernel,
                           int64_t blocksX, int64_t blocksY, int64_t threads,
-                          void **arguments, std::string &error, int64_t parts) {
+                          void **arguments, std::string &error, int64_t parts,
+                          int64_t shared) {
   if (blocksX < 1 || blocksY < 1 || threads < 1 || threads > 1024) {
     error = std::string("kernel ") + kernel.name + ": a launch of " +
             std::to_string(blocksX) + " x " + std::to_string(blocksY) + " blocks of " +
@@ -335,6 +433,7 @@ bool mpt::rt::runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &
       for (int64_t x = begin; ok && x < end; ++x) {
         present.blockX = static_cast<int32_t>(x);
         present.blockY = static_cast<int32_t>(y);
+        present.warpgroups.begin(threads, shared);
         ok = runBlock(error);
         if (ok && present.hasCopiesAstray) {
           ok = false;

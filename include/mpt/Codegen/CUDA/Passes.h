@@ -49,6 +49,10 @@ struct KernelsToGPUOptions : mlir::PassPipelineOptions<KernelsToGPUOptions> {
       llvm::cl::init("fast")};
 };
 
+/// A `gpu.module` of functions with arith, vector, scf and NVVM ops in them to one of the
+/// LLVM dialect.
+void buildDeviceToLLVMPipeline(mlir::OpPassManager &passes, llvm::StringRef math);
+
 /// Kernels to a `gpu.module` of LLVM dialect functions, and that to a `gpu.binary`.
 void buildKernelsToGPUPipeline(mlir::OpPassManager &passes,
                                const KernelsToGPUOptions &options);

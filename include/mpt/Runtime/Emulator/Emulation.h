@@ -24,7 +24,25 @@
 
 extern "C" {
 
-/// What a thread asks about itself and of its neighbours.
+/// What wgmma.mma_async.m64nNk16 is asked for: N, and matrices in shared memory by their
+/// numbers (matrix descriptors).
+struct mpt_simt_multiply {
+  int64_t columns, is_bf16, is_a_in_registers, transposes_a, transposes_b, adds;
+  int64_t matrix_a, matrix_b;
+};
+
+/// A CUtensorMap as the stand-in's cuTensorMapEncodeTiled writes it.
+struct mpt_simt_tensor_map {
+  static constexpr uint32_t kMagic = 0x7446a900;
+  uint32_t magic;
+  int16_t rank, element_bytes;
+  void *address;
+  int64_t sizes[5], strides[4];
+  int16_t box[5], swizzle_bytes;
+};
+
+/// What a thread asks about itself and of its neighbours. Addresses in shared memory are
+/// the low bits of the host's.
 struct mpt_simt_ops {
   int32_t (*thread)();
   int32_t (*block_x)();
@@ -46,6 +64,24 @@ struct mpt_simt_ops {
   void (*end_copies)();
   /// Waits for all but the last `groups` groups of copies that have ended.
   void (*wait_for_copies)(int32_t groups);
+  /// The block's dynamic shared memory.
+  void *(*shared)();
+  /// mbarrier.init, and the fences after it.
+  void (*init_barrier)(int32_t barrier, int32_t count);
+  void (*fence_barriers)();
+  /// mbarrier.arrive, with expect_tx of `bytes`.
+  void (*arrive)(int32_t barrier, int32_t bytes);
+  /// mbarrier.try_wait.parity until it holds.
+  void (*wait_barrier)(int32_t barrier, int32_t parity);
+  /// cp.async.bulk.tensor.4d of a tensor map's box from element `at` on.
+  void (*start_tile)(int32_t to, const void *map, const int32_t *at, int32_t barrier);
+  /// wgmma.mma_async: `a` are four words, if it is in registers. `sums` become NaNs until
+  /// they are taken after a wait.
+  void (*multiply_async)(const mpt_simt_multiply *what, const int32_t *a, float *sums);
+  void (*fence_registers)();
+  void (*end_multiplies)();
+  void (*wait_for_multiplies)(int32_t groups);
+  float (*take)(float sum);
 };
 
 /// A kernel of which a thread is one call. `arguments` point to the parameters,
@@ -56,6 +92,8 @@ struct mpt_simt_kernel {
   int64_t parameters;
   /// How many of them, the last ones, are numbers of 64 bits and not addresses.
   int64_t numbers = 0;
+  /// How many of them, the first ones, are tensor maps of 128 bytes.
+  int64_t maps = 0;
 };
 
 /// What a module of emulated kernels exports as `mpt_simt_module`.
@@ -73,10 +111,12 @@ namespace mpt::rt {
 /// blocks along x run.
 /// False, with `error` set, if a thread leaves while others wait for it, or if
 /// threads of one warp wait for different things, or if a thread starts copies that it
-/// does not wait for, or from or to other places than multiples of 16 bytes.
+/// does not wait for, or from or to other places than multiples of 16 bytes, or if an
+/// asynchronous instruction breaks one of its rules. `shared` bytes of dynamic shared
+/// memory are the launch's.
 bool runEmulated(const mpt_simt_module &module, const mpt_simt_kernel &kernel,
                  int64_t blocksX, int64_t blocksY, int64_t threads, void **arguments,
-                 std::string &error, int64_t parts = 0);
+                 std::string &error, int64_t parts = 0, int64_t shared = 0);
 
 /// The first, the middle and the last of `parts` parts of [0, count), as beginnings and
 /// ends, in order and apart from each other; all of it if `parts` is 0 or it is short.

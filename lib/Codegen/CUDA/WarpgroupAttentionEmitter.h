@@ -1,0 +1,64 @@
+//===- WarpgroupAttentionEmitter.h - Attention by wgmma --------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Attention forward for sm_90a alone: matmuls of warpgroups from shared memory, to which
+/// a warp of its own copies tiles by TMA, as in FlashAttention-3 (Shah et al. 2024). It
+/// computes what emitAttention does, with sums in another order.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_CODEGEN_CUDA_WARPGROUPATTENTIONEMITTER_H
+#define MPT_LIB_CODEGEN_CUDA_WARPGROUPATTENTIONEMITTER_H
+
+#include "FlashAttentionEmitter.h"
+
+#include <array>
+
+namespace mpt::detail {
+
+/// A tensor of rank 4 as cuTensorMapEncodeTiled takes it: the elements of a row first,
+/// then rows, heads and batch entries in the order of their strides. Elements have two
+/// bytes, and tiles the swizzle of 128 bytes.
+struct TensorMapPlan {
+  std::array<int64_t, 4> sizes{}, box{};
+  /// Bytes, of all but the first dimension.
+  std::array<int64_t, 3> strides{};
+  /// Which dimension counts what.
+  unsigned row = 1, head = 2, entry = 3;
+};
+
+/// Nullopt if CUDA has no map of such a tensor: rows must lie at multiples of 16 bytes,
+/// and each stride must be a multiple of the one before and not less than what that one
+/// counts.
+std::optional<TensorMapPlan> planTensorMap(const RowStrides &strides, int64_t width,
+                                           int64_t rows, int64_t heads, int64_t entries,
+                                           int64_t boxRows);
+
+/// How a block works: a warpgroup of which one warp copies, and `consumers` others with
+/// kWarpgroupRows queries each, which meet `keyTile` keys at a time.
+struct WarpgroupAttentionPlan {
+  TensorMapPlan query, key, value;
+  int64_t consumers = 2, keyTile = 128, stages = 2;
+  int64_t blocks = 0, threads = 0;
+  /// Dynamic shared memory.
+  int64_t sharedBytes = 0;
+  int64_t queryTile() const { return consumers * 64; }
+};
+
+/// Whether there is a kernel for it: heads of 64 or 128 elements, f16 or bf16, without
+/// mask, bias and dropout, and less than 2^31 elements.
+std::optional<WarpgroupAttentionPlan> planWarpgroupAttention(const AttentionShape &shape);
+
+/// Tensor maps of query, key and value; query, key, value -> result, log-sum-exp (f32).
+void emitWarpgroupAttention(GPUFunctionBuilder &code, const AttentionShape &shape,
+                            const WarpgroupAttentionPlan &plan);
+
+} // namespace mpt::detail
+
+#endif // MPT_LIB_CODEGEN_CUDA_WARPGROUPATTENTIONEMITTER_H
