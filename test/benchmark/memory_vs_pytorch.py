@@ -1,6 +1,6 @@
 """Peak memory of a training step, MPT beside PyTorch on the CPU.
 
-    PYTHONPATH=BUILD_DIR/python memory_vs_pytorch.py [--only NAMES] [--precisions f32,bf16]
+    PYTHONPATH=BUILD_DIR/python memory_vs_pytorch.py [--only NAMES] [--precisions f32,bf16,f16]
         [--budget SIZE]
 
     graph      attention over the 301 edges of a graph of 50 nodes
@@ -14,7 +14,7 @@
     pairs      images and texts in one space, as CLIP has them
     inverted   inverted residuals with squeeze and excitation; 8 images of 64x64
 
-and those of other_networks.py. The optimizer is AdamW. MPT's bytes are the arena, the
+and those of small_networks.py and other_networks.py. The optimizer is AdamW. MPT's bytes are the arena, the
 state and the parameters; PyTorch's the most that torch.profiler sees allocated in the second step,
 with the parameters, in a process of its own.
 """
@@ -31,6 +31,7 @@ from torch import nn
 import torch.nn.functional as F
 
 import other_networks
+import small_networks
 
 
 class GraphAttention(nn.Module):
@@ -214,9 +215,7 @@ class Inverted(nn.Module):
         return F.cross_entropy(self.head(h.mean((2, 3))).float(), y)
 
 
-def integers(high, *shape):
-    return torch.randint(0, high, shape)
-
+integers = small_networks.integers
 
 NETWORKS = {
     "graph": (GraphAttention, lambda: (torch.randn(50, 16), integers(50, 301), integers(50, 301),
@@ -231,8 +230,12 @@ NETWORKS = {
     "detect": (Detection, lambda: (torch.randn(2, 3, 96, 120), integers(10, 20, 2))),
     "pairs": (Pairs, lambda: (torch.randn(16, 3, 32, 32), integers(200, 16, 20))),
     "inverted": (Inverted, lambda: (torch.randn(8, 3, 64, 64), integers(37, 8))),
+    **small_networks.NETWORKS,
     **other_networks.NETWORKS,
 }
+
+
+TYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
 
 
 def make(name):
@@ -246,12 +249,14 @@ def torch_bytes(name, precision):
     torch.set_num_threads(1)
     with torch.profiler.profile(profile_memory=True) as profile:
         model, optimizer, batch = make(name)
+        scaler = torch.amp.GradScaler("cpu", enabled=precision == "f16")
         for _ in range(2):
             optimizer.zero_grad(set_to_none=True)
-            with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+            with torch.autocast("cpu", TYPES.get(precision), enabled=precision in TYPES):
                 loss = model(*batch)
-            loss.backward()
-            optimizer.step()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "trace.json")
         profile.export_chrome_trace(path)
@@ -271,19 +276,19 @@ def mpt_bytes(name, precision, budget):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(NETWORKS))
-    parser.add_argument("--precisions", default="f32,bf16")
+    parser.add_argument("--precisions", default="f32,bf16,f16")
     parser.add_argument("--budget", help="of MPT's arena, such as min or 512KB")
     options = parser.parse_args()
     torch.set_num_threads(1)
     ratios = {}
-    print("network   type     PyTorch         MPT  MPT / PyTorch")
+    print("network    type     PyTorch         MPT  MPT / PyTorch")
     for name in options.only.split(","):
         for precision in options.precisions.split(","):
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 theirs = pool.apply(torch_bytes, (name, precision))
             ours = mpt_bytes(name, precision, options.budget)
             ratios.setdefault(precision, []).append(ours / theirs)
-            print(f"{name:9} {precision:4} {theirs:11,} {ours:11,} {ours / theirs:14.2f}", flush=True)
+            print(f"{name:10} {precision:4} {theirs:11,} {ours:11,} {ours / theirs:14.2f}", flush=True)
     for precision, values in ratios.items():
         mean = math.exp(sum(map(math.log, values)) / len(values))
         print(f"{precision}: {mean:.3f} in the geometric mean of {len(values)}, "

@@ -37,3 +37,40 @@ func.func @measured(%w: tensor<768x96xf32> {mpt.name = "w", mpt.role = "paramete
   %nw = mpt.sgd param(%w) grad(%u) lr(%lr) if(%ok) : (tensor<768x96xf32>, tensor<768x96xf32>, tensor<f32>, tensor<i1>) -> tensor<768x96xf32>
   return %nw, %n : tensor<768x96xf32>, tensor<f32>
 }
+
+// Rows of 16, which blocks are no multiple of: whole blocks of 4,096 are read where they
+// are, checked and measured in one pass, and only what is left is copied.
+// RUN: mpt-opt %s --mpt-decompose --canonicalize --cse --mpt-fuse-kernels --canonicalize --cse | FileCheck %s --check-prefix=PARTS
+// PARTS-LABEL: @parts
+// PARTS: %[[G:.*]] = mpt.scatter_add
+// PARTS: %[[FLAT:.*]] = mpt.reshape %[[G]] : (tensor<20011x16xf32>) -> tensor<320176xf32>
+// PARTS: %[[WHOLE:.*]] = mpt.slice %[[FLAT]] {offsets = array<i64: 0>, sizes = array<i64: 319488>
+// PARTS: %[[ROWS:.*]] = mpt.reshape %[[WHOLE]] : (tensor<319488xf32>) -> tensor<78x4096xf32>
+// PARTS: mpt_kernel.kernel <pointwise>(%[[FLAT]], %[[INVERSE:[0-9a-z_]+]]) domain [688]
+// PARTS: mpt_kernel.kernel <column>(%[[ROWS]], %[[INVERSE]], {{.*}}) domain [78, 4096]
+// PARTS-SAME: -> (tensor<i1>, tensor<78xf32>)
+// PARTS-NOT: domain [320176]
+// PARTS: mpt_kernel.kernel <pointwise>(%[[FLAT]], %[[INVERSE]], {{.*}}) domain [320176]
+// PARTS-SAME: -> tensor<320176xf32>
+// PARTS-NOT: domain [320176]
+func.func @parts(%w: tensor<20011x16xf32> {mpt.name = "w", mpt.role = "parameter"}, %i: tensor<64xi64> {mpt.name = "i", mpt.role = "input"}, %dy: tensor<64x16xf32> {mpt.name = "dy", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"}, %s: tensor<f32> {mpt.name = "s", mpt.role = "loss_scale"})
+  -> (tensor<20011x16xf32> {mpt.name = "w", mpt.updates = "w"}, tensor<f32> {mpt.name = "grad_norm"}) {
+  %g = mpt.scatter_add %i, %dy : (tensor<64xi64>, tensor<64x16xf32>) -> tensor<20011x16xf32>
+  %u, %ok = mpt.unscale %g, %s : (tensor<20011x16xf32>, tensor<f32>) -> (tensor<20011x16xf32>, tensor<i1>)
+  %c, %n = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<20011x16xf32>) -> (tensor<20011x16xf32>, tensor<f32>)
+  %nw = mpt.sgd param(%w) grad(%u) lr(%lr) if(%ok) : (tensor<20011x16xf32>, tensor<20011x16xf32>, tensor<f32>, tensor<i1>) -> tensor<20011x16xf32>
+  return %nw, %n : tensor<20011x16xf32>, tensor<f32>
+}
+
+// Blocks from the middle are no such part: what is scaled is stored, since all read it.
+// PARTS-LABEL: @no_part
+// PARTS: mpt_kernel.kernel <pointwise>({{.*}}) domain [20, 4096]
+// PARTS-SAME: -> tensor<20x4096xf32>
+// PARTS: mpt_kernel.kernel <pointwise>({{.*}}) domain [4096]
+func.func @no_part(%g: tensor<64x4096xf32>, %i: tensor<64xi64>, %s: tensor<f32>) -> (tensor<20x4096xf32>, tensor<4096xf32>) {
+  %a = mpt.scatter_add %i, %g : (tensor<64xi64>, tensor<64x4096xf32>) -> tensor<20x4096xf32>
+  %u = mpt.mul %a, %s : (tensor<20x4096xf32>, tensor<f32>) -> tensor<20x4096xf32>
+  %f = mpt.reshape %u : (tensor<20x4096xf32>) -> tensor<81920xf32>
+  %p = mpt.slice %f {offsets = array<i64: 4096>, sizes = array<i64: 4096>, strides = array<i64: 1>} : (tensor<81920xf32>) -> tensor<4096xf32>
+  return %u, %p : tensor<20x4096xf32>, tensor<4096xf32>
+}

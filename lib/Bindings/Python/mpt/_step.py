@@ -150,14 +150,16 @@ def spell_optimizer_state(value, reader) -> str:
     return f"groups={','.join(groups)}" if groups else ""
 
 
-def make_memory_report(module) -> MemoryReport:
-    """What the step @loss of `module` keeps in memory."""
+def make_memory_report(module, threads: int) -> MemoryReport:
+    """What the step @loss of `module` keeps in memory on `threads` threads; 0: of all cores."""
+    threads = threads or len(os.sched_getaffinity(0))
     forms = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report")
         for form in ("text", "json", "html"):
             module.clone().run(
-                f"mpt-memory-report{{function=loss format={form} output={path}}}")
+                f"mpt-memory-report{{function=loss format={form} output={path} "
+                f"max-threads={threads}}}")
             with open(path, encoding="utf-8") as file:
                 forms.append(file.read())
     return MemoryReport(*forms)

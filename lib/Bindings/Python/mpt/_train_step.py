@@ -910,7 +910,7 @@ class TrainStep:
 
     def memory_report(self) -> MemoryReport:
         """What the step keeps in memory, when, and why."""
-        return make_memory_report(self._first.module)
+        return make_memory_report(self._first.module, self._threads)
 
     def _shapes_of_first(self):
         return tuple(torch.empty(t.shape, device="meta")

@@ -465,7 +465,7 @@ class TrainStep:
 
     def memory_report(self) -> MemoryReport:
         """What the step keeps in memory, when, and why."""
-        return make_memory_report(self._first.module)
+        return make_memory_report(self._first.module, self._threads)
 
     @property
     def arena_bytes(self) -> int:

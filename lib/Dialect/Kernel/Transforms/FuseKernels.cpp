@@ -16,6 +16,7 @@
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
+#include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
 #include "mpt/Dialect/MPT/Transforms/IsolateScans.h"
 #include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Dialect/MPT/Transforms/JoinedPlaces.h"
@@ -334,7 +335,8 @@ SmallVector<MulOp> getScalings(Value value, Value &base) {
     base = getRenamed(x);
   }
   Operation *producer = base.getDefiningOp();
-  if (producer && (isFusibleElementwise(producer) || isa<ReduceOp, ConstantOp>(producer)))
+  if (producer && !isJoinedPart(producer) &&
+      (isFusibleElementwise(producer) || isa<ReduceOp, ConstantOp>(producer)))
     chain.clear();
   return chain;
 }
@@ -361,24 +363,50 @@ void renameBeforeRounding(Block &block) {
   }
 }
 
-/// Renames what lies in memory instead of what is scaled (an unscaled or clipped
-/// gradient), so that each kernel can scale what it reads.
+/// Whether `op` takes the whole blocks of a tensor, or what is left, as norms and checks
+/// of gradients read it.
+bool isPartOfGradient(Operation *op) {
+  auto slice = dyn_cast_or_null<SliceOp>(op);
+  if (!slice || typeOf(slice.getX()).getRank() != 1 || slice.getStrides().front() != 1)
+    return false;
+  const int64_t all = typeOf(slice.getX()).getNumElements(),
+                begin = slice.getOffsets().front(), size = slice.getSizes().front(),
+                whole = all - all % mpt::detail::kGradientBlock;
+  return (begin == 0 && size == whole) || (begin == whole && begin + size == all);
+}
+
+/// Renames what lies in memory, or takes parts of it, instead of what is scaled (an
+/// unscaled or clipped gradient), so that each kernel can scale what it reads.
 void renameBeforeScaling(Block &block) {
   DenseMap<std::pair<Value, Type>, Value> renamed;
+  DenseMap<std::pair<Value, Attribute>, Value> parts;
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    auto reshape = dyn_cast<ReshapeOp>(op);
+    const bool isPart = isPartOfGradient(&op);
     Value base;
-    if (!reshape)
+    if (!isa<ReshapeOp>(op) && !isPart)
       continue;
-    SmallVector<MulOp> chain = getScalings(reshape.getX(), base);
-    if (chain.empty())
+    Value x = op.getOperand(0), y = op.getResult(0);
+    SmallVector<MulOp> chain = getScalings(x, base);
+    if (chain.empty()) {
+      // What checks a part is read again by the norm.
+      if (isPart)
+        parts.try_emplace({getRenamed(x), op.getAttrDictionary()}, y);
+      else if (isPartOfGradient(x.getDefiningOp()))
+        renamed.try_emplace({x, y.getType()}, y);
       continue;
-    auto type = typeOf(reshape.getY());
+    }
+    auto type = typeOf(y);
     auto from = type.clone(typeOf(base).getElementType());
     OpBuilder builder(&op);
-    Value &value = renamed[{base, from}];
-    if (!value)
+    Value &value = isPart ? parts[{base, op.getAttrDictionary()}] : renamed[{base, from}];
+    if (!value && isPart) {
+      auto all = typeOf(x).clone(from.getElementType());
+      value = builder.clone(op)->getResult(0);
+      value.getDefiningOp()->setOperand(0, reshapeTo(builder, op.getLoc(), base, all));
+      value.setType(from);
+    } else if (!value) {
       value = reshapeTo(builder, op.getLoc(), base, from);
+    }
     Value result = value;
     for (MulOp mul : llvm::reverse(chain)) {
       IRMapping mapping;
@@ -387,7 +415,7 @@ void renameBeforeScaling(Block &block) {
       copy->getResult(0).setType(type.clone(typeOf(mul.getResult()).getElementType()));
       result = copy->getResult(0);
     }
-    reshape.getY().replaceAllUsesWith(result);
+    y.replaceAllUsesWith(result);
     op.erase();
   }
 }

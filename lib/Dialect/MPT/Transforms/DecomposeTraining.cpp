@@ -117,8 +117,12 @@ LogicalResult decomposeUnscale(UnscaleOp op, PatternRewriter &rewriter) {
   Value inverse = b.div(b.scalar(1.0), op.getScale());
   SmallVector<Value> results, flags;
   for (auto [gradient, result] : llvm::zip_equal(op.getGradients(), op.getUnscaled())) {
-    Value unscaled = b.mul(asGradientRows(b, gradient), inverse);
-    flags.push_back(countNonFinite(b, unscaled));
+    SmallVector<Value, 2> parts = asGradientRows(b, gradient);
+    for (Value &part : parts) {
+      part = b.mul(part, inverse);
+      flags.push_back(countNonFinite(b, part));
+    }
+    Value unscaled = parts.size() == 1 ? parts.front() : b.mul(gradient, inverse);
     results.push_back(b.round(unscaled, result.getType()));
   }
   results.push_back(noneOf(b, flags));
@@ -135,7 +139,8 @@ LogicalResult decomposeAllFinite(AllFiniteOp op, PatternRewriter &rewriter) {
       flags.push_back(b.where(IsFiniteOp::create(rewriter, op.getLoc(), input),
                               b.scalar(0.0), b.scalar(1.0)));
     else
-      flags.push_back(countNonFinite(b, asGradientRows(b, input)));
+      for (Value part : asGradientRows(b, input))
+        flags.push_back(countNonFinite(b, part));
   }
   rewriter.replaceOp(op, noneOf(b, flags));
   return success();

@@ -44,11 +44,6 @@ int64_t mpt::detail::getGradientRow(int64_t count) {
   return row < shortestRow ? kGradientBlock : row;
 }
 
-Value mpt::detail::asGradientRows(DecomposeBuilder &b, Value gradient) {
-  const int64_t count = getCount(gradient), row = getGradientRow(count);
-  return count % row == 0 ? b.reshape(gradient, {count / row, row}) : b.asRows(gradient);
-}
-
 /// The elements of `value` from `begin` to before `end`, one after the other.
 static Value takeElements(DecomposeBuilder &b, Value value, int64_t begin, int64_t end) {
   value = b.reshape(value, {getCount(value)});
@@ -58,12 +53,29 @@ static Value takeElements(DecomposeBuilder &b, Value value, int64_t begin, int64
       b.builder.getDenseI64ArrayAttr({end - begin}), b.builder.getDenseI64ArrayAttr({1}));
 }
 
+/// Whether rows of length `row` are read where they are in `count` elements, and only the
+/// rest is copied.
+static bool isReadInParts(int64_t count, int64_t row) {
+  return count % row != 0 && count >= fewestRead;
+}
+
+SmallVector<Value, 2> mpt::detail::asGradientRows(DecomposeBuilder &b, Value gradient) {
+  const int64_t count = getCount(gradient), row = getGradientRow(count),
+                rest = count % row;
+  if (isReadInParts(count, row)) {
+    Value whole = takeElements(b, gradient, 0, count - rest);
+    return {b.reshape(whole, {count / row, row}),
+            b.reshape(takeElements(b, gradient, count - rest, count), {1, rest})};
+  }
+  return {rest == 0 ? b.reshape(gradient, {count / row, row}) : b.asRows(gradient)};
+}
+
 Value mpt::detail::sumSquaresOfBlocks(DecomposeBuilder &b, Value gradient, int64_t row) {
   const int64_t count = getCount(gradient);
   if (count == 0)
     return b.reshape(b.scalar(0.0), {1});
-  // Whole rows of much are read where they are, and only the rest is copied.
-  if (const int64_t rest = count % row; rest != 0 && count >= fewestRead) {
+  if (isReadInParts(count, row)) {
+    const int64_t rest = count % row;
     Value parts[] = {
         sumSquaresOfBlocks(b, takeElements(b, gradient, 0, count - rest), row),
         sumSquaresOfBlocks(b, takeElements(b, gradient, count - rest, count), row)};

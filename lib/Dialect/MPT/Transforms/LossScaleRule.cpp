@@ -111,12 +111,14 @@ Value mpt::detail::getLargestMagnitude(OpBuilder &builder, Location loc,
                                        ValueRange gradients) {
   DecomposeBuilder b(builder, loc, builder.getF32Type());
   Value largest = b.scalar(0.0);
-  for (Value gradient : gradients) {
-    Value rows = b.widen(asGradientRows(b, gradient));
-    Value magnitude = AbsOp::create(builder, loc, rows.getType(), rows);
-    Value row = b.reduceRow(ReduceKind::Max, magnitude);
-    largest = MaximumOp::create(builder, loc, largest, b.reduceAll(ReduceKind::Max, row));
-  }
+  for (Value gradient : gradients)
+    for (Value part : asGradientRows(b, gradient)) {
+      Value rows = b.widen(part);
+      Value magnitude = AbsOp::create(builder, loc, rows.getType(), rows);
+      Value row = b.reduceRow(ReduceKind::Max, magnitude);
+      largest =
+          MaximumOp::create(builder, loc, largest, b.reduceAll(ReduceKind::Max, row));
+    }
   return largest;
 }
 

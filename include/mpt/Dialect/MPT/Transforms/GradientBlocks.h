@@ -32,9 +32,11 @@ inline constexpr int64_t kGradientBlock = 4096;
 /// block if that is shorter than vector units like.
 int64_t getGradientRow(int64_t count);
 
-/// `gradient` as such rows if they divide it, for whatever reads all elements and gives
-/// no sum; else as rows of another length.
-mlir::Value asGradientRows(DecomposeBuilder &b, mlir::Value gradient);
+/// All elements of `gradient` for whatever gives no sum of them: as such rows if they
+/// divide it. Else as whole rows and the rest, two values, if it is large, or as rows of
+/// another length.
+llvm::SmallVector<mlir::Value, 2> asGradientRows(DecomposeBuilder &b,
+                                                 mlir::Value gradient);
 
 /// [blocks]: the sum of squares of each block of `gradient`, which is a parameter's or
 /// some of its blocks, in the working type. `row` is the parameter's getGradientRow.
