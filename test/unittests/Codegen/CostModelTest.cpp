@@ -77,6 +77,54 @@ TEST(DeviceTraceTest, CountsFlopsOfThreadsThatRun) {
   EXPECT_EQ(trace.waits, 1);
 }
 
+TEST(DeviceTraceTest, CountsHalvesOfWordsThatAreRead) {
+  auto count = [](llvm::StringRef body) {
+    const std::string code =
+        makeKernel("\tmov.u32 %r1, %tid.x;\n\tld.param.b64 %rd1, [k_param_0];\n" +
+                   body.str() + "\tst.global.b32 [%rd1], %r9;\n\tret;\n");
+    return run(code, {"", {1, 1}, 32, 0, {{kOut, 128}, {kOut, 128}}})
+        .byUnit[LaunchTrace::Integer];
+  };
+  // As LLVM writes x = high(x * c) ^ low(y * d): two products and one logical operation.
+  const std::string products =
+      "\tmul.wide.u32 %rd2, %r1, 12345;\n\tshr.u64 %rd3, %rd2, 32;\n"
+      "\tmul.wide.u32 %rd4, %r1, 54321;\n\txor.b64 %rd5, %rd3, %rd4;\n";
+  EXPECT_EQ(count(products + "\tcvt.u32.u64 %r9, %rd5;\n"), 3);
+  EXPECT_EQ(count(products + "\tmov.b64 {_, %r9}, %rd5;\n"), 3);
+  // The sum has both halves, and takes both of what it adds.
+  EXPECT_EQ(count(products + "\tadd.s64 %rd6, %rd5, %rd2;\n"
+                             "\tmov.b64 {_, %r9}, %rd6;\n"),
+            6);
+  // Around a loop.
+  EXPECT_EQ(count("\tcvt.u64.u32 %rd2, %r1;\n$L_loop:\n\tmov.b64 {_, %r2}, %rd2;\n"
+                  "\txor.b64 %rd2, %rd2, %rd1;\n\tsetp.eq.s32 %p1, %r2, 77;\n"
+                  "\t@%p1 bra $L_loop;\n\tcvt.u32.u64 %r9, %rd2;\n"),
+            3);
+}
+
+TEST(DeviceTraceTest, MergesLogicalPairs) {
+  auto count = [](llvm::StringRef body) {
+    const std::string code =
+        makeKernel("\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %ctaid.x;\n"
+                   "\tld.param.b64 %rd1, [k_param_0];\n" +
+                   body.str() + "\tst.global.b32 [%rd1], %r9;\n\tret;\n");
+    return run(code, {"", {1, 1}, 32, 0, {{kOut, 128}, {kOut, 128}}})
+        .byUnit[LaunchTrace::Integer];
+  };
+  // Two and two.
+  EXPECT_EQ(count("\txor.b32 %r3, %r1, %r2;\n\txor.b32 %r4, %r3, 5;\n"
+                  "\tand.b32 %r5, %r4, %r1;\n\tor.b32 %r9, %r5, %r2;\n"),
+            2);
+  // What another instruction reads has to be there.
+  EXPECT_EQ(count("\txor.b32 %r3, %r1, %r2;\n\txor.b32 %r4, %r3, 5;\n"
+                  "\tadd.s32 %r9, %r4, %r3;\n"),
+            3);
+  // The half that is read of a word.
+  EXPECT_EQ(count("\txor.b64 %rd2, %rd1, 77;\n\tcvt.u32.u64 %r3, %rd2;\n"
+                  "\txor.b32 %r9, %r3, %r1;\n"),
+            1);
+}
+
 TEST(DeviceTraceTest, DropsWhatIsWrittenToNothing) {
   // Many of them: each would overwrite what lies before the registers.
   std::string text;

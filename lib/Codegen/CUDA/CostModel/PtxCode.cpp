@@ -8,9 +8,12 @@
 
 #include "PtxCode.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/bit.h"
 
 #include <map>
 
@@ -312,6 +315,8 @@ private:
       else if (entry.getKey() == "%laneid")
         kernel.specials.push_back({entry.getValue(), "%laneid"});
     llvm::sort(kernel.specials);
+    dropUnreadHalves();
+    mergeLogicalPairs();
     findBlocks();
     symbols = std::move(outer);
     module.kernels[kernel.name] = std::move(kernel);
@@ -399,6 +404,8 @@ private:
   void parseInstruction(StringRef statement);
   void parseBranchByIndex(llvm::ArrayRef<StringRef> operands);
   void findBlocks();
+  void dropUnreadHalves();
+  void mergeLogicalPairs();
 
   StringRef text;
   size_t at = 0;
@@ -763,6 +770,135 @@ void Parser::parseInstruction(StringRef statement) {
     return fail("expected more operands of '" + opcode + "'");
   kernel.loads += made.op == PtxOp::Load && made.space == PtxSpace::Global;
   kernel.instructions.push_back(std::move(made));
+}
+
+/// ptxas makes of arithmetic in 64 bits what is read of it: an instruction for each half
+/// of a logical operation, and none of a shift by 32, which renames a register. So that
+/// products of 32 bits whose halves are used apart, as Philox does, have the instructions
+/// of their machine code.
+void Parser::dropUnreadHalves() {
+  llvm::DenseMap<int, uint64_t> numbers;
+  for (auto [reg, number] : kernel.constants)
+    numbers[reg] = number;
+  auto getNumber = [&](const PtxInstruction &in, size_t source) {
+    auto found =
+        source < in.sources.size() ? numbers.find(in.sources[source]) : numbers.end();
+    return found == numbers.end() ? std::nullopt : std::optional(found->second);
+  };
+  constexpr uint8_t kLow = 1, kHigh = 2, kBoth = 3;
+  std::vector<uint8_t> read(kernel.numRegisters, 0);
+  // Halves of the result that are read.
+  auto getRead = [&](const PtxInstruction &in) {
+    uint8_t halves = 0;
+    for (int result : in.results)
+      halves |= read[result];
+    return halves;
+  };
+  // Of what `in` reads, the halves that `wanted` halves of its result take.
+  auto getWanted = [&](const PtxInstruction &in, uint8_t wanted,
+                       size_t source) -> uint8_t {
+    const uint8_t fromBelow = wanted & kHigh ? kBoth : wanted;
+    if (in.op == PtxOp::Convert)
+      return in.size < 8 && in.from == 8 ? kLow : kBoth;
+    if (in.op == PtxOp::Unpack && in.from == 4 && in.results.size() == 2)
+      return (read[in.results[0]] ? kLow : 0) | (read[in.results[1]] ? kHigh : 0);
+    if (in.size != 8 || in.from != 8)
+      return kBoth;
+    switch (in.op) {
+    case PtxOp::And: {
+      // A number of 32 bits takes a half.
+      std::optional<uint64_t> mask = getNumber(in, 1 - source);
+      return mask && *mask >> 32 == 0 ? wanted & kLow : wanted;
+    }
+    case PtxOp::Or:
+    case PtxOp::Xor:
+    case PtxOp::Not:
+    case PtxOp::Move:
+      return wanted;
+    case PtxOp::Add:
+    case PtxOp::Sub:
+    case PtxOp::Mul:
+      return fromBelow;
+    case PtxOp::ShiftLeft:
+      return getNumber(in, 1) == 32 && source == 0 ? (wanted & kHigh ? kLow : 0) : kBoth;
+    case PtxOp::ShiftRight:
+      return getNumber(in, 1) == 32 && source == 0 ? (wanted & kLow ? kHigh : 0) : kBoth;
+    default:
+      return kBoth;
+    }
+  };
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (const PtxInstruction &in : llvm::reverse(kernel.instructions)) {
+      const uint8_t wanted = in.results.empty() ? kBoth : getRead(in);
+      for (auto [i, source] : llvm::enumerate(in.sources)) {
+        const uint8_t halves = read[source] | getWanted(in, wanted, i);
+        changes |= halves != read[source];
+        read[source] = halves;
+      }
+    }
+  }
+  for (PtxInstruction &in : kernel.instructions) {
+    if (in.size != 8 || in.from != 8 || in.unit != LaunchTrace::Integer)
+      continue;
+    const uint8_t halves = getRead(in);
+    if (in.op == PtxOp::And && getNumber(in, 1) == 0xffffffff)
+      in.issue = 0;
+    else if (llvm::is_contained({PtxOp::And, PtxOp::Or, PtxOp::Xor, PtxOp::Not}, in.op))
+      in.issue = llvm::popcount(halves);
+    else if (in.op == PtxOp::Add || in.op == PtxOp::Sub)
+      in.issue = halves == kLow ? 1 : 2;
+    else if (in.op == PtxOp::ShiftLeft || in.op == PtxOp::ShiftRight)
+      in.issue = getNumber(in, 1) == 32 && !in.isSigned ? 0 : in.issue;
+    else
+      continue;
+    in.onUnit = in.issue;
+  }
+}
+
+/// LOP3 does two logical operations, of three operands, at once.
+void Parser::mergeLogicalPairs() {
+  auto isLogical = [](const PtxInstruction &in) {
+    return llvm::is_contained({PtxOp::And, PtxOp::Or, PtxOp::Xor}, in.op) &&
+           in.issue == 1 && in.predicate < 0;
+  };
+  // By register: who writes it, if one instruction does, and how many read it.
+  std::vector<PtxInstruction *> writer(kernel.numRegisters, nullptr);
+  std::vector<unsigned> writers(kernel.numRegisters, 0), readers(kernel.numRegisters, 0);
+  for (PtxInstruction &in : kernel.instructions) {
+    for (int result : in.results) {
+      writer[result] = &in;
+      ++writers[result];
+    }
+    for (int source : in.sources)
+      ++readers[source];
+  }
+  // What alone reads the result of a logical operation, or the half of it that is read.
+  auto findOperation = [&](int source) -> PtxInstruction * {
+    while (writers[source] == 1 && readers[source] == 1) {
+      PtxInstruction &in = *writer[source];
+      if (isLogical(in))
+        return &in;
+      const bool renames = (in.op == PtxOp::Convert || in.op == PtxOp::Unpack) &&
+                           in.issue == 0 && in.sources.size() == 1;
+      if (!renames)
+        return nullptr;
+      source = in.sources.front();
+    }
+    return nullptr;
+  };
+  llvm::DenseSet<const PtxInstruction *> merged;
+  for (PtxInstruction &in : kernel.instructions) {
+    if (!isLogical(in))
+      continue;
+    for (int source : in.sources)
+      if (PtxInstruction *first = findOperation(source);
+          first && !merged.contains(first)) {
+        first->issue = first->onUnit = 0;
+        merged.insert(&in);
+        break;
+      }
+  }
 }
 
 void Parser::findBlocks() {
