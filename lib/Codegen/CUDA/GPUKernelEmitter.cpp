@@ -647,8 +647,9 @@ static constexpr std::pair<int64_t, int64_t> kPackedRows[] = {
 /// they share in, and blocks that are left: four for each of an H200's 132 processors.
 static constexpr int64_t kMostRows = 16, kMostSharedWords = 64, kLeastBlocks = 528;
 
-/// Groups of warps that share the tasks of a column kernel's second stage.
-static constexpr int64_t kCombineGroups = 8;
+/// Warps that share the tasks of a column kernel's second stage: so many that each has
+/// eight or more, which it reads one after the other.
+static constexpr int64_t kLeastCombineGroups = 8, kMostCombineGroups = 32;
 
 GPUKernelEmitter::GPUKernelEmitter(kernel::FuncOp kernel, bool isBatched)
     : KernelEmitter(kernel), isBatched(isBatched) {
@@ -845,9 +846,11 @@ void GPUKernelEmitter::chooseCombine() {
         sharesScalars ? kBlock : kBlock / 2,
         static_cast<int64_t>(llvm::alignTo(std::max<int64_t>(columns, 1), kWarp)));
     if (!sharesScalars) {
-      if (tasks >= kCombineGroups) {
+      if (tasks >= kLeastCombineGroups) {
         combineThreads = kWarp;
-        combineGroups = kCombineGroups;
+        combineGroups =
+            std::clamp(static_cast<int64_t>(llvm::bit_floor<uint64_t>(tasks / 8)),
+                       kLeastCombineGroups, kMostCombineGroups);
         sharedBytes = std::max(sharedBytes, 8 * combineThreads * combineGroups);
       }
       combineBlocks = llvm::divideCeil(columns, combineThreads);
