@@ -65,9 +65,14 @@ SmallVector<ByteRange> mpt::detail::rangesOf(Operation *op, bool withPartials) {
     auto type = cast<MemRefType>(buffer.getType());
     auto begin = static_cast<int64_t>(declared.getOffset());
     // The verifier has counted them.
-    int64_t bytes =
-        program::countSpannedElements(type).value_or(0) * bytesOf(type.getElementType());
+    const int64_t element = bytesOf(type.getElementType());
+    const int64_t bytes = program::countSpannedElements(type).value_or(0) * element;
     ranges.push_back({declared.getSpace(), begin, begin + bytes, isWritten});
+    if (auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout());
+        layout && type.getRank() == 2 && layout.getStrides()[1] == 1) {
+      ranges.back().width = type.getDimSize(1) * element;
+      ranges.back().pitch = layout.getStrides()[0] * element;
+    }
   }
   return ranges;
 }
@@ -106,11 +111,20 @@ size_t mpt::detail::countInstructions(Operation *op) {
   return count;
 }
 
+/// Whether the ranges are columns of one matrix that have none in common.
+static bool haveOtherColumns(const ByteRange &x, const ByteRange &y) {
+  if (x.pitch <= 0 || x.pitch != y.pitch)
+    return false;
+  const int64_t atX = x.begin % x.pitch, atY = y.begin % y.pitch;
+  return atX + x.width <= x.pitch && atY + y.width <= y.pitch &&
+         (atX + x.width <= atY || atY + y.width <= atX);
+}
+
 bool mpt::detail::conflict(ArrayRef<ByteRange> first, ArrayRef<ByteRange> second) {
   for (const ByteRange &x : first)
     for (const ByteRange &y : second)
       if ((x.isWritten || y.isWritten) && x.space == y.space && x.begin < y.end &&
-          y.begin < x.end)
+          y.begin < x.end && !haveOtherColumns(x, y))
         return true;
   return false;
 }

@@ -22,9 +22,12 @@ struct ByteRange {
   program::Space space;
   int64_t begin, end;
   bool isWritten;
+  /// Of a part of a matrix: bytes of its rows, and from one row to the next; 0: all.
+  int64_t width = 0, pitch = 0;
 };
 llvm::SmallVector<ByteRange> rangesOf(mlir::Operation *op, bool withPartials = true);
-/// True if the accesses conflict: two ranges overlap and at least one is a write.
+/// True if the accesses conflict: two ranges overlap and at least one is a write. Other
+/// columns of one matrix do not overlap.
 bool conflict(llvm::ArrayRef<ByteRange> first, llvm::ArrayRef<ByteRange> second);
 
 /// Ops of `program` that run at the same time as an exchange between ranks: those after

@@ -10,9 +10,8 @@
 
 using namespace mpt;
 
-llvm::SmallVector<unsigned> mpt::orderLateUpdates(const MemoryGraph &graph,
-                                                  llvm::ArrayRef<bool> mayWait,
-                                                  int64_t mostBytes) {
+LateUpdates mpt::orderLateUpdates(const MemoryGraph &graph, llvm::ArrayRef<bool> mayWait,
+                                  int64_t mostBytes, bool byLevel) {
   const unsigned count = graph.ops.size();
   // An op that is needed by one that does not wait cannot wait.
   llvm::SmallVector<bool> waits(mayWait), isNeeded(count, false);
@@ -29,10 +28,24 @@ llvm::SmallVector<unsigned> mpt::orderLateUpdates(const MemoryGraph &graph,
       for (unsigned before : graph.getPredecessors(number))
         isNeeded[before] = true;
   }
-  llvm::SmallVector<unsigned> order;
-  for (bool isLate : {false, true})
-    for (unsigned number = 0; number < count; ++number)
-      if (waits[number] == isLate)
-        order.push_back(number);
-  return order;
+  // By how many that wait come before it, one after the other.
+  LateUpdates updates;
+  llvm::SmallVector<unsigned> level(count, 0);
+  llvm::SmallVector<llvm::SmallVector<unsigned>> late;
+  for (unsigned number = 0; number < count; ++number) {
+    if (!waits[number]) {
+      updates.order.push_back(number);
+      continue;
+    }
+    if (byLevel)
+      for (unsigned before : graph.getPredecessors(number))
+        if (waits[before])
+          level[number] = std::max(level[number], level[before] + 1);
+    late.resize(std::max<size_t>(late.size(), level[number] + 1));
+    late[level[number]].push_back(number);
+  }
+  updates.begin = updates.order.size();
+  for (llvm::ArrayRef<unsigned> numbers : late)
+    llvm::append_range(updates.order, numbers);
+  return updates;
 }

@@ -38,12 +38,12 @@ struct Updates : testing::Test {
     graph.ops.back().outputs.assign(outputs.begin(), outputs.end());
     return graph.ops.back();
   }
-  Ids order(Ids waiting, int64_t mostBytes = 4096) {
+  Ids order(Ids waiting, int64_t mostBytes = 4096, bool byLevel = false) {
     connectBuffers(graph);
     llvm::SmallVector<bool> mayWait(graph.ops.size(), false);
     for (unsigned op : waiting)
       mayWait[op] = true;
-    return orderLateUpdates(graph, mayWait, mostBytes);
+    return orderLateUpdates(graph, mayWait, mostBytes, byLevel).order;
   }
 
   MemoryGraph graph;
@@ -77,6 +77,20 @@ TEST_F(Updates, OfStateAloneStay) {
   unsigned counter = addBuffer(64, MemoryKind::State);
   addOp({counter}, {addBuffer(64, MemoryKind::State)});
   EXPECT_EQ(order({1, 3, 4}), (Ids{0, 2, 4, 1, 3}));
+}
+
+TEST_F(Updates, OfOneLevelAreNextToEachOther) {
+  // Each gradient is cast before its update.
+  unsigned cast[2] = {addBuffer(128), addBuffer(512)};
+  for (int i = 0; i < 2; ++i) {
+    addOp({gradient[i]}, {cast[i]});
+    addOp({cast[i]}, {addBuffer(64, MemoryKind::State)});
+  }
+  EXPECT_EQ(order({1, 3, 4, 5, 6, 7}), (Ids{0, 2, 1, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(order({1, 3, 4, 5, 6, 7}, 4096, /*byLevel=*/true),
+            (Ids{0, 2, 1, 3, 4, 6, 5, 7}));
+  // What does not wait is no level.
+  EXPECT_EQ(order({1, 3, 5, 7}, 4096, /*byLevel=*/true), (Ids{0, 2, 4, 6, 1, 3, 5, 7}));
 }
 
 TEST_F(Updates, WithWorkspaceStay) {

@@ -156,17 +156,22 @@ void mpt::delayUpdates(func::FuncOp function, InstructionList &schedule,
     auto kernel = dyn_cast<kernel::KernelOp>(op.op);
     return kernel && kernel.getKind() == kernel::KernelKind::Pointwise;
   });
-  SmallVector<unsigned> order = orderLateUpdates(graph, mayWait, kBytesOfLaunch);
-  if (llvm::is_sorted(order))
-    return;
   ArenaOptions options;
   options.mostBytes = planned.plan.arenaBytes +
                       std::max(kMostGrowth, planned.plan.arenaBytes / kGrowthShare);
-  InstructionList late = schedule;
-  late.instructions = reorder(schedule, order);
-  BufferAssignment plan = assignBuffers(function, late, options);
-  if (plan.arenaBytes > options.mostBytes)
+  for (bool byLevel : {true, false}) {
+    const LateUpdates updates =
+        orderLateUpdates(graph, mayWait, kBytesOfLaunch, byLevel);
+    if (llvm::is_sorted(updates.order))
+      return;
+    options.keptFrom = byLevel ? updates.begin : ArenaOptions().keptFrom;
+    InstructionList late = schedule;
+    late.instructions = reorder(schedule, updates.order);
+    BufferAssignment plan = assignBuffers(function, late, options);
+    if (plan.arenaBytes > options.mostBytes)
+      continue;
+    planned.plan = std::move(plan);
+    schedule = std::move(late);
     return;
-  planned.plan = std::move(plan);
-  schedule = std::move(late);
+  }
 }
