@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping
+from typing import Any, Collection, Mapping
 
 import torch
 
@@ -26,7 +26,8 @@ class OptimizerReader:
     `groups` holds for each of `param_groups` the names of its parameters that train.
     """
 
-    def __init__(self, optimizer: torch.optim.Optimizer, names: "Mapping[int, str]"):
+    def __init__(self, optimizer: torch.optim.Optimizer, names: "Mapping[int, str]",
+                 trained: "Collection[str]"):
         if type(optimizer) not in _STATE:
             raise Error("optimizer: expected SGD, Adam or AdamW of torch.optim, found "
                         f"{type(optimizer).__module__}.{type(optimizer).__qualname__}")
@@ -51,11 +52,12 @@ class OptimizerReader:
                         f"optimizer.param_groups[{index}]: a parameter of shape "
                         f"{list(parameter.shape)} is none of the model's; make the "
                         "optimizer from model.parameters()")
-                if parameter.requires_grad:
+                if parameter.requires_grad and names[id(parameter)] in trained:
                     members.append(names[id(parameter)])
             self.groups.append(members)
         if not any(self.groups):
-            raise Error("optimizer: none of its parameters has requires_grad")
+            raise Error("optimizer: expected parameters with requires_grad that the loss depends "
+                        "on, found none")
         self.compiled = [self._constants(g) for g in optimizer.param_groups]
 
     @staticmethod

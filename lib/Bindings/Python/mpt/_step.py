@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+import warnings
 from typing import Any
 
 from mpt._diagnostics import Error, MemoryReport
@@ -128,26 +130,57 @@ def spell_loss_scale(value, precision) -> str:
                                   options)))
 
 
-def spell_optimizer_state(value, reader) -> str:
-    """Options of --mpt-optimizer-state; empty: moments in f32. `reader` knows the
-    optimizer's groups."""
+def spell_optimizer_state(value, reader=None) -> str:
+    """Options of --mpt-optimizer-state; empty: moments in f32. With `reader`, which knows the
+    optimizer's groups, a list has one kind for each."""
     kinds = ("f32", "bf16", "block8")
-    if isinstance(value, str):
+    if isinstance(value, str) and value.strip().partition(" ")[0] in kinds:
         kind, _, options = value.strip().partition(" ")
-        if kind not in kinds:
-            raise Error(f"optimizer_state: expected {', '.join(kinds)}, or a list with one of "
-                        f"these for each group of parameters, found {value!r}")
         return "" if kind == "f32" and not options else f"kind={kind} {options}".strip()
+    expected = f"optimizer_state: expected {', '.join(kinds)}"
+    if reader is None:
+        raise Error(f"{expected}, found {value!r}")
+    if isinstance(value, str):
+        raise Error(f"{expected}, or a list with one of these for each group of parameters, "
+                    f"found {value!r}")
     if not isinstance(value, (list, tuple)) or len(value) != len(reader.groups):
-        raise Error(f"optimizer_state: expected {', '.join(kinds)}, or a list with one of these "
-                    f"for each of {len(reader.groups)} groups of parameters, found {value!r}")
+        raise Error(f"{expected}, or a list with one of these for each of "
+                    f"{len(reader.groups)} groups of parameters, found {value!r}")
     for kind in value:
         if kind not in kinds:
-            raise Error(f"optimizer_state: expected {', '.join(kinds)} for each group of "
-                        f"parameters, found {kind!r}")
+            raise Error(f"{expected} for each group of parameters, found {kind!r}")
     groups = [f"{reader.pattern(i)}={kind}" for i, kind in enumerate(value)
               if reader.groups[i] and kind != "f32"]
     return f"groups={','.join(groups)}" if groups else ""
+
+
+class Fp8:
+    """What `fp8` asks for: a recipe of --mpt-fp8, and options after it."""
+
+    RECIPES = ("delayed", "current", "deepseek", "mxfp8")
+
+    def __init__(self, value):
+        recipe, _, options = value.strip().partition(" ") if isinstance(value, str) \
+            else ("", "", "")
+        if value is not None and recipe not in self.RECIPES:
+            raise Error(f"fp8: expected {', '.join(self.RECIPES)} or None, found {value!r}")
+        if re.search(r"\b(recipe|function)=", options):
+            raise Error(f"fp8: expected the recipe as the first word and no function, found "
+                        f"{value!r}")
+        self.options = f"recipe={recipe} {options}".strip() if value is not None else ""
+        passes = [f"mpt-fp8{{{self.options}}}"] if self.options else []
+        # Scales of blocks are no state, so these recipes may follow autocast, which then stores
+        # in half precision what is kept between their matmuls.
+        is_last = recipe in ("deepseek", "mxfp8")
+        self.before_scaling = [] if is_last else passes
+        self.after_autocast = passes if is_last else []
+
+
+def run_passes(module, passes: "list[str]") -> None:
+    """Runs passes on a module, and gives their warnings as Python's."""
+    for note in module.run(",".join(passes)):
+        if note.severity == "warning":
+            warnings.warn(str(note), stacklevel=2)
 
 
 def make_memory_report(module, threads: int) -> MemoryReport:

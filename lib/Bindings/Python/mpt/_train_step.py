@@ -23,8 +23,9 @@ from mpt import Module, Program, Ranks, version
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._optimizers import OptimizerReader
-from mpt._step import (PRECISIONS, SCALARS, LateResult, ScalarReader, StepResult,
-                       check_memory_budget, make_memory_report, spell_loss_scale, spell_optimizer_state)
+from mpt._step import (PRECISIONS, SCALARS, Fp8, LateResult, ScalarReader, StepResult,
+                       check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
+                       spell_optimizer_state)
 from mpt.torch import Exported, ExportError, _quote, export
 
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
@@ -154,6 +155,9 @@ class TrainStep:
         they come; types and ranks stay.
     precision: f32, f16 or bf16: the type of the heavy arithmetic. Parameters stay as they
         are.
+    fp8: "delayed", "current", "deepseek" or "mxfp8": matmuls of linear layers read 8-bit
+        floats by this recipe, with options of mpt-fp8 after it, as "deepseek keep=router"
+        (docs/FP8.md). All else has the type that `precision` says.
     memory_budget: "512MB", "4GiB", "0.5x" or "min": what temporary values may take, by
         computing some of them again (docs/Rematerialization.md). If they cannot fit
         otherwise, recurrent layers compute groups of iterations again.
@@ -184,7 +188,7 @@ class TrainStep:
 
     def __init__(self, model: torch.nn.Module, loss: Callable[..., Any],
                  optimizer: torch.optim.Optimizer, example: Any, *, precision: str = "f32",
-                 memory_budget: Optional[str] = None,
+                 fp8: Optional[str] = None, memory_budget: Optional[str] = None,
                  device: "Union[str, torch.device]" = "cpu",
                  parallel: Optional[str] = None, parallel_timeout: float = 60,
                  accumulate: int = 1,
@@ -236,6 +240,7 @@ class TrainStep:
         self.optimizer = optimizer
         self._batch = _Batch(loss, example)
         self._precision = precision
+        self._fp8 = Fp8(fp8)
         self._memory_budget = memory_budget
         self._device = str(device)
         self._cuda = dict(cuda or {})
@@ -272,7 +277,7 @@ class TrainStep:
         self._keys = {key: self._ids.get(id(value), key)
                       for key, value in model.state_dict(keep_vars=True).items()
                       if isinstance(value, torch.Tensor)}
-        self._reader = OptimizerReader(optimizer, self._ids)
+        self._reader = OptimizerReader(optimizer, self._ids, exported.trained)
         self._optimizer_state = spell_optimizer_state(optimizer_state, self._reader)
         given = re.search(r"\bblock-size=(\d+)", self._optimizer_state)
         self._block_size = int(given.group(1)) if given else 256
@@ -358,7 +363,8 @@ class TrainStep:
             options.append(f"clip-norm={float(self._clip_norm)!r}")
         if self._ema is not None:
             options.append(f"ema-decay={float(self._ema)!r}")
-        passes += [f"mpt-train-step{{{' '.join(options)}}}", "mpt-master-weights"]
+        passes += [f"mpt-train-step{{{' '.join(options)}}}", *self._fp8.before_scaling,
+                   "mpt-master-weights"]
         if self._optimizer_state:
             passes.append(f"mpt-optimizer-state{{{self._optimizer_state}}}")
         if self._loss_scale:
@@ -392,6 +398,7 @@ class TrainStep:
         state = sorted((t.name, t.role, t.type, tuple(t.shape)) for t in self._state.values())
         text = repr([version, whole, state, self._reader.pass_options(), self._optimizer_state,
                      self._clip_norm, self._ema, self._loss_scale, self._precision,
+                     self._fp8.options,
                      sorted(word for word in self._parallel_options
                             if word.split("=")[0] in _VALUE_OPTIONS
                             and word not in _VALUE_DEFAULTS)])
@@ -470,9 +477,10 @@ class TrainStep:
         passes = self._pipeline(exported.names, batch)
         if self._precision != "f32":
             passes.append(f"mpt-autocast{{type={self._precision}}}")
+        passes += self._fp8.after_autocast
         if self._is_sharded and self._zero_stage < 3:
             passes.append("mpt-join-after-update")
-        module.run(",".join(passes))
+        run_passes(module, passes)
         program = module.program(
             "loss", threads=self._threads, device=self._device, cuda=self._cuda,
             share=self._first.program if self._first else None, ranks=self._ranks)

@@ -27,8 +27,9 @@ from mpt import Module
 from mpt._diagnostics import Error, Explanation, MemoryReport
 from mpt._names import STEP_NAMES, rename
 from mpt._stablehlo import inline_calls, walk
-from mpt._step import (PRECISIONS, SCALARS, ScalarReader, StepResult, check_memory_budget,
-                       make_memory_report, spell_loss_scale)
+from mpt._step import (PRECISIONS, SCALARS, Fp8, ScalarReader, StepResult,
+                       check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
+                       spell_optimizer_state)
 
 __all__ = ["StepResult", "TrainStep", "autocast", "generic", "grad_seed", "gradients",
            "train_step"]
@@ -156,8 +157,8 @@ class TrainStep:
     returns a StepResult. The step holds the parameters: `params` are copies.
     """
 
-    def __init__(self, loss, params, batch, optimizer, *, state, lr, precision,
-                 memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs):
+    def __init__(self, loss, params, batch, optimizer, *, state, lr, precision, fp8,
+                 optimizer_state, memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs):
         if precision not in PRECISIONS:
             raise Error(f"precision: expected {', '.join(PRECISIONS)}, found {precision!r}")
         if max_programs < 1:
@@ -173,6 +174,8 @@ class TrainStep:
         self._optimizer = optimizer.split()
         self._memory_budget, self._clip_norm, self._ema = memory_budget, clip_norm, ema
         self._loss_scale = spell_loss_scale(loss_scale, precision)
+        self._fp8 = Fp8(fp8)
+        self._optimizer_state = spell_optimizer_state(optimizer_state)
         self._threads, self._max_programs, self._seed = threads, max_programs, seed
         self._lr, self._count, self._skipped = lr, 0, 0
         self._named = list(batch) if isinstance(batch, Mapping) else None
@@ -312,7 +315,10 @@ class TrainStep:
         if self._ema is not None:
             options.append(f"ema-decay={float(self._ema)!r}")
         passes = ["mpt-convert-stablehlo", "canonicalize", "cse", "mpt-autodiff",
-                  f"mpt-train-step{{{' '.join(options)}}}", "mpt-master-weights"]
+                  f"mpt-train-step{{{' '.join(options)}}}", *self._fp8.before_scaling]
+        if self._optimizer_state:
+            passes.append(f"mpt-optimizer-state{{{self._optimizer_state}}}")
+        passes.append("mpt-master-weights")
         if self._loss_scale:
             passes.append(f"mpt-loss-scale{{{self._loss_scale}}}")
         return passes + ["mpt-validate-loss-scale"]
@@ -330,7 +336,8 @@ class TrainStep:
         passes = self._passes()
         if self._precision != "f32":
             passes.append(f"mpt-autocast{{type={self._precision}}}")
-        module.run(",".join(passes))
+        passes += self._fp8.after_autocast
+        run_passes(module, passes)
         compiled = _Compiled(module, module.program(
             "loss", threads=self._threads,
             share=self._first.program if self._first else None))
@@ -488,6 +495,7 @@ class TrainStep:
 def train_step(loss: Callable[..., Any], params: Any, batch: Any,
                optimizer: str = "adamw", precision: str = "f32", *, state: Any = None,
                lr: "Union[float, Callable[[int], float]]" = 1e-3,
+               fp8: Optional[str] = None, optimizer_state: str = "f32",
                memory_budget: Optional[str] = None, clip_norm: Optional[float] = None,
                ema: Optional[float] = None, seed: int = 0,
                loss_scale: "Union[None, str, float]" = None, threads: int = 0,
@@ -507,10 +515,12 @@ def train_step(loss: Callable[..., Any], params: Any, batch: Any,
         are.
     state: a tree of arrays that the loss changes, such as flax's batch_stats.
     lr: the learning rate, or a function of the number of the step, such as optax's schedules.
-    memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs: as in
+    optimizer_state: "f32", "bf16" or "block8", with options of mpt-optimizer-state after it.
+    fp8, memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs: as in
         mpt.torch.TrainStep.
     """
     return TrainStep(loss, params, batch, optimizer, state=state, lr=lr, precision=precision,
+                     fp8=fp8, optimizer_state=optimizer_state,
                      memory_budget=memory_budget, clip_norm=clip_norm, ema=ema, seed=seed,
                      loss_scale=loss_scale, threads=threads, max_programs=max_programs)
 

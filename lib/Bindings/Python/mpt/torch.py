@@ -131,15 +131,17 @@ class Exported:
     to its tensor. That is its name in `model.state_dict()`, with a `_` if MPT keeps that
     name for itself (`lr_`, `mpt_.weight`). `names` are the `mpt.name`s of the batch,
     in order. `results` maps the `mpt.name` of each result of the loss function to its key
-    there.
+    there. `trained` are the names in `weights` of parameters that have a gradient.
     """
 
     def __init__(self, text: str, weights: "dict[str, torch.Tensor]",
-                 names: "Sequence[str]" = (), results: "Optional[dict[str, str]]" = None):
+                 names: "Sequence[str]" = (), results: "Optional[dict[str, str]]" = None,
+                 trained: "Collection[str]" = ()):
         self.text = text
         self.weights = weights
         self.names = list(names)
         self.results = dict(results or {})
+        self.trained = frozenset(trained)
 
     def save(self, path: str, weights: Optional[str] = None) -> None:
         """Writes the text to `path` and the values to `weights`, a .safetensors file."""
@@ -189,6 +191,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
 
     model: the module, in training or evaluation mode as it is. Parameters with
         requires_grad become parameters; others, and buffers, are state without a gradient.
+        So is a parameter that the loss does not depend on: PyTorch gives it no gradient, and
+        its optimizers leave it as it is.
     loss: called as loss(model, *batch). Any PyTorch expression.
     example: one batch. Its tensors give shapes and types.
     names: what the tensors of a batch are called (`mpt.name`); by default the names of
@@ -742,6 +746,16 @@ def _widen(type: str) -> str:
     return type[:-len("ui8>")] + "si16>" if type.endswith(",ui8>") else type
 
 
+def _stops_gradient(node: torch.fx.Node) -> bool:
+    """Whether no gradient passes the node."""
+    if node.target is torch.ops.mpt.stop_gradient.default:
+        return True
+    if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled and not node.args[0]:
+        return True
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and not value.dtype.is_floating_point
+
+
 class _Printer:
     """Prints one exported program."""
 
@@ -1002,7 +1016,9 @@ class _Printer:
         first: "dict[int, tuple[str, str]]" = {}  # by identity: tied parameters are one
         names = iter(self.names)
         owner: "dict[str, str]" = {}  # state's name in the program -> mpt.name
+        trained: "list[str]" = []
         placeholders = [n for n in program.graph.nodes if n.op == "placeholder"]
+        reached = self.find_reached(specs, tensors)
         for node in placeholders:
             spec, value = specs[node.name], node.meta["val"]
             if spec.kind == InputKind.USER_INPUT:
@@ -1022,7 +1038,10 @@ class _Printer:
                 if id(tensor) in first:
                     env[node] = first[id(tensor)]
                     continue
-                trains = spec.kind == InputKind.PARAMETER and id(tensor) in self.trainable
+                trains = spec.kind == InputKind.PARAMETER and id(tensor) in self.trainable \
+                    and id(tensor) in reached
+                if trains:
+                    trained.append(name)
                 role = "parameter" if trains else "running_stat"
                 owner[spec.target] = name
                 self.weights[name] = tensor
@@ -1098,7 +1117,27 @@ class _Printer:
             + self.constant_lines + self.lines
             + [f"  return {', '.join(v[0] for v, _ in results)} : "
                f"{', '.join(v[1] for v, _ in results)}", "}", ""])
-        return Exported(text, self.weights, self.names, result_names)
+        return Exported(text, self.weights, self.names, result_names, trained)
+
+    def find_reached(self, specs, tensors) -> "set[int]":
+        """The `id`s of parameters that the loss has a gradient for; of a function that is no
+        loss, those of all."""
+        if not self.is_loss:
+            return {id(tensor) for tensor in tensors.values()}
+        output = next(n for n in self.program.graph.nodes if n.op == "output")
+        user = [value for value, spec in zip(output.args[0],
+                                             self.program.graph_signature.output_specs)
+                if spec.kind == OutputKind.USER_OUTPUT]
+        loss = user[self.output_names(len(user)).index("loss")]
+        seen, rest = set(), [loss]
+        while rest:
+            node = rest.pop()
+            if node in seen or not isinstance(node, torch.fx.Node) or _stops_gradient(node):
+                continue
+            seen.add(node)
+            rest += node.all_input_nodes
+        return {id(tensors[specs[node.name].target]) for node in seen
+                if node.op == "placeholder" and specs[node.name].target in tensors}
 
     def output_names(self, count):
         """What the loss function's results are called."""
