@@ -268,6 +268,7 @@ class TrainStep:
         in_groups = {id(p) for g in optimizer.param_groups for p in g["params"]}
         self._trainable = {id(p) for p in model.parameters()
                            if p.requires_grad and id(p) in in_groups}
+        self._first: Optional[_Compiled] = None
         exported = self._export(self._batch.example)
         # Of tied parameters the program has one, under one of their names.
         self._ids = {id(value): name for name, value in exported.weights.items()}
@@ -296,7 +297,6 @@ class TrainStep:
         self._known: Optional[StepResult] = None
         self._seed = seed
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
-        self._first: Optional[_Compiled] = None
         first = self._compile_first(exported)
         self._first = first
         self._programs[tuple(t.shape for t in self._batch.example)] = first
@@ -420,7 +420,8 @@ class TrainStep:
             part = tuple(t[:size] if t.dim() and t.shape[0] == rows else t for t in batch)
         with self._as_constructed():
             exported = export(self.model, self._batch.loss, part, names=self._batch.keys,
-                              trainable=self._trainable)
+                              trainable=self._trainable,
+                              like=self._first.exported if self._first else None)
         return exported
 
     def _compile_first(self, exported) -> "_Compiled":

@@ -186,7 +186,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
            *, names: Optional[Sequence[str]] = None,
            targets: Optional[Sequence[str]] = None, dynamic_batch: bool = False,
            trainable: "Optional[Collection[int]]" = None,
-           is_loss: bool = True) -> Exported:
+           like: Optional[Exported] = None, is_loss: bool = True) -> Exported:
     """Exports `loss(model, *example)`, a scalar or a dictionary with the scalar "loss".
 
     model: the module, in training or evaluation mode as it is. Parameters with
@@ -202,6 +202,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     dynamic_batch: dimension 0 stays open (`?`) in each tensor of the batch that has as many
         rows as the first.
     trainable: the `id`s of parameters that train; by default all with requires_grad.
+    like: an export for batches of other shapes. The same parameters train, also those that
+        this loss does not depend on; if it depends on more of them, that is an error.
     is_loss: whether there must be a scalar "loss". Otherwise the function is one to
         evaluate, with a tensor or a dictionary of any tensors.
     """
@@ -260,7 +262,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
                           f"{_raised_at(error)}{_remedy(error)}") from error
     if trainable is None:
         trainable = {id(p) for p in model.parameters() if p.requires_grad}
-    return _Printer(program, module, names, targets, trainable, is_loss, renamed).print()
+    return _Printer(program, module, names, targets, trainable, like, is_loss, renamed).print()
 
 
 def _in_this_thread(patch, original):
@@ -759,12 +761,13 @@ def _stops_gradient(node: torch.fx.Node) -> bool:
 class _Printer:
     """Prints one exported program."""
 
-    def __init__(self, program, module, names, targets, trainable, is_loss, renamed):
+    def __init__(self, program, module, names, targets, trainable, like, is_loss, renamed):
         self.program = program
         self.module = module
         self.names = names
         self.targets = targets
         self.trainable = trainable
+        self.like = like
         self.is_loss = is_loss
         self.renamed = renamed  # keys of state_dict() that are not the mpt.name
         self.lines: "list[str]" = []
@@ -1040,6 +1043,13 @@ class _Printer:
                     continue
                 trains = spec.kind == InputKind.PARAMETER and id(tensor) in self.trainable \
                     and id(tensor) in reached
+                if self.like is not None:
+                    if trains and name not in self.like.trained:
+                        raise ExportError(
+                            f"the loss of this batch depends on {name}, that of the example "
+                            "does not: give an example whose loss depends on all parameters "
+                            "that train")
+                    trains = name in self.like.trained
                 if trains:
                     trained.append(name)
                 role = "parameter" if trains else "running_stat"

@@ -64,3 +64,26 @@ try:
     mpt.torch.TrainStep(net, loss, torch.optim.SGD(net.unused.parameters(), lr=0.1), (x,))
 except mpt.Error as error:
     print("refused:", error)
+
+
+class Long(nn.Module):
+    """Has a layer for long sequences, or for short ones."""
+
+    def __init__(self, is_long):
+        super().__init__()
+        self.always, self.sometimes, self.is_long = nn.Linear(4, 4), nn.Linear(4, 4), is_long
+
+    def forward(self, x):
+        return self.always(self.sometimes(x) if (len(x) > 5) == self.is_long else x)
+
+
+for is_long in (True, False):
+    net = Long(is_long)
+    step = mpt.torch.TrainStep(net, lambda net, x: net(x).square().mean(),
+                               torch.optim.SGD(net.parameters(), lr=0.1), (torch.randn(3, 4),))
+    try:
+        step(torch.randn(8, 4))
+        print("other shape: equal", torch.equal(step.state_dict()["sometimes.weight"],
+                                                net.sometimes.weight))
+    except mpt.Error as error:
+        print("refused:", error)
