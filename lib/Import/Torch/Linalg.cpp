@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
@@ -355,7 +356,8 @@ struct Elimination {
 };
 } // namespace
 
-/// x is [B, n, n]. Unrolled, with a step for each row.
+/// x is [B, n, n]. Unrolled, with a step for each row. A column without a pivot gives zero,
+/// and its matrix no gradient for what lies below.
 static std::optional<Elimination> eliminate(Lowering &l, Value x) {
   const int64_t batch = getShape(x)[0], size = getShape(x)[1];
   if (!l.require(size <= 64, "a matrix of more than 64 rows"))
@@ -405,6 +407,13 @@ static std::function<void(Lowering &)> determinant(Determinant kind) {
         return;
     Shape batch(getShape(x).drop_back(2));
     const int64_t size = getShape(x).back();
+    Operation *before = l.op->getPrevNode();
+    // Differences would lose what half precision rounds. What sets results comes first.
+    auto keepPrecision = llvm::make_scope_exit([&] {
+      for (Operation *made = before ? before->getNextNode() : &l.op->getBlock()->front();
+           made != l.op; made = made->getNextNode())
+        made->setAttr(kPrecisionAttr, l.builder.getStringAttr("f32"));
+    });
     std::optional<Elimination> found =
         eliminate(l, l.reshape(x, {llvm::product_of(batch), size, size}));
     if (!found)

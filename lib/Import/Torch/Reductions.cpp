@@ -123,10 +123,9 @@ static void norm(Lowering &l, double p, Reduced r) {
   l.set(l.binary<PowOp>(total, l.number(total, 1 / p)));
 }
 
-/// Distances of each row of x [..., P, M] to each row of y [..., R, M]. Differences, not
-/// squares and a matmul: rows that are equal have a distance of 0 and no gradient.
-/// Distances from |x|^2 + |y|^2 - 2 x . y. The matmul stays in f32 under autocast, as the
-/// difference would lose what half precision rounds.
+/// Euclidean distances of each row of x [..., P, M] to each row of y [..., R, M], from
+/// |x|^2 + |y|^2 - 2 x . y. The matmul stays in f32 under autocast, as the difference
+/// would lose what half precision rounds.
 static Value distancesByMatmul(Lowering &l, Value x, Value y) {
   int64_t rank = getRank(x);
   Value product = l.matmul(x, y, /*transposeA=*/false, /*transposeB=*/true);
@@ -145,6 +144,8 @@ static Value distancesByMatmul(Lowering &l, Value x, Value y) {
   return l.where(isNear, l.number(square, 0), root);
 }
 
+/// Distances of each row of x to each row of y: of differences where PyTorch multiplies no
+/// matrices, so that rows that are equal have a distance of 0 and no gradient.
 static void distancesOfPairs(Lowering &l) {
   Value x = l.get(0, l.resultElement()), y = l.get(1, l.resultElement());
   const double p = l.number(2, 2);
