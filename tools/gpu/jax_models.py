@@ -18,11 +18,12 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax
 import jax.numpy as jnp
+import numpy
 from jax import lax
 
 
 class Parameters:
-    """Makes parameters by name when a model asks for them first, and gives them out after."""
+    """What a model asks for, by name: of given values, or the first ones."""
 
     def __init__(self, values=None, kind=jnp.float32):
         self.values, self.made, self.kind = values, {}, kind
@@ -30,10 +31,11 @@ class Parameters:
     def __call__(self, name, shape, scale):
         if self.values is not None:
             return self.values[name].astype(self.kind)
-        key = jax.random.fold_in(jax.random.PRNGKey(0), len(self.made))
-        self.made[name] = scale + 0 * jnp.zeros(shape) if isinstance(scale, int) else (
-            scale * jax.random.truncated_normal(key, -2.0, 2.0, shape))
-        return self.made[name].astype(self.kind)
+        # A scale that is an integer is the value itself.
+        random = numpy.random.default_rng(len(self.made))
+        self.made[name] = (numpy.full(shape, scale, "f") if isinstance(scale, int) else
+                           scale * random.standard_normal(shape, "f"))
+        return jnp.asarray(self.made[name], self.kind)
 
 
 def linear(p, name, x, width):
@@ -144,13 +146,9 @@ def main(name, mode, batch, rounds, device):
     key = jax.random.PRNGKey(1)
     data = make(key, batch)
 
-    def first(*data):
-        made = Parameters()
-        model(made, key, *data)
-        return made.made
-
-    values = jax.jit(first)(*data)
-    zeros = jax.jit(lambda values: jax.tree.map(jnp.zeros_like, values))
+    made = Parameters()
+    jax.eval_shape(lambda *data: model(made, key, *data), *data)
+    values = jax.tree.map(jnp.asarray, made.made)
 
     def loss_of(values, key, data):
         cast = [d.astype(kind) if d.dtype == jnp.float32 and name == "sincos" and i == 0 else d for i, d in enumerate(data)]
@@ -167,7 +165,7 @@ def main(name, mode, batch, rounds, device):
         values = jax.tree.map(lambda w, m, v: w * (1 - 1e-4 * 0.01) - 1e-4 * (m / a) / (jnp.sqrt(v / b) + 1e-8), values, m, v)
         return (values, m, v, count), loss
 
-    state = values, zeros(values), zeros(values), jnp.int32(0)
+    state = values, jax.tree.map(jnp.zeros_like, values), jax.tree.map(jnp.zeros_like, values), jnp.int32(0)
     for i in range(5):
         state, loss = step(state, data)
         first_loss = float(loss) if i == 0 else first_loss

@@ -1154,7 +1154,8 @@ int CudaExecutable::copyInputs(const std::vector<const void *> &data,
       std::find(isOnDevice.begin(), isOnDevice.end(), true) != isOnDevice.end();
   const bool hasHost =
       std::find(isOnDevice.begin(), isOnDevice.end(), false) != isOnDevice.end();
-  if (copies >= 2)
+  // Pinned memory is free again.
+  if (hasHost && copies >= 2)
     MPT_TRY(wait(copied[half]));
   Stream arriving = landing ? inputStream : state->stream;
   if (hasHost && landing && copies >= 2)
