@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "../Common/KernelEmitter.h"
+#include "RowLanesEmitter.h"
 #include "mpt/Codegen/CPU/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 
@@ -44,7 +44,11 @@ struct ConvertKernelsToVectorPass
     for (kernel::FuncOp kernel : kernels) {
       // Launches keep naming the kernel; the function takes its name.
       OpBuilder builder(kernel);
-      KernelEmitter(kernel).emit(builder);
+      RowLanesEmitter rowLanes(kernel);
+      if (rowLanes.isBetter())
+        rowLanes.emit(builder);
+      else
+        KernelEmitter(kernel).emit(builder);
       kernel.erase();
     }
   }

@@ -239,8 +239,8 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
       for (Value value : op.getResults())
         if (auto found = keptValues.find(value);
             found != keptValues.end() && found->second == level)
-          kept.push_back({value, allocate(b, storageOf(value.getType()),
-                                          llvm::alignTo(columns, lanes))});
+          kept.push_back(
+              {value, allocate(b, storageOf(value.getType()), getKeptElements())});
   // After the reductions, for each extreme of floats, which lanes have met a NaN: so the
   // next extreme waits for one comparison alone.
   SmallVector<bool> tracksNaN;
@@ -286,8 +286,8 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
         }
         llvm::append_range(next, flags);
         for (auto [value, row] : kept)
-          storeTo(elementOf(*frame.builder, row, value.getType(), frame.column),
-                  evaluate(value, frame), value.getType(), frame);
+          storeTo(keptPlace(row, value.getType(), frame), evaluate(value, frame),
+                  value.getType(), frame);
         return next;
       });
   keptRows.insert(kept.begin(), kept.end());
@@ -306,8 +306,11 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
   sums.truncate(count);
   for (auto [reduce, sum] : llvm::zip_equal(reductions, sums)) {
     Value value = finishRowReduction(b, reduce.getKind(), sum);
-    if (value.getType() != reduce.getType())
-      value = arith::BitcastOp::create(b, loc, reduce.getType(), value);
+    if (getElementTypeOrSelf(value) != reduce.getType()) {
+      auto vector = dyn_cast<VectorType>(value.getType());
+      value = arith::BitcastOp::create(
+          b, loc, vector ? vector.clone(reduce.getType()) : reduce.getType(), value);
+    }
     if (reduce.getKind() == ReduceKind::Mean)
       value = scale(b, value, columns);
     rowFrame.values[reduce] = value;
@@ -339,9 +342,14 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
   emitRowAtIndices(b, task);
 }
 
+KernelEmitter::Frame KernelEmitter::makeRowFrame(OpBuilder &b) {
+  Frame frame;
+  frame.builder = &b;
+  return frame;
+}
+
 void KernelEmitter::emitRowAtIndices(OpBuilder &b, Value task) {
-  Frame rowFrame;
-  rowFrame.builder = &b;
+  Frame rowFrame = makeRowFrame(b);
   // Scalars that the loops need are computed before them.
   auto evaluateUniform = [&](unsigned level) {
     for (Operation &op : body.without_terminator()) {
@@ -451,7 +459,7 @@ void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   }
   // Larger rows may leave the last tasks without any: no iteration then.
   if (blockSums.empty())
-    return emitRows(b, first, last, task);
+    return emitRowRange(b, first, last, task);
   auto blocks = scf::ForOp::create(b, loc, first, last, constant(b, rowsPerBlock));
   OpBuilder inner = OpBuilder::atBlockBegin(blocks.getBody());
   auto forBlockSums = [&](function_ref<void(const ColumnPartials &, Frame &)> emitSum) {
@@ -470,7 +478,7 @@ void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   Value end = arith::MinSIOp::create(
       inner, loc, arith::AddIOp::create(inner, loc, begin, constant(inner, rowsPerBlock)),
       last);
-  emitRows(inner, begin, end, task);
+  emitRowRange(inner, begin, end, task);
   forBlockSums([&](const ColumnPartials &part, Frame &frame) {
     kernel::ColumnReduceOp reduce = part.op;
     OpBuilder &builder = *frame.builder;
@@ -482,7 +490,7 @@ void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   });
 }
 
-void KernelEmitter::emitRows(OpBuilder &b, Value first, Value last, Value task) {
+void KernelEmitter::emitRowRange(OpBuilder &b, Value first, Value last, Value task) {
   auto loop = scf::ForOp::create(b, loc, first, last, constant(b, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
   emitRow(inner, loop.getInductionVar(), task);
@@ -790,7 +798,7 @@ std::pair<Value, Value> KernelEmitter::lanePointers(unsigned index, Frame &frame
   Value pointer = pointerTo(index, frame);
   SmallVector<int64_t> steps;
   for (int64_t lane = 0; lane < frame.lanes; ++lane)
-    steps.push_back(lane * buffer.columnStride());
+    steps.push_back(lane * laneStride(buffer));
   auto type = VectorType::get({frame.lanes}, b.getI64Type());
   Value offsets = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
@@ -808,7 +816,7 @@ std::pair<Value, Value> KernelEmitter::lanePointers(unsigned index, Frame &frame
 Value KernelEmitter::load(unsigned operand, Frame &frame) {
   OpBuilder &b = *frame.builder;
   const KernelBuffer &buffer = buffers[operand];
-  if (frame.lanes == 0 || buffer.columnStride() == 1)
+  if (frame.lanes == 0 || laneStride(buffer) == 1)
     return loadFrom(pointerTo(operand, frame), buffer.element, frame);
   auto [pointers, mask] = lanePointers(operand, frame);
   Type memory = storageOf(buffer.element);
@@ -824,7 +832,7 @@ void KernelEmitter::store(unsigned result, Value value, Frame &frame) {
   OpBuilder &b = *frame.builder;
   unsigned index = body.getNumArguments() + result;
   const KernelBuffer &buffer = buffers[index];
-  if (frame.lanes == 0 || buffer.columnStride() == 1 || columns == 1)
+  if (frame.lanes == 0 || laneStride(buffer) == 1 || columns == 1)
     return storeTo(pointerTo(index, frame), value, buffer.element, frame);
   value = toStorage(b, value, buffer.element);
   unsigned alignment = storageOf(buffer.element).getIntOrFloatBitWidth() / 8;
@@ -863,6 +871,25 @@ Value KernelEmitter::convertFloat(OpBuilder &b, Value value, Type from, Type to)
   return truncateToEightBitFloat(b, loc, value, to);
 }
 
+Value KernelEmitter::indexOf(unsigned dim, Type element, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  if (dim + 1 < domain.size()) {
+    Value at = rowIndices[dim];
+    if (!element.isInteger(64))
+      at = arith::TruncIOp::create(b, loc, element, at);
+    return at;
+  }
+  auto type = VectorType::get({frame.lanes}, b.getI64Type());
+  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, frame.lanes));
+  Value lane = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
+  Value at = arith::AddIOp::create(
+      b, loc, vector::BroadcastOp::create(b, loc, type, frame.column), lane);
+  if (!element.isInteger(64))
+    at = arith::TruncIOp::create(b, loc, vectorOf(element, frame.lanes), at);
+  return at;
+}
+
 Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
   OpBuilder &b = *frame.builder;
   Type element = op->getResult(0).getType();
@@ -876,24 +903,8 @@ Value KernelEmitter::cloneOp(Operation *op, Frame &frame) {
                                      Attribute(value));
     return arith::ConstantOp::create(b, loc, value);
   }
-  if (auto index = dyn_cast<kernel::IndexOp>(op)) {
-    Value at;
-    if (index.getDim() + 1 < domain.size()) {
-      at = rowIndices[index.getDim()];
-      if (!element.isInteger(64))
-        at = arith::TruncIOp::create(b, loc, element, at);
-      return at;
-    }
-    auto type = VectorType::get({frame.lanes}, b.getI64Type());
-    SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, frame.lanes));
-    Value lane = arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
-    at = arith::AddIOp::create(
-        b, loc, vector::BroadcastOp::create(b, loc, type, frame.column), lane);
-    if (!element.isInteger(64))
-      at = arith::TruncIOp::create(b, loc, vectorOf(element, frame.lanes), at);
-    return at;
-  }
+  if (auto index = dyn_cast<kernel::IndexOp>(op))
+    return indexOf(index.getDim(), element, frame);
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(evaluate(operand, frame));
@@ -927,7 +938,7 @@ Value KernelEmitter::lookUp(const ByteTable &table, Frame &frame) {
   const unsigned operand = table.byte.getArgNumber();
   // The bytes are loaded one by one where they are: taking a vector apart costs more.
   const bool isLoaded =
-      !frame.mask && !isRowUniform(table.byte) && buffers[operand].columnStride() == 1;
+      !frame.mask && !isRowUniform(table.byte) && laneStride(buffers[operand]) == 1;
   Value bytes = isLoaded ? pointerTo(operand, frame) : evaluate(table.byte, frame);
   SmallVector<Value> lanes;
   for (int64_t lane = 0; lane < frame.lanes; ++lane) {
@@ -948,6 +959,15 @@ Value KernelEmitter::lookUp(const ByteTable &table, Frame &frame) {
   return vector::FromElementsOp::create(b, loc, vectorOf(f32, frame.lanes), lanes);
 }
 
+Value KernelEmitter::repeat(Value rowValue, Frame &frame) {
+  return vector::BroadcastOp::create(*frame.builder, loc,
+                                     vectorOf(rowValue.getType(), frame.lanes), rowValue);
+}
+
+Value KernelEmitter::keptPlace(Value row, Type element, Frame &frame) {
+  return elementOf(*frame.builder, row, element, frame.column);
+}
+
 Value KernelEmitter::evaluate(Value value, Frame &frame) {
   if (Value known = frame.values.lookup(value))
     return known;
@@ -959,9 +979,7 @@ Value KernelEmitter::evaluate(Value value, Frame &frame) {
            !candidate.getDefiningOp<arith::ConstantOp>();
   };
   if (comesFromRow(value)) {
-    Value scalar = evaluate(value, *frame.outer);
-    Value repeated = vector::BroadcastOp::create(
-        *frame.builder, loc, vectorOf(scalar.getType(), frame.lanes), scalar);
+    Value repeated = repeat(evaluate(value, *frame.outer), frame);
     return frame.values[value] = repeated;
   }
   // The operands of one op at a time, without recursion over long chains.
@@ -978,8 +996,8 @@ Value KernelEmitter::evaluate(Value value, Frame &frame) {
       continue;
     }
     if (Value row = isScalarHere ? Value() : keptRows.lookup(next)) {
-      Value pointer = elementOf(*frame.builder, row, next.getType(), frame.column);
-      frame.values[next] = loadFrom(pointer, next.getType(), frame);
+      frame.values[next] =
+          loadFrom(keptPlace(row, next.getType(), frame), next.getType(), frame);
       stack.pop_back();
       continue;
     }

@@ -14,6 +14,7 @@
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mpt::detail {
 
@@ -95,16 +96,30 @@ protected:
     return kernel.getKind() == kernel::KernelKind::Pointwise && domain.size() == 1;
   }
   virtual void emitTask(mlir::OpBuilder &builder, Value task);
-  void emitRows(mlir::OpBuilder &builder, Value first, Value last, Value task);
+  virtual void emitRowRange(mlir::OpBuilder &builder, Value first, Value last,
+                            Value task);
   void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
   void emitRow(mlir::OpBuilder &builder, Value row, Value task);
-  /// The row at `rowIndices`.
+  /// The row at `rowIndices`, or those that a frame of `makeRowFrame` has.
   void emitRowAtIndices(mlir::OpBuilder &builder, Value task);
   /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are
   /// carried values; returns their last ones.
   virtual llvm::SmallVector<Value> forColumns(
       mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
       llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)> body);
+  /// Where values are evaluated that do not vary along a row.
+  virtual Frame makeRowFrame(mlir::OpBuilder &builder);
+  /// Elements between two lanes.
+  virtual int64_t laneStride(const KernelBuffer &buffer) const {
+    return buffer.columnStride();
+  }
+  /// A value of the row frame for the lanes of `frame`.
+  virtual Value repeat(Value rowValue, Frame &frame);
+  /// The index of dimension `dim` for the lanes of `frame`, as `element`.
+  virtual Value indexOf(unsigned dim, mlir::Type element, Frame &frame);
+  /// Where `frame`'s lanes lie in a kept row, and how many elements that has.
+  virtual Value keptPlace(Value row, mlir::Type element, Frame &frame);
+  virtual int64_t getKeptElements() const { return llvm::alignTo(columns, lanes); }
   /// The reduction of a row, from the vector that forColumns has carried.
   virtual Value finishRowReduction(mlir::OpBuilder &builder, ReduceKind kind,
                                    Value vector) {

@@ -11,7 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "KernelDomain.h"
+#include "TransposedRows.h"
 #include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/IR/ScalarBuilder.h"
@@ -62,16 +62,16 @@ Value reshapeTo(OpBuilder &builder, Location loc, Value value, Type type) {
 /// Builds one kernel.
 class KernelBuilder {
 public:
-  /// `joinsInPlace`: results are written where concats join them (JoinedPlaces.h).
   KernelBuilder(const FusionPlan &plan, const FusionNode &node, Operation *insertionPoint,
-                bool joinsInPlace)
-      : plan(plan), node(node), joinsInPlace(joinsInPlace), builder(insertionPoint),
+                const FusionOptions &options)
+      : plan(plan), node(node), options(options), builder(insertionPoint),
         loc(getFusedLoc(node)), context(builder.getContext()),
         rank(std::max<size_t>(node.domain.size(), 1)) {
     members.insert(node.ops.begin(), node.ops.end());
   }
 
-  void build();
+  /// Returns transposes that nothing reads any more.
+  SmallVector<TransposeOp> build();
 
 private:
   static Location getFusedLoc(const FusionNode &node) {
@@ -100,7 +100,7 @@ private:
 
   const FusionPlan &plan;
   const FusionNode &node;
-  const bool joinsInPlace;
+  const FusionOptions &options;
   OpBuilder builder;
   Location loc;
   MLIRContext *context;
@@ -198,7 +198,7 @@ Value KernelBuilder::buildReduce(ReduceOp op, OpBuilder &b) {
   return convertFloat(b, at, x, typeOf(op.getY()).getElementType());
 }
 
-void KernelBuilder::build() {
+SmallVector<TransposeOp> KernelBuilder::build() {
   OpBuilder b(context);
   b.setInsertionPointToEnd(body.get());
   for (Operation *op : node.ops) {
@@ -250,8 +250,11 @@ void KernelBuilder::build() {
   for (kernel::IndexOp index : indexOps)
     domain.indexed[index.getDim()] = true;
   domain.reduces = hasRows || hasColumns;
-  for (auto &entry : loads)
+  SmallVector<Value> operands;
+  for (auto &entry : loads) {
+    operands.push_back(entry.first.first);
     domain.accesses.push_back({typeOf(entry.first.first), entry.first.second});
+  }
   SmallVector<Value> results, yielded;
   for (Operation *op : node.ops) {
     Value result = op->getResult(0);
@@ -259,8 +262,9 @@ void KernelBuilder::build() {
       continue;
     results.push_back(result);
     yielded.push_back(scalars.lookup(result));
+    // Written where a concat joins it (JoinedPlaces.h).
     std::optional<JoinedPlace> place =
-        joinsInPlace ? getJoinedPlace(result) : std::optional<JoinedPlace>();
+        options.attentionViews ? getJoinedPlace(result) : std::optional<JoinedPlace>();
     domain.accesses.push_back(
         {typeOf(result),
          AffineMap::get(rank, 0,
@@ -269,6 +273,19 @@ void KernelBuilder::build() {
          place ? place->strides : SmallVector<int64_t>()});
   }
   kernel::YieldOp::create(b, loc, yielded);
+  SmallVector<TransposeOp> replaced;
+  if (options.transposedRows)
+    if (std::optional<TransposedRows> found =
+            findTransposedRows(domain, operands, results,
+                               [&](Operation *user) { return members.contains(user); })) {
+      for (kernel::IndexOp index : indexOps)
+        if (index.getDim() + 1 == domain.sizes.size())
+          index.setDim(found->domain.sizes.size() - 1);
+      domain = std::move(found->domain);
+      operands = std::move(found->operands);
+      results = std::move(found->results);
+      replaced = std::move(found->replaced);
+    }
   SmallVector<int64_t> numbers = domain.simplify();
   for (kernel::IndexOp index : indexOps)
     index.setDim(numbers[index.getDim()]);
@@ -276,8 +293,7 @@ void KernelBuilder::build() {
   SmallVector<Value> inputs;
   SmallVector<AffineMap> operandMaps, resultMaps;
   SmallVector<Type> types;
-  for (auto [i, entry] : llvm::enumerate(loads)) {
-    Value value = entry.first.first;
+  for (auto [i, value] : llvm::enumerate(operands)) {
     const KernelAccess &access = domain.accesses[i];
     inputs.push_back(reshapeTo(builder, value.getLoc(), value, access.type));
     operandMaps.push_back(access.map);
@@ -308,6 +324,7 @@ void KernelBuilder::build() {
     result.replaceUsesWithIf(
         replacement, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
   }
+  return replaced;
 }
 
 /// What a tensor times a number (of rank 0) multiplies, else null.
@@ -626,11 +643,19 @@ void fuse(Block &block, const FusionOptions &options) {
   FusionPlan plan = planFusion(block, options);
   Operation *terminator = block.getTerminator();
 
+  DenseSet<Operation *> replaced;
   for (const FusionNode &node : plan.nodes) {
     if (node.isKernel)
-      KernelBuilder(plan, node, terminator, options.attentionViews).build();
-    else
+      for (TransposeOp transpose : KernelBuilder(plan, node, terminator, options).build())
+        replaced.insert(transpose);
+    else if (!replaced.contains(node.ops.front()))
       node.ops.front()->moveBefore(terminator);
+  }
+  for (Operation *transpose : replaced) {
+    auto reshape = transpose->getOperand(0).getDefiningOp<ReshapeOp>();
+    transpose->erase();
+    if (reshape)
+      reshape->erase();
   }
   for (const FusionNode &node : llvm::reverse(plan.nodes))
     if (node.isKernel)
@@ -713,7 +738,7 @@ struct FuseKernelsPass : mpt::impl::FuseKernelsPassBase<FuseKernelsPass> {
         if (failed(check(&op)))
           return signalPassFailure();
       mpt::detail::isolateScans(function);
-      fuse(block, {roundOnRead, mostSummedColumns, attentionViews});
+      fuse(block, {roundOnRead, mostSummedColumns, attentionViews, transposedRows});
     }
   }
 };

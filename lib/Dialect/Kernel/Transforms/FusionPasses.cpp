@@ -19,7 +19,8 @@ static constexpr int64_t kMostSummedColumns = 16384;
 mpt::FusionOptions mpt::getFusionOptions(bool isForGPU) {
   return {/*roundOnRead=*/!isForGPU,
           /*mostSummedColumns=*/isForGPU ? kMostSummedColumns : 0,
-          /*attentionViews=*/isForGPU};
+          /*attentionViews=*/isForGPU,
+          /*transposedRows=*/!isForGPU};
 }
 
 void mpt::addKernelPasses(OpPassManager &passes, const FusionOptions &fusion) {
@@ -27,6 +28,7 @@ void mpt::addKernelPasses(OpPassManager &passes, const FusionOptions &fusion) {
   options.roundOnRead = fusion.roundOnRead;
   options.mostSummedColumns = fusion.mostSummedColumns;
   options.attentionViews = fusion.attentionViews;
+  options.transposedRows = fusion.transposedRows;
   passes.addPass(createFuseKernelsPass(options));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

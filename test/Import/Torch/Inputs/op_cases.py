@@ -545,6 +545,14 @@ def _(d):
     return [d.float(shape)], lambda op, x: op(x, dim)
 
 
+@case("softmax.int", "log_softmax.int")
+def _(d):
+    # Rows of a dimension before others: whole vectors of them, and a rest.
+    shape = d.choice([[3, 37], [2, 5, 16], [2, 3, 5, 7], [2, 20, 9, 40]])
+    dim = d.int(0, 1) if len(shape) == 2 else 1
+    return [d.float(shape)], lambda op, x: op(x, dim)
+
+
 @case("_softmax", "_log_softmax")
 def _(d):
     return [d.float([2, 3, 4])], lambda op, x: op(x, d.choice([0, 1, -1]), False)
@@ -1298,6 +1306,16 @@ def _(d):
     return ([d.float(x), labels, d.float([4], 0.5, 2)],
             lambda op, x, y, w: op(x, y, w.detach() if weighted else None, reduction, -100,
                                    smoothing))
+
+
+@case("cross_entropy_loss")
+def _(d):
+    reduction, smoothing, weighted = d.int(0, 2), d.choice([0.0, 0.1]), d.bool()
+    classes, rest = d.choice([(4, [2, 37]), (10, [3, 5, 7]), (3, [2, 16, 8])])
+    labels = d.ints(rest, 0, classes)
+    labels.view(-1)[::7] = -100
+    return ([d.float(rest[:1] + [classes] + rest[1:]), labels, d.float([classes], 0.5, 2)],
+            lambda op, x, y, w: op(x, y, w.detach() if weighted else None, reduction, -100, smoothing))
 
 
 @case("cross_entropy_loss")

@@ -94,6 +94,9 @@ struct FusionOptions {
   int64_t mostSummedColumns = 0;
   /// Transposes that are isAttentionView stay as they are.
   bool attentionViews = false;
+  /// Kernels that reduce short rows read and write these where they lie before and after
+  /// transposes, as the channels of NCHW.
+  bool transposedRows = false;
 };
 
 /// Plans the kernels of `block`.

@@ -23,7 +23,10 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
     "on a GPU a thread has no registers for the sums of longer rows">,
   Option<"attentionViews", "attention-views", "bool", "false",
     "Leave transposes around fused attention to it (isAttentionView); a GPU's attention "
-    "takes strides">];
+    "takes strides">,
+  Option<"transposedRows", "transposed-rows", "bool", "false",
+    "Kernels that reduce rows of at most 256 elements read and write these where they lie "
+    "before and after transposes; a CPU's vectors then take neighbouring rows">];
 }
 
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD
