@@ -40,6 +40,10 @@ constexpr int64_t lanes = 16;
 constexpr int64_t panelFloats = 8192, mostTerms = 1024;
 /// Products, in whole vectors, of one matrix that is small, and of a task.
 constexpr int64_t mostProducts = 1 << 19, taskProducts = 1 << 18;
+/// Elements of the right side of half types that are multiplied here for more rows, and
+/// products of those: up to there a library's call takes longer for its few products a
+/// row.
+constexpr int64_t mostShared = 1 << 12, mostSharedProducts = 1 << 24;
 
 int64_t roundUp(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
@@ -138,6 +142,27 @@ void multiply(Sides s, int64_t m, int64_t n, int64_t block, int64_t blockStep) {
       multiplyRows<8, 2, pairs>(part, m, columns);
     else
       multiplyRows<8, 1, pairs>(part, m, columns);
+  }
+}
+
+/// [k, n] of bf16 as words of two rows: `block` words of a pair of rows lie in a row, the
+/// next columns follow after all pairs. A last row without another has zeros beside it.
+MPT_SMALL void packWords(const uint16_t *stored, int64_t k, int64_t n, int64_t block,
+                         uint32_t *words) {
+  const int64_t pairs = (k + 1) / 2;
+  for (int64_t j = 0; j < n; j += lanes) {
+    const __mmask16 mask = getLanes(n - j);
+    uint32_t *to = words + j / block * block * pairs + j % block;
+    const uint16_t *from = stored + j;
+    for (int64_t i = 0; i < k; i += 2, from += 2 * n, to += block) {
+      __m512i both = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+      if (i + 1 < k)
+        both = _mm512_or_si512(
+            both,
+            _mm512_slli_epi32(
+                _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + n)), 16));
+      _mm512_storeu_si512(to, both);
+    }
   }
 }
 
@@ -246,6 +271,11 @@ private:
                             s.transposeRhs ? s.n : s.k,
                             s.transposeRhs ? s.k : s.n,
                             s.rounding};
+    if (pairs && storedRhs == DataType::BF16 && !s.transposeRhs) {
+      packWords(static_cast<const uint16_t *>(data) + begin, s.k, s.n, block,
+                reinterpret_cast<uint32_t *>(panel));
+      return (s.k + 1) / 2 * block;
+    }
     if (!copiesRhs)
       sides.b = static_cast<const float *>(data) + begin;
     else if (pairs)
@@ -281,8 +311,12 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
   MatmulShape s;
   if (getVectorSet() != VectorSet::AVX512 || !getMatmulShape(instruction, s) ||
       !isFloat(s.lhs) || !isFloat(s.rhs) || s.batch == 0 || s.m == 0 || s.n == 0 ||
-      s.k == 0 || s.k > mostTerms || s.m * s.k > mostProducts ||
-      s.k * s.n > mostProducts || s.m * s.k * roundUp(s.n, lanes) > mostProducts)
+      s.k == 0 || s.k > mostTerms || s.k * s.n > mostProducts)
+    return nullptr;
+  const bool isNarrow = s.lhs != DataType::F32 && !s.transposeLhs &&
+                        s.k * roundUp(s.n, lanes) <= mostShared;
+  const int64_t most = isNarrow ? mostSharedProducts : mostProducts;
+  if (s.m * s.k > most || s.m * s.k * roundUp(s.n, lanes) > most)
     return nullptr;
   const bool areBF16 = s.lhs == DataType::BF16 && s.rhs == DataType::BF16 && fastBF16;
   // Other CPUs that multiply bf16 faster have no code for it here.

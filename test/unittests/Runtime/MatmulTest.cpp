@@ -100,9 +100,10 @@ TEST(MatmulTest, Shapes) {
 TEST(MatmulTest, SmallShapes) {
   // Rows beyond a tile of 4 or 8, columns of 1 to 4 vectors with a tail, odd sums,
   // several tasks, panels that are full, and ones that do not fit.
-  const int64_t sizes[][3] = {{1, 1, 1},     {3, 16, 2},    {7, 17, 31},   {8, 48, 33},
-                              {21, 49, 64},  {100, 64, 17}, {9, 100, 65},  {130, 33, 70},
-                              {64, 64, 128}, {5, 8, 1023},  {60, 130, 65}, {2, 600, 3}};
+  const int64_t sizes[][3] = {{1, 1, 1},      {3, 16, 2},    {7, 17, 31},   {8, 48, 33},
+                              {21, 49, 64},   {100, 64, 17}, {9, 100, 65},  {130, 33, 70},
+                              {64, 64, 128},  {5, 8, 1023},  {60, 130, 65}, {2, 600, 3},
+                              {1500, 33, 65}, {2000, 16, 1}};
   for (auto [m, n, k] : sizes)
     for (auto [type, out] : {std::pair{F32, F32}, {BF16, BF16}, {BF16, F32}, {F16, F16}})
       for (int layout = 0; layout < 4; ++layout)
