@@ -24,11 +24,11 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 
-/// Threads of a block; warps; indices that a thread reads at once; and sums of a
-/// block, in bytes.
-static constexpr int64_t kThreads = 128, kWarps = kThreads / kWarp, kReads = 4,
-                         kSumBytes = 32 << 10;
-static constexpr int64_t kChunk = kThreads * kReads;
+/// Threads of a block; warps; and sums of a block, in bytes.
+static constexpr int64_t kThreads = 128, kWarps = kThreads / kWarp, kSumBytes = 32 << 10;
+/// Indices that a thread reads at once: a block waits for each such chunk. Many only
+/// where there are several chunks.
+static constexpr int64_t kLeastReads = 4, kMostReads = 8, kLeastChunks = 4;
 /// Blocks that keep a large GPU busy.
 static constexpr int64_t kManyBlocks = 264;
 /// Updates that are read before they are added.
@@ -55,6 +55,7 @@ private:
   /// Vectors of a row; threads along it, groups of them, blocks along it.
   int64_t vectors, columnThreads = kThreads, groups, columnBlocks;
   int64_t blockRows, slices;
+  int64_t reads, chunk;
 
   // Of the function being emitted.
   Value sums, positions, owners, counts;
@@ -71,6 +72,8 @@ ScatterAdd::ScatterAdd(const CallSite &site)
   size = table.dims[0];
   row = size ? table.count() / size : 0;
   count = site.ref(0).count();
+  reads = count >= kLeastChunks * kThreads * kMostReads ? kMostReads : kLeastReads;
+  chunk = kThreads * reads;
   lanes = std::min<int64_t>({4, lanesFor(from, row), lanesFor(to, row)});
   vectors = row / lanes;
   // As many threads along a row as leave few without work.
@@ -85,7 +88,7 @@ ScatterAdd::ScatterAdd(const CallSite &site)
       llvm::bit_floor<uint64_t>(std::max<int64_t>(size / kManyBlocks, 1)), 1, most);
   int64_t blocks = llvm::divideCeil(std::max<int64_t>(size, 1), blockRows) * columnBlocks;
   slices = std::clamp<int64_t>(llvm::divideCeil(kManyBlocks, blocks), 1,
-                               std::max<int64_t>(count / (4 * kChunk), 1));
+                               std::max<int64_t>(count / (4 * chunk), 1));
 }
 
 Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
@@ -97,65 +100,97 @@ Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
       b, code.loc, NVVM::ThreadIdXOp::create(b, code.loc, i32), code.get32(kWarp));
   Value bit = arith::ShLIOp::create(b, code.loc, code.get32(1), lane);
   Value below = arith::SubIOp::create(b, code.loc, bit, code.get32(1));
-  SmallVector<Value> mine, ballots, rows;
-  for (int64_t i = 0; i < kReads; ++i) {
-    Index position = base + i * kThreads + code.thread();
-    Value exists = code.isLess(position, end);
-    Index place = smaller(position, count - 1);
-    Value index = code.load(code.parameter(0), indexElement, place);
-    Value bound = code.constant(index.getType(), size);
-    Value inside =
-        arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult, index, bound);
-    // One block reports.
-    Value reports = code.isEqual(code.blockX() + code.blockY() / slices, 0);
-    Value outside =
-        arith::XOrIOp::create(b, code.loc, inside, code.constant(b.getI1Type(), 1));
-    outside = arith::AndIOp::create(b, code.loc, outside,
-                                    arith::AndIOp::create(b, code.loc, reports, exists));
-    code.ifThen(outside, [&] {
-      code.fault(code.parameter(slices == 1 ? 3 : 4), position, index);
-    });
+  // A thread's indices lie next to each other. All are loaded at once: behind a branch a
+  // load would wait for the one before.
+  const bool isWhole = count % chunk == 0;
+  const Index first = base + code.thread() * reads;
+  const int64_t width = isWhole ? lanesFor(indexElement, reads) : 1;
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i < reads; i += width) {
+    Index place = isWhole ? first + i : smaller(first + i, count - 1);
+    Value words =
+        code.load(code.parameter(0), indexElement, place, width == 1 ? 0 : width);
+    if (width == 1)
+      loaded.push_back(words);
+    for (int64_t word = 0; width > 1 && word < width; ++word)
+      loaded.push_back(vector::ExtractOp::create(b, code.loc, words, word));
+  }
+  auto isInside = [&](Value index) -> Value {
+    return arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult, index,
+                                 code.constant(index.getType(), size));
+  };
+  auto both = [&](Value x, Value y) -> Value {
+    return arith::AndIOp::create(b, code.loc, x, y);
+  };
+  // One block reports.
+  code.ifThen(code.isEqual(code.blockX() + code.blockY() / slices, 0), [&] {
+    for (auto [i, index] : llvm::enumerate(loaded)) {
+      Index position = first + static_cast<int64_t>(i);
+      Value outside = arith::XOrIOp::create(b, code.loc, isInside(index),
+                                            code.constant(b.getI1Type(), 1));
+      if (!isWhole)
+        outside = both(outside, code.isLess(position, end));
+      code.ifThen(outside, [&] {
+        code.fault(code.parameter(slices == 1 ? 3 : 4), position, index);
+      });
+    }
+  });
+  SmallVector<Value> mine, rows;
+  Value found = code.get32(0), earlier = code.get32(0), any;
+  for (auto [i, index] : llvm::enumerate(loaded)) {
     Index ofBlock = code.fromInteger(index) - firstRow;
     Value isMine = arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult,
                                          code.get(ofBlock), code.get(blockRows));
-    isMine = arith::AndIOp::create(b, code.loc, isMine, inside);
-    isMine = arith::AndIOp::create(b, code.loc, isMine, exists);
+    // Rows beyond the table are not stored. Of wide indices half may have been cut off.
+    if (index.getType() != code.indexType())
+      isMine = both(isMine, isInside(index));
+    if (!isWhole)
+      isMine = both(isMine, code.isLess(first + static_cast<int64_t>(i), end));
     mine.push_back(isMine);
     rows.push_back(code.get(ofBlock));
-    ballots.push_back(code.ballot(isMine));
+    any = any ? Value(arith::OrIOp::create(b, code.loc, any, isMine)) : isMine;
   }
+  // Most warps find nothing.
+  Value isFound = arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ne,
+                                        code.ballot(any), code.get32(0));
+  SmallVector<Value> ranks = code.ifThen(isFound, {found, earlier}, [&] {
+    Value all = code.get32(0), before = code.get32(0);
+    for (Value isMine : mine) {
+      Value ballot = code.ballot(isMine);
+      auto add = [&](Value sum, Value bits) -> Value {
+        return arith::AddIOp::create(b, code.loc, sum,
+                                     LLVM::CtPopOp::create(b, code.loc, bits));
+      };
+      all = add(all, ballot);
+      before = add(before, both(ballot, below));
+    }
+    return SmallVector<Value>{all, before};
+  });
   // The last chunk's list has been read, and its counts.
   code.barrier();
   code.ifThen(
       arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::eq, lane, code.get32(0)),
-      [&] {
-        for (int64_t i = 0; i < kReads; ++i) {
-          Value found = LLVM::CtPopOp::create(b, code.loc, ballots[i]);
-          code.store(found, counts, i32, warp + i * kWarps);
-        }
-      });
+      [&] { code.store(ranks[0], counts, i32, warp); });
   code.barrier();
-  // In the order of positions: read by read, warp by warp, lane by lane.
-  Index before = 0;
-  SmallVector<Index> starts(kReads, Index(0));
-  for (int64_t i = 0; i < kReads; ++i)
-    for (int64_t w = 0; w < kWarps; ++w) {
-      Value here = code.isEqual(warp, w);
-      starts[i] = w == 0 ? before : code.select(here, before, starts[i]);
-      before = before + code.fromInteger(code.load(counts, i32, i * kWarps + w));
-    }
-  for (int64_t i = 0; i < kReads; ++i) {
-    Value earlier = LLVM::CtPopOp::create(
-        b, code.loc, arith::AndIOp::create(b, code.loc, ballots[i], below));
-    code.ifThen(mine[i], [&] {
-      Index slot = starts[i] + code.fromInteger(earlier);
-      code.store(code.get(code.thread() + i * kThreads), positions, code.indexType(),
-                 slot);
-      code.store(rows[i], owners, code.indexType(), slot);
-    });
+  // In the order of positions: warp by warp, lane by lane, read by read.
+  Index listed = 0, start = 0;
+  for (int64_t w = 0; w < kWarps; ++w) {
+    start = w == 0 ? listed : code.select(code.isEqual(warp, w), listed, start);
+    listed = listed + code.fromInteger(code.load(counts, i32, w));
   }
+  code.ifThen(any, [&] {
+    Index slot = start + code.fromInteger(ranks[1]);
+    for (auto [i, isMine] : llvm::enumerate(mine)) {
+      code.ifThen(isMine, [&, i = i] {
+        code.store(code.get(code.thread() * reads + static_cast<int64_t>(i)), positions,
+                   code.indexType(), slot);
+        code.store(rows[i], owners, code.indexType(), slot);
+      });
+      slot = code.select(isMine, slot + 1, slot);
+    }
+  });
   code.barrier();
-  return before;
+  return listed;
 }
 
 void ScatterAdd::emitAdd(GPUFunctionBuilder &code, Index base, Index listed) {
@@ -217,9 +252,9 @@ void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
   int64_t width = lanes == 1 ? 0 : lanes;
   int64_t sumBytes = blockRows * columnThreads * lanes * bytesOf(number);
   sums = code.shared(sumBytes);
-  positions = code.shared(kChunk * bytesOf(code.indexType()));
-  owners = code.shared(kChunk * bytesOf(code.indexType()));
-  counts = code.shared(kReads * kWarps * 4);
+  positions = code.shared(chunk * bytesOf(code.indexType()));
+  owners = code.shared(chunk * bytesOf(code.indexType()));
+  counts = code.shared(kWarps * 4);
   Index inRow = code.thread() % columnThreads;
   group = code.thread() / columnThreads;
   column = code.blockY() / slices * columnThreads + inRow;
@@ -230,11 +265,11 @@ void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
     code.store(zero, sums, number, (r * columnThreads + inRow) * lanes, width);
     return {};
   });
-  int64_t chunks = llvm::divideCeil(count, kChunk);
-  int64_t each = llvm::divideCeil(chunks, slices) * kChunk;
+  int64_t chunks = llvm::divideCeil(count, chunk);
+  int64_t each = llvm::divideCeil(chunks, slices) * chunk;
   Index begin = slices == 1 ? Index(0) : code.blockY() % slices * each;
   Index end = slices == 1 ? Index(count) : smaller(begin + each, count);
-  code.loop(begin, end, kChunk, {}, [&](Index base, ValueRange) -> SmallVector<Value> {
+  code.loop(begin, end, chunk, {}, [&](Index base, ValueRange) -> SmallVector<Value> {
     Index listed = emitList(code, base, end, firstRow);
     emitAdd(code, base, listed);
     return {};

@@ -29,9 +29,9 @@ struct LateUpdates {
 /// The program's order, with ops that nothing else waits for moved to its end: those of
 /// `mayWait` (by op) that read 1 to `mostBytes` bytes of the arena, need no workspace,
 /// and whose results only such ops read. An op that reads nothing of the arena keeps its
-/// place. With `byLevel` those that depend on no other of them come first, then those that
-/// depend on these alone, and so on: equal ops of many parameters are next to each other
-/// and their results are in memory at one time. Linear.
+/// place. With `byLevel` those that depend on no other of them come first, then those
+/// that depend on these alone, and so on: equal ops of many parameters are next to each
+/// other and their results are in memory at one time. Linear.
 LateUpdates orderLateUpdates(const MemoryGraph &graph, llvm::ArrayRef<bool> mayWait,
                              int64_t mostBytes, bool byLevel);
 

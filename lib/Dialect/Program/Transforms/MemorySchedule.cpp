@@ -160,8 +160,7 @@ void mpt::delayUpdates(func::FuncOp function, InstructionList &schedule,
   options.mostBytes = planned.plan.arenaBytes +
                       std::max(kMostGrowth, planned.plan.arenaBytes / kGrowthShare);
   for (bool byLevel : {true, false}) {
-    const LateUpdates updates =
-        orderLateUpdates(graph, mayWait, kBytesOfLaunch, byLevel);
+    const LateUpdates updates = orderLateUpdates(graph, mayWait, kBytesOfLaunch, byLevel);
     if (llvm::is_sorted(updates.order))
       return;
     options.keptFrom = byLevel ? updates.begin : ArenaOptions().keptFrom;

@@ -52,11 +52,14 @@ for size, count, row, kind, update in [
         (5, 10000, 3, "f32", "f16"), (600, 700, 8, "bf16", "bf16"),
         (1, 600, 1, "f32", "f32"), (3, 5, 700, "f32", "f32"),
         # So large that a block has several rows and several are along one.
-        (530, 300, 600, "f32", "f32")]:
+        (530, 300, 600, "f32", "f32"),
+        # So many indices that a thread reads eight at once, with and without a rest.
+        (700, 5120, 8, "f32", "f32"), (700, 5003, 8, "f32", "f32")]:
     workspace = 0 if kind == "f32" else (size * row * 4 + 63) // 64 * 64
     call("scatter_add", [("i%d" % size, "i32", [count]), ("x", update, [count, row])],
          (kind, [size, row]), workspace=workspace)
 call("scatter_add", [("i7", "i64", [20, 30]), ("x", "f32", [20, 30, 2, 4])], ("f32", [7, 2, 4]))
+call("scatter_add", [("i900", "i64", [5120]), ("x", "f32", [5120, 4])], ("f32", [900, 4]))
 call("check_indices", [("i10", "i32", [50])], ("i32", [50]), "size = 10 : i64")
 call("check_indices", [("i10", "i64", [5, 100])], ("i64", [5, 100]),
      "size = 9 : i64, ignore_index = 9 : i64")
