@@ -123,9 +123,9 @@ Instruction mpt::rt::getConvMatmul(const Instruction &call, const CudaConv &conv
 }
 
 int64_t mpt::rt::getCudaWorkspace(const Instruction &call) {
-  // A number per row of the query.
-  if (call.getCall<AttentionGradCall>())
-    return (4 * call.refs[5].count() + 63) / 64 * 64;
+  // A number per row of the query, two beside a bias.
+  if (const auto *grad = call.getCall<AttentionGradCall>())
+    return (4 * (grad->hasBias ? 2 : 1) * call.refs[5].count() + 63) / 64 * 64;
   if (!getConv(call))
     return 0;
   CudaConv conv = planCudaConv(call);

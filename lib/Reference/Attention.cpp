@@ -148,12 +148,17 @@ static LogicalResult evaluateAttentionGrad(AttentionGradOp op, Frame &frame) {
     double mean = 0.0;
     for (int64_t e = 0; e < valueWidth; ++e)
       mean += dy[row * valueWidth + e] * y[row * valueWidth + e];
+    // Beside a bias of -10^6 a stored log-sum-exp has lost the logarithm of the sum.
+    double sum = op.getBias() ? 0.0 : 1.0;
+    for (int64_t s = 0; op.getBias() && s < attention.keys; ++s)
+      if (attention.isVisible(row, s))
+        sum += std::exp(scores[s] - logSumExp[row]);
     for (int64_t s = 0; s < attention.keys; ++s) {
       if (!attention.isVisible(row, s))
         continue;
       int64_t other = attention.getFirstKey(row) + s;
       double keep = attention.getKeep(row, s);
-      double exact = std::exp(scores[s] - logSumExp[row]);
+      double exact = std::exp(scores[s] - logSumExp[row]) / sum;
       double probability = frame.round(exact, op.getValue());
       double used = frame.round(exact * keep, op.getValue());
       double dprobability = 0.0;

@@ -334,7 +334,8 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
   shape.dquery = stridesOf(op.getDquery());
   shape.dkey = stridesOf(op.getDkey());
   shape.dvalue = stridesOf(op.getDvalue());
-  int64_t rows = shape.batch * shape.queries;
+  // Dots, and factors beside a bias.
+  int64_t rows = shape.batch * shape.queries * (shape.hasBias() ? 2 : 1);
   auto workspace = op.getWorkspace()
                        ? op.getWorkspace().getDefiningOp<program::BufferOp>()
                        : program::BufferOp();

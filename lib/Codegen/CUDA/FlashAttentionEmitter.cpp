@@ -389,18 +389,20 @@ private:
     /// Its place among the block's.
     Index place = 0;
     SmallVector<Value> reference, dot;
+    /// With a bias: what has been summed of their powers, or the inverse of all of it.
+    SmallVector<Value> sum, factor;
     Operands query, dy;
   };
   QueryRows loadRows(Index batch, Index first, Operands query, Operands dy);
-  /// Sets the sums of dy times the result.
+  /// Sets the sums of dy times the result, and the factors.
   void loadDots(QueryRows &rows, Index batch);
   void computeDots(QueryRows &rows, const Tensor &result);
   /// The gradients of the scores of each of `rows` for `step` keys from `start` on, which
   /// are in the tiles.
   SmallVector<SmallVector<Words>>
-  getScoreGradients(ArrayRef<QueryRows> rows, Index batch, Index start, int64_t step,
-                    const Tile &keyTile, const Tile &valueTile, bool onDiagonal,
-                    bool checksQuery = false);
+  getScoreGradients(MutableArrayRef<QueryRows> rows, Index batch, Index start,
+                    int64_t step, const Tile &keyTile, const Tile &valueTile,
+                    bool onDiagonal, bool checksQuery = false);
 
   /// What `add` makes of `carried` for one tile of keys after the other up to `end`, for
   /// queries from `first` on.
@@ -408,9 +410,13 @@ private:
   SmallVector<Value> overKeys(Index first, Index end, int64_t step,
                               SmallVector<Value> carried, AddTile add);
 
-  /// The references and dots of a query and the next one, of the last ones past the end.
-  std::pair<std::array<Value, 2>, std::array<Value, 2>> loadPairs(Index batch,
-                                                                  Index query);
+  /// Of a query and the next one, the last ones past the end; factors with a bias.
+  struct Pairs {
+    std::array<Value, 2> reference, dot, factor;
+  };
+  Pairs loadPairs(Index batch, Index query);
+  /// Where the factors begin, which come after the dots.
+  Index factorsAt() { return Index(shape.batch * shape.queries); }
 
   static SmallVector<Value> flatten(ArrayRef<Words> sums) {
     SmallVector<Value> values;
@@ -847,14 +853,13 @@ SmallVector<Value> FlashAttentionEmitter::overKeys(Index first, Index end, int64
   return carried;
 }
 
-std::pair<std::array<Value, 2>, std::array<Value, 2>>
-FlashAttentionEmitter::loadPairs(Index batch, Index query) {
-  std::array<Value, 2> sums, dot;
+FlashAttentionEmitter::Pairs FlashAttentionEmitter::loadPairs(Index batch, Index query) {
+  Pairs pairs;
   // Neighbours are one access where rows have an even number of them.
   const bool isPair = shape.queries % 2 == 0;
-  auto load = [&](unsigned number, std::array<Value, 2> &values) {
+  auto load = [&](unsigned number, Index base, std::array<Value, 2> &values) {
     if (isPair) {
-      Index at = batch * shape.queries + smaller(query, shape.queries - 2);
+      Index at = base + batch * shape.queries + smaller(query, shape.queries - 2);
       Value pair = code.load(code.parameter(number), f32, at, 2);
       for (int64_t i : {0, 1})
         values[i] = vector::ExtractOp::create(b, loc, pair, i);
@@ -863,13 +868,15 @@ FlashAttentionEmitter::loadPairs(Index batch, Index query) {
     for (int64_t i : {0, 1})
       values[i] =
           code.load(code.parameter(number), f32,
-                    batch * shape.queries + smaller(query + i, shape.queries - 1));
+                    base + batch * shape.queries + smaller(query + i, shape.queries - 1));
   };
-  load(4, sums);
-  load(5, dot);
-  for (Value &value : sums)
+  load(4, 0, pairs.reference);
+  load(5, 0, pairs.dot);
+  if (bias)
+    load(5, factorsAt(), pairs.factor);
+  for (Value &value : pairs.reference)
     value = getSumsReference(value);
-  return {sums, dot};
+  return pairs;
 }
 
 void FlashAttentionEmitter::storeRows(ArrayRef<Words> sums, Value low, Value high,
@@ -1079,10 +1086,13 @@ FlashAttentionEmitter::loadRows(Index batch, Index first, Operands query, Operan
 }
 
 void FlashAttentionEmitter::loadDots(QueryRows &rows, Index batch) {
-  for (int64_t half : {0, 1})
-    rows.dot.push_back(code.load(
-        code.parameter(5), f32,
-        batch * shape.queries + smaller(rows.row + g + 8 * half, shape.queries - 1)));
+  for (int64_t half : {0, 1}) {
+    Index at =
+        batch * shape.queries + smaller(rows.row + g + 8 * half, shape.queries - 1);
+    rows.dot.push_back(code.load(code.parameter(5), f32, at));
+    if (bias)
+      rows.factor.push_back(code.load(code.parameter(5), f32, factorsAt() + at));
+  }
 }
 
 void FlashAttentionEmitter::computeDots(QueryRows &rows, const Tensor &result) {
@@ -1111,8 +1121,8 @@ void FlashAttentionEmitter::computeDots(QueryRows &rows, const Tensor &result) {
 }
 
 SmallVector<SmallVector<Words>> FlashAttentionEmitter::getScoreGradients(
-    ArrayRef<QueryRows> rows, Index batch, Index start, int64_t step, const Tile &keyTile,
-    const Tile &valueTile, bool onDiagonal, bool checksQuery) {
+    MutableArrayRef<QueryRows> rows, Index batch, Index start, int64_t step,
+    const Tile &keyTile, const Tile &valueTile, bool onDiagonal, bool checksQuery) {
   SmallVector<SmallVector<Words>> all(rows.size(), zeros(step / 8)), allSlopes = all;
   auto multiplyAll = [&](SmallVector<SmallVector<Words>> &sums, ArrayRef<Words> a,
                          const Tile &tile, int64_t k) {
@@ -1150,6 +1160,10 @@ SmallVector<SmallVector<Words>> FlashAttentionEmitter::getScoreGradients(
           Value visible = isVisible(each.row + g, half * 8, start + t * 2, n * 8 + column,
                                     checksQuery, onDiagonal);
           p = choose(visible, p, number(0));
+          if (!each.sum.empty())
+            each.sum[half] = add(each.sum[half], p);
+          else if (!each.factor.empty())
+            p = mul(p, each.factor[half]);
           Value slope = slopes[n][i];
           if (philox)
             slope = choose(isKept(words, n, column), mul(slope, number(keptFactor())),
@@ -1210,9 +1224,16 @@ void FlashAttentionEmitter::queryGradient() {
   if (shape.isCausal)
     end = smaller(end, first + (tile + shape.keys - shape.queries));
   SmallVector<Value> carried = flatten(zeros(parts * width / 8));
+  // Beside a bias of -10^9 the log-sum-exp has lost the logarithm of the sum: so powers
+  // are summed again.
+  if (bias)
+    carried.append(2 * parts, number(0));
   auto addTile = [&](Index start, ValueRange values, bool onDiagonal, Tile keyTile,
                      Tile valueTile) {
     SmallVector<Words> sums = unflatten(values);
+    for (int64_t part = 0; bias && part < parts; ++part)
+      rows[part].sum.assign(
+          {values[sums.size() * 4 + 2 * part], values[sums.size() * 4 + 2 * part + 1]});
     for (int64_t i = 0; i < step; i += chunk) {
       // Registers would hold what both chunks read.
       if (i > 0)
@@ -1232,7 +1253,10 @@ void FlashAttentionEmitter::queryGradient() {
       keyTile = keyTile.skip(chunk);
       valueTile = valueTile.skip(chunk);
     }
-    return flatten(sums);
+    SmallVector<Value> next = flatten(sums);
+    for (const QueryRows &each : rows)
+      llvm::append_range(next, each.sum);
+    return next;
   };
   auto addKeys = [&](Index start, ValueRange values, bool onDiagonal) {
     auto [keyTile, valueTile] =
@@ -1245,11 +1269,26 @@ void FlashAttentionEmitter::queryGradient() {
                : add();
   };
   carried = overKeys(first, end, step, carried, addKeys);
-  Value scale = number(shape.scale);
   SmallVector<Words> sums = unflatten(carried);
-  for (auto [part, each] : llvm::enumerate(rows))
-    storeRows(ArrayRef<Words>(sums).slice(part * width / 8, width / 8), scale, scale,
-              dquery, each.row);
+  for (auto [part, each] : llvm::enumerate(rows)) {
+    SmallVector<Value> scale(2, number(shape.scale));
+    for (int64_t half = 0; bias && half < 2; ++half) {
+      Value sum = overQuad(carried[sums.size() * 4 + 2 * part + half], /*isMax=*/false);
+      Value isZero =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, number(0));
+      Value factor =
+          arith::DivFOp::create(b, loc, number(1), choose(isZero, number(1), sum));
+      scale[half] = mul(scale[half], factor);
+      Index at = each.row + code.lane() / 4 + 8 * half;
+      code.ifThen(both(code.isLess(at, shape.queries), code.isEqual(code.lane() % 4, 0)),
+                  [&] {
+                    code.store(factor, code.parameter(output + 1), f32,
+                               factorsAt() + batch * shape.queries + at);
+                  });
+    }
+    storeRows(ArrayRef<Words>(sums).slice(part * width / 8, width / 8), scale[0],
+              scale[1], dquery, each.row);
+  }
 }
 
 void FlashAttentionEmitter::biasGradient() {
@@ -1297,7 +1336,8 @@ void FlashAttentionEmitter::biasGradient() {
     QueryRows rows = loadRows(batch, first, load(query), load(dy));
     loadDots(rows, batch);
     SmallVector<Words> gradients =
-        getScoreGradients(rows, batch, start, step, places.first, places.second,
+        getScoreGradients(MutableArrayRef<QueryRows>(rows), batch, start, step,
+                          places.first, places.second,
                           /*onDiagonal=*/shape.isCausal, /*checksQuery=*/addsQueries)
             .front();
     SmallVector<Value> next;
@@ -1450,7 +1490,7 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
         multiplyAll(allSlopes, values, dyTile, k);
     }
     for (int64_t n = 0; n < chunk / 8; ++n) {
-      auto [reference, dot] = loadPairs(batch, start + t * 2 + (i + n * 8));
+      const Pairs pairs = loadPairs(batch, start + t * 2 + (i + n * 8));
       for (int64_t column : {0, 1}) {
         Index place = t * 2 + (i + n * 8 + column), at = start + place;
         std::array<Value, 2> isKept;
@@ -1462,7 +1502,9 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
             Value &slope = allSlopes[part][n][2 * half + column];
             Index myKey = rowOf(part) + g + 8 * half;
             Value p = power(finishScore(score, bias ? loadBias(at, myKey) : Value()),
-                            reference[column]);
+                            pairs.reference[column]);
+            if (bias)
+              p = mul(p, pairs.factor[column]);
             Value visible = isVisible(start + t * 2, i + n * 8 + column, rowOf(part) + g,
                                       8 * half, /*checksQuery=*/true, onDiagonal);
             p = choose(visible, p, number(0));
@@ -1471,7 +1513,7 @@ void FlashAttentionEmitter::keyGradients(bool ofKey, bool ofValue) {
               continue;
             if (philox)
               slope = choose(isKept[half], mul(slope, number(keptFactor())), number(0));
-            slope = mul(p, sub(slope, dot[column]));
+            slope = mul(p, sub(slope, pairs.dot[column]));
           }
       }
     }

@@ -124,7 +124,8 @@ inline constexpr int64_t kAttentionThreads = 128;
 /// query, key, value, options -> result, log-sum-exp (f32).
 void emitAttention(GPUFunctionBuilder &code, const AttentionShape &shape);
 /// dy, query, key, value, log-sum-exp, result, options -> dquery, and the sums over a row
-/// of dy times the result (f32), which the others call dots.
+/// of dy times the result (f32), which the others call dots. With a bias, factors of the
+/// rows' probabilities come after them.
 void emitQueryGradient(GPUFunctionBuilder &code, const AttentionShape &shape);
 /// dy, query, key, value, log-sum-exp, dots, options -> dkey, dvalue, or one of them.
 void emitKeyGradients(GPUFunctionBuilder &code, const AttentionShape &shape);

@@ -308,6 +308,36 @@ struct Attention {
   }
 };
 
+// Of rows whose log-sum-exp is large. They are few, so this is compiled for any CPU.
+
+bool isImprecise(const float *lse, int64_t count) {
+  constexpr float kMostPrecise = 1024;
+  return std::any_of(lse, lse + count, [](float number) {
+    return number != kInfinity && std::abs(number) > kMostPrecise;
+  });
+}
+
+/// Adds the powers of scores minus `lse`, with a query in each lane.
+__attribute__((noinline)) void addPowers(const float *scores, const float *lse,
+                                         int64_t keys, int64_t lanes, float *sums) {
+  for (int64_t j = 0; j < lanes * kLanes; j += kLanes) {
+    Vector reference, sum, score, power;
+    load(lse + j, reference);
+    load(sums + j, sum);
+    for (int64_t s = 0; s < keys; ++s) {
+      load(scores + s * kBlock + j, score);
+      exponential(score - reference, power);
+      sum += power;
+    }
+    store(sums + j, sum);
+  }
+}
+
+void invert(float *sums) {
+  for (int64_t i = 0; i < kBlock; ++i)
+    sums[i] = sums[i] == 0 ? 1.0f : 1.0f / sums[i];
+}
+
 /// One block of queries of a head, and what it needs of the keys.
 template <typename Kernels>
 struct Block {
@@ -323,6 +353,8 @@ struct Block {
   /// Numbers of queries: log-sum-exp and dy times the result, or the largest score and
   /// the sum of powers; and factors of one step.
   float *first, *second, *factors;
+  /// Of a gradient: `factors` are of probabilities.
+  bool hasFactors = false;
   /// What is added to scores, and factors of probabilities.
   float *tile = nullptr, *kept = nullptr, *rowTile = nullptr;
 
@@ -363,6 +395,22 @@ struct Block {
   }
   float *biasSums = nullptr;
 
+  /// Of queries of a gradient whose log-sum-exp is so large that it has lost the
+  /// logarithm of the sum of powers, as beside a bias of -10^9: the inverse of the sum of
+  /// what are probabilities elsewhere.
+  MPT_INLINE void findFactors() {
+    hasFactors = plan.hasBias && isImprecise(first, count);
+    if (!hasFactors)
+      return;
+    std::fill_n(factors, kBlock, 0.0f);
+    const int64_t end = call.keysSeen(start + count);
+    for (int64_t begin = 0; begin < end; begin += kKeys) {
+      const int64_t keys = std::min(kKeys, end - begin);
+      Kernels::score(*this, getKeys(begin, keys), begin, keys);
+      addPowers(scores, first, keys, lanes, factors);
+    }
+    invert(factors);
+  }
   /// The queries from `begin` on, at most a block.
   MPT_INLINE void enter(int64_t batch, int64_t head, int64_t begin) {
     this->batch = batch;
@@ -416,6 +464,7 @@ struct Block {
     }
     if (hasPairs())
       pairRows(dyWords, count, values, dyRows, roundUp(values));
+    findFactors();
   }
   int64_t rowOfBlock() const {
     return (batch * plan.heads + head) * plan.queries + start;
@@ -739,6 +788,11 @@ MPT_INLINE void makeGradients(Block<Kernels> &block, const float *keyRows,
                              load(block.scores + at, score);
                              load(block.gradients + at, gradient);
                              exponential(score - lse, probability);
+                             if (block.hasFactors) {
+                               Vector factor;
+                               load(block.factors + j * kLanes, factor);
+                               probability *= factor;
+                             }
                              used = probability;
                              if (block.kept) {
                                Vector kept;

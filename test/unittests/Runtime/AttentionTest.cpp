@@ -28,6 +28,8 @@ struct Case {
   /// Of the mask and the bias; none if empty.
   Shape maskShape = {}, biasShape = {};
   double dropout = 0;
+  /// What the bias of query 1 is for all keys of batch entry 0 and head 0; 0: random.
+  double hidden = 0;
 
   Shape queryShape() const { return {batch, heads, queries, width}; }
   Shape keyShape() const { return {batch, groups, keys, width}; }
@@ -149,6 +151,9 @@ void check(const Case &c, bool pairs = false) {
   if (hasMask)
     for (int64_t s = 0; s < c.maskShape[3]; ++s)
       mask.set(at(c.maskShape, 0, 0, 0, s), 0);
+  if (c.hidden != 0)
+    for (int64_t s = 0; s < c.biasShape[3]; ++s)
+      bias.set(at(c.biasShape, 0, 0, 1, s), c.hidden);
   std::vector<double> y(dy.count()), lse(c.batch * c.heads * c.queries),
       dquery(query.count()), dkey(key.count()), dvalue(value.count()),
       dbias(bias.count()), yTerms(dy.count()), dqueryTerms(query.count()),
@@ -171,6 +176,9 @@ void check(const Case &c, bool pairs = false) {
             p[s] += scaled[d] * key[(keys + s) * c.width + d];
           if (hasBias)
             p[s] += bias[at(c.biasShape, b, h, t, s)];
+          // The sum is f32, in which scores beside -10^9 are all the same.
+          if (c.hidden != 0)
+            p[s] = static_cast<float>(p[s]);
           if ((c.causal && s > t + c.keys - c.queries) ||
               (hasMask && mask[at(c.maskShape, b, h, t, s)] == 0))
             p[s] = -kInfinity;
@@ -339,6 +347,28 @@ TEST(Attention, Biases) {
                      {2, 3, 1, 1}})
     for (bool causal : {false, true})
       check({2, 3, 3, 70, 80, 16, 16, F32, causal, {}, bias});
+}
+
+/// A row that a bias hides as a whole has the mean of all values, and its gradient.
+TEST(Attention, BiasesThatHideRows) {
+  for (double hidden : {-1e9, -3e38, 1e30}) {
+    check({2, 3, 3, 70, 80, 16, 16, F32, false, {}, {2, 3, 70, 80}, 0, hidden});
+    check({2, 3, 1, 20, 150, 16, 16, F32, true, {}, {1, 1, 20, 150}, 0, hidden});
+    check({2,
+           3,
+           3,
+           70,
+           80,
+           16,
+           16,
+           F32,
+           false,
+           {2, 3, 70, 80},
+           {2, 3, 70, 1},
+           0.25,
+           hidden});
+    check({1, 2, 2, 70, 80, 16, 16, BF16, false, {}, {1, 1, 70, 80}, 0, hidden});
+  }
 }
 
 TEST(Attention, MaskOfRowsAndBiasOfColumns) {

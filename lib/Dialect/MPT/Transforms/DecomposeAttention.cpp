@@ -172,6 +172,13 @@ LogicalResult decomposeAttentionGrad(AttentionGradOp op, PatternRewriter &rewrit
   Value powers = b.exp(b.sub(scores, lse));
   if (Value visible = attention.buildVisible(scores))
     powers = b.where(visible, powers, b.scalar(0.0));
+  // Beside a bias of -10^6 the stored log-sum-exp has lost the logarithm of the sum.
+  if (op.getBias()) {
+    Value sum = b.reduceRow(ReduceKind::Sum, powers);
+    sum =
+        b.where(b.compare(sum, b.scalar(0.0), ComparePredicate::EQ), b.scalar(1.0), sum);
+    powers = b.div(powers, sum);
+  }
   Value probabilities = b.round(powers, storage);
   Value kept = attention.buildKept(scores);
   Value used = kept ? b.round(attention.drop(kept, powers), storage) : probabilities;

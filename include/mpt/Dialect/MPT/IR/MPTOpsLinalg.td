@@ -247,8 +247,9 @@ def MPT_AttentionOp : MPT_InferredOp<"attention", "Allow", "Allow",
     OtherName<"alibi", "its slopes times distances as `bias`">];
   let description = [{
     result = dropout(softmax(scale query @ key^T + bias)) @ value, for each batch
-    entry and head. The query is scaled, and rounded to its type, before the matmul.
-    The bias is added in f32, and softmax statistics are f32; probabilities are rounded
+    entry and head. A GPU's fused attention scales the scores, in f32; elsewhere the query
+    is scaled, and rounded to its type, before the matmul. For scales that are powers of
+    two, as 1 / sqrt(64), both are the same. The bias is added in f32, and softmax statistics are f32; probabilities are rounded
     to value's type before the second matmul. A row that sees no position is zeros, its
     log_sum_exp -inf, and its gradients are zeros. The mask has no gradient; the bias
     has one.
