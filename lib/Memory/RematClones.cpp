@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -231,7 +232,7 @@ SmallVector<RematGroup> mpt::detail::cloneForRemat(func::FuncOp function,
   Block &block = function.getBody().front();
   // Renamings whose readers now read others.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isa<ReshapeOp, BarrierOp>(op) && op.use_empty())
+    if (op.use_empty() && (isa<ReshapeOp, BarrierOp>(op) || isJoinedPart(&op)))
       op.erase();
   // Widenings that only the backward pass reads.
   SmallVector<bool> repeats(described.ops.size(), false),

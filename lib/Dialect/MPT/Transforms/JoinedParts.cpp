@@ -1,4 +1,4 @@
-//===- JoinedParts.cpp - Parameters that lie in what ranks joined -*- C++ -*-===//
+//===- JoinedParts.cpp - Slices that are read where they lie ---*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -55,23 +55,70 @@ static bool isReadIn(Value value, Block *block) {
   });
 }
 
+/// How many elements of its operand lie before those of `slice`, if these follow each
+/// other there.
+static std::optional<int64_t> findOffset(SliceOp slice) {
+  auto from = cast<RankedTensorType>(slice.getX().getType());
+  auto to = cast<RankedTensorType>(slice.getResult().getType());
+  if (!from.hasStaticShape())
+    return std::nullopt;
+  int64_t offset = 0, stride = 1;
+  bool isWhole = true;
+  for (int64_t dim = from.getRank() - 1; dim >= 0; --dim) {
+    const int64_t size = to.getDimSize(dim);
+    if (size != 1 && (!isWhole || slice.getStrides()[dim] != 1))
+      return std::nullopt;
+    isWhole &= size == from.getDimSize(dim);
+    offset += slice.getOffsets()[dim] * stride;
+    stride *= from.getDimSize(dim);
+  }
+  return offset;
+}
+
+/// Whether `value`, which may be renamed, is read by convolutions alone.
+static bool isReadByConvolutions(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    if (auto reshape = dyn_cast<ReshapeOp>(user))
+      return isReadByConvolutions(reshape.getY());
+    return isa<Conv2DOp, Conv2DInputGradOp, Conv2DFilterGradOp>(user);
+  });
+}
+
+/// Whether `slice` is at least half of what the step computes and reads in this block,
+/// which so is not kept much longer, and is read by convolutions alone: kernels load what
+/// they read of it in any case.
+static bool isHalfOfImages(SliceOp slice) {
+  Value value = slice.getX();
+  if (cast<RankedTensorType>(slice.getResult().getType()).getNumElements() * 2 <
+      cast<RankedTensorType>(value.getType()).getNumElements())
+    return false;
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  Operation *maker = value.getDefiningOp();
+  // A cast may be left to the readers, which then find another type there.
+  return maker && !isa<ConstantOp, CastOp>(maker) &&
+         maker->getBlock() == slice->getBlock() && isReadIn(value, slice->getBlock()) &&
+         isReadByConvolutions(slice.getResult());
+}
+
 bool mpt::isJoinedPart(Operation *op) {
   auto slice = dyn_cast<SliceOp>(op);
   if (!slice)
     return false;
-  auto from = cast<RankedTensorType>(slice.getX().getType());
   auto type = cast<RankedTensorType>(slice.getResult().getType());
-  if (from.getRank() != 1 || !from.hasStaticShape() || slice.getStrides().front() != 1 ||
-      type.getNumElements() < detail::kGradientBlock ||
-      !type.getElementType().isIntOrFloat())
+  std::optional<int64_t> offset = findOffset(slice);
+  if (!offset || !type.getElementType().isIntOrFloat() || type.getNumElements() == 0)
     return false;
   const int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  return getPartOffset(slice) * bytes % 64 == 0 &&
-         (hasWholeBlocks(slice) || isJoined(slice.getX())) &&
-         isReadIn(slice.getResult(), op->getBlock());
+  if (*offset * bytes % 64 != 0 || !isReadIn(slice.getResult(), op->getBlock()))
+    return false;
+  const bool isLine =
+      type.getRank() == 1 && type.getNumElements() >= detail::kGradientBlock;
+  return (isLine && (hasWholeBlocks(slice) || isJoined(slice.getX()))) ||
+         isHalfOfImages(slice);
 }
 
-int64_t mpt::getPartOffset(SliceOp part) { return part.getOffsets().front(); }
+int64_t mpt::getPartOffset(SliceOp part) { return findOffset(part).value_or(0); }
 
 Value mpt::takePart(OpBuilder &builder, Location loc, Value all, int64_t ranks,
                     StringRef axis) {

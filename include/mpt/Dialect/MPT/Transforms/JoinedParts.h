@@ -1,4 +1,4 @@
-//===- JoinedParts.h - Parameters that lie in what ranks joined -*- C++ -*-===//
+//===- JoinedParts.h - Slices that are read where they lie -----*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Ranks exchange parameters many at a time. Each of them is then read where the exchange
-/// leaves it. Pure.
+/// leaves it, and so are other slices that calls can read where they lie. Pure.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,15 @@
 
 namespace mpt {
 
-/// True if `op` is a slice of what `mpt.all_gather` joins, of an argument that ranks hold
-/// shards of (`mpt.shards`), or all whole blocks of 4,096 elements of another value that
-/// the step computes, if it has at least 4,096 elements that follow each other and begin
-/// at a multiple of 64 bytes, and if nothing but ops of its own block reads it: no
-/// loop, and it is not returned. It then needs no memory: its readers find the elements
-/// in its operand.
+/// True if `op` is a slice whose elements follow each other in its operand and begin
+/// there at a multiple of 64 bytes, if nothing but ops of its own block reads it (no
+/// loop, and it is not returned), and if it is one of
+///   - at least 4,096 elements of what `mpt.all_gather` joins, or of an argument that
+///     ranks hold shards of (`mpt.shards`);
+///   - all whole blocks of 4,096 elements of another value that the step computes;
+///   - at least half of such a value, read by convolutions and their gradients alone: the
+///     depths that a place of a filter in 3 dimensions is applied to.
+/// It then needs no memory: its readers find the elements in its operand.
 bool isJoinedPart(mlir::Operation *op);
 
 /// How many elements of its operand lie before such a slice.
