@@ -262,3 +262,86 @@
   %s = mpt_kernel.row_reduce <max> %m : f32
   mpt_kernel.yield %s : f32
 }) : () -> ()
+
+// While the last sum of a row of more than 16 KiB is taken the next row is fetched, once
+// for each operand that lies in memory in the order of the walk. Numbers of columns are
+// carried.
+// CHECK-LABEL: func.func @next_row(
+// CHECK: scf.for {{.*}} iter_args(
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: scf.yield
+// CHECK: %[[STEPS:.*]] = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]> : vector<16xi32>
+// CHECK: %[[LANES:.*]] = arith.constant dense<16> : vector<16xi32>
+// CHECK: scf.for {{.*}} iter_args(%{{[^ ]+}} = %{{[^ ]+}}, %[[COLUMNS:.*]] = %[[STEPS]]) -> (vector<16xf32>, vector<16xi32>)
+// CHECK: arith.sitofp %[[COLUMNS]] : vector<16xi32> to vector<16xf32>
+// CHECK: arith.subf
+// CHECK: arith.muli
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: %[[HERE:.*]] = llvm.getelementptr
+// CHECK-NEXT: %[[ROW:.*]] = arith.constant 16384 : i64
+// CHECK-NEXT: %[[NEXT:.*]] = llvm.getelementptr %[[HERE]][%[[ROW]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK-NEXT: "llvm.intr.prefetch"(%[[NEXT]]) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
+// CHECK-NEXT: arith.addi %[[COLUMNS]], %[[LANES]] : vector<16xi32>
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "next_row", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 16384>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x16384xf32>, tensor<16384xf32>, tensor<16384x4xf32>) -> tensor<4x16384xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (j, i)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32, %b: f32, %c: f32):
+  %m = mpt_kernel.row_reduce <max> %a : f32
+  %d = arith.subf %a, %m : f32
+  %i = mpt_kernel.index 1 : i32
+  %x = arith.sitofp %i : i32 to f32
+  %e = arith.mulf %d, %x : f32
+  %f = arith.addf %e, %b : f32
+  %g = arith.addf %f, %c : f32
+  %s = mpt_kernel.row_reduce <sum> %g : f32
+  %y = arith.divf %g, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+
+// A row of 16 KiB is fetched by the processor itself, two of more than 256 KiB do not fit
+// the cache, and what one walk reads is read in order.
+// CHECK-LABEL: func.func @short_rows(
+// CHECK-NOT: llvm.intr.prefetch
+"mpt_kernel.func"() <{sym_name = "short_rows", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 4095>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x4095xf32>) -> tensor<4x4095xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %m = mpt_kernel.row_reduce <max> %a : f32
+  %d = arith.subf %a, %m : f32
+  %s = mpt_kernel.row_reduce <sum> %d : f32
+  %y = arith.divf %d, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+// CHECK: func.func @long_rows(
+// CHECK-NOT: llvm.intr.prefetch
+"mpt_kernel.func"() <{sym_name = "long_rows", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 65552>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x65552xf32>) -> tensor<4x65552xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %m = mpt_kernel.row_reduce <max> %a : f32
+  %d = arith.subf %a, %m : f32
+  %s = mpt_kernel.row_reduce <sum> %d : f32
+  %y = arith.divf %d, %s : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()
+// CHECK: func.func @one_walk(
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "one_walk", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 16384>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x16384xf32>) -> tensor<4xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i)>]}> ({
+^bb0(%a: f32):
+  %s = mpt_kernel.row_reduce <sum> %a : f32
+  mpt_kernel.yield %s : f32
+}) : () -> ()

@@ -70,6 +70,10 @@ KernelEmitter::KernelEmitter(kernel::FuncOp kernel)
     for (Value result : op.getResults())
       levels[result] = level;
   }
+  countsColumns =
+      llvm::any_of(body.getOps<kernel::IndexOp>(), [&](kernel::IndexOp index) {
+        return index.getDim() + 1 == domain.size() && index.getType().isInteger(32);
+      });
   keptValues = chooseRowValues(
       body, [&](Value value) { return isFull(value); }, levels, mostLevels,
       llvm::alignTo(columns, lanes));
@@ -182,15 +186,34 @@ SmallVector<Value> KernelEmitter::forColumns(
     return frame;
   };
   if (whole > 0) {
+    // Numbers of columns grow by an addition, which takes less than making them of the
+    // first one. What no op reads is removed later.
+    const bool carriesColumns = countsColumns && !flatBegin;
+    Value step;
+    if (carriesColumns) {
+      auto type = VectorType::get({lanes}, b.getI32Type());
+      SmallVector<int32_t> first =
+          llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(lanes)));
+      carried.push_back(arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(first))));
+      step = arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(type, static_cast<int32_t>(lanes)));
+    }
     auto loop = scf::ForOp::create(b, loc, flatBegin ? flatBegin : constant(b, 0),
                                    flatEnd ? flatEnd : constant(b, whole),
                                    constant(b, lanes), carried);
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
     Frame frame = makeFrame(inner, loop.getInductionVar());
-    SmallVector<Value> next = emitBody(frame, loop.getRegionIterArgs());
-    if (!init.empty())
+    ValueRange before = loop.getRegionIterArgs();
+    if (carriesColumns)
+      frame.columnNumbers = before.back();
+    SmallVector<Value> next = emitBody(frame, before.take_front(init.size()));
+    if (carriesColumns)
+      next.push_back(arith::AddIOp::create(inner, loc, before.back(), step));
+    if (!carried.empty())
       scf::YieldOp::create(inner, loc, next);
-    carried.assign(loop.getResults().begin(), loop.getResults().end());
+    ResultRange results = loop.getResults().take_front(init.size());
+    carried.assign(results.begin(), results.end());
   }
   if (whole < columns) {
     SmallVector<bool> exists(lanes);
@@ -288,6 +311,8 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
         for (auto [value, row] : kept)
           storeTo(keptPlace(row, value.getType(), frame), evaluate(value, frame),
                   value.getType(), frame);
+        if (level > 1 && level == mostLevels)
+          prefetchNextRow(frame);
         return next;
       });
   keptRows.insert(kept.begin(), kept.end());
@@ -314,6 +339,29 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
     if (reduce.getKind() == ReduceKind::Mean)
       value = scale(b, value, columns);
     rowFrame.values[reduce] = value;
+  }
+}
+
+/// Bytes of rows that are fetched from memory while the row before is computed: a shorter
+/// one is soon followed by its successor, which the processor fetches by itself, and two
+/// longer ones with what is kept do not fit the second-level cache.
+static constexpr int64_t leastPrefetchedBytes = 16384, mostPrefetchedBytes = 262144;
+
+void KernelEmitter::prefetchNextRow(Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  if (!isForVectors() || frame.mask || rowIndices.empty())
+    return;
+  for (unsigned operand = 0; operand < body.getNumArguments(); ++operand) {
+    const KernelBuffer &buffer = buffers[operand];
+    const int64_t width = storageOf(buffer.element).getIntOrFloatBitWidth() / 8;
+    const int64_t bytes = columns * width;
+    if (buffer.columnStride() != 1 || buffer.strides[rowIndices.size() - 1] < columns ||
+        bytes < leastPrefetchedBytes || bytes > mostPrefetchedBytes)
+      continue;
+    // Beyond the last row lies what another task reads, or nothing: no fault either way.
+    Value next = elementOf(b, pointerTo(operand, frame), buffer.element,
+                           constant(b, buffer.strides[rowIndices.size() - 1]));
+    LLVM::Prefetch::create(b, loc, next, /*rw=*/0, /*hint=*/2, /*cache=*/1);
   }
 }
 
@@ -879,6 +927,8 @@ Value KernelEmitter::indexOf(unsigned dim, Type element, Frame &frame) {
       at = arith::TruncIOp::create(b, loc, element, at);
     return at;
   }
+  if (element.isInteger(32) && frame.columnNumbers)
+    return frame.columnNumbers;
   auto type = VectorType::get({frame.lanes}, b.getI64Type());
   SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, frame.lanes));
   Value lane = arith::ConstantOp::create(

@@ -66,6 +66,8 @@ protected:
     int64_t lanes = 0;
     /// Column of the first lane; null for scalars.
     Value column;
+    /// The lanes' columns as i32, if a loop carries them.
+    Value columnNumbers;
     /// Lanes that exist; null if all do.
     Value mask;
     /// Among the frames that one thread of a GPU keeps for its row.
@@ -138,6 +140,9 @@ protected:
   /// NaN among them, as integers.
   mlir::Type getReducedType(kernel::RowReduceOp reduce) const;
   void emitRowReductions(mlir::OpBuilder &builder, Frame &rowFrame, unsigned level);
+  /// Asks for the same columns of the next row of each operand, ahead of the walk that
+  /// reads them first.
+  void prefetchNextRow(Frame &frame);
   void emitCombine(mlir::OpBuilder &builder);
   Value combine(mlir::OpBuilder &builder, ReduceKind kind, Value a, Value b);
   Value identity(mlir::OpBuilder &builder, ReduceKind kind, mlir::Type type);
@@ -175,6 +180,8 @@ protected:
   /// How many row reductions must come before a value; by value.
   llvm::DenseMap<Value, unsigned> levels;
   unsigned mostLevels = 0;
+  /// Whether an op reads the column's number as i32.
+  bool countsColumns = false;
   /// Values that one walk over a row computes and later ones read, with its level.
   llvm::DenseMap<Value, unsigned> keptValues;
 
