@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs, on a machine with a GPU, what `ninja -C build gpu-pack` packed: every network's
 # step against the oracle's recorded results, the examples' training, and its times next
-# to PyTorch's if Python has it. Builds nothing. Writes one JSON report.
+# to PyTorch's and JAX's if Python has them. Builds nothing. Writes one JSON report.
 #
-#   tools/gpu-check.sh [FOLDER] [options of check.py: --report, --only, --no-time, ...]
+#   tools/gpu-check.sh [FOLDER] [options of check.py: --report, --only, --check, --time, ...]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$here

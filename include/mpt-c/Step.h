@@ -146,6 +146,11 @@ MLIR_CAPI_EXPORTED MptError mptStepGetCudaDevice(MptStep step, int32_t *device);
 MLIR_CAPI_EXPORTED MptError mptStepSetCudaStream(MptStep step, void *stream);
 /* The digest that checkpoints of this step carry. */
 MLIR_CAPI_EXPORTED MlirStringRef mptStepGetDigest(MptStep step);
+/* Gives `callback` lines about what was decided for a step on a GPU: that it has a memory
+ * budget since more does not fit, and once it has run, what CUDA's libraries refused and
+ * what runs instead (mpt_rt_notes). */
+MLIR_CAPI_EXPORTED void mptStepGetNotes(MptStep step, MlirStringCallback callback,
+                                        void *data);
 /* Bytes of the block that holds a run's temporaries, and of the state. */
 MLIR_CAPI_EXPORTED size_t mptStepGetArenaBytes(MptStep step);
 MLIR_CAPI_EXPORTED size_t mptStepGetStateBytes(MptStep step);

@@ -282,6 +282,10 @@ MptError mptStepSetCudaStream(MptStep step, void *stream) {
 MlirStringRef mptStepGetDigest(MptStep step) {
   return wrapText(step.ptr ? llvm::StringRef(unwrap(step)->digest) : "");
 }
+void mptStepGetNotes(MptStep step, MlirStringCallback callback, void *data) {
+  if (step.ptr)
+    callback(wrapText(unwrap(step)->engine->notes()), data);
+}
 size_t mptStepGetArenaBytes(MptStep step) {
   return step.ptr ? unwrap(step)->engine->arenaBytes() : 0;
 }

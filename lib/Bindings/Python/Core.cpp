@@ -877,6 +877,15 @@ NB_MODULE(_core, m) {
           "another number of ranks or micro-batches with the same word read each other's "
           "checkpoints.")
       .def_prop_ro(
+          "notes",
+          [](const Program &self) {
+            std::string text;
+            mptStepGetNotes(self.getStep(), appendText, &text);
+            return text;
+          },
+          "Lines about what was decided for a GPU: that the program has a memory budget "
+          "since more does not fit, and once it has run, what CUDA's libraries refused.")
+      .def_prop_ro(
           "arena_bytes",
           [](const Program &self) { return mptStepGetArenaBytes(self.getStep()); },
           "Memory of a run's temporary values.")

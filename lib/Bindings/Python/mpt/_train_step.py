@@ -942,6 +942,12 @@ class TrainStep:
         self._programs.clear()
 
     @property
+    def notes(self) -> str:
+        """On a GPU: lines about what was decided for it, as a memory budget where more does
+        not fit, and after the first step what CUDA's libraries refused and what runs instead."""
+        return self._first.program.notes
+
+    @property
     def arena_bytes(self) -> int:
         """Memory of a run's temporary values, for batches of the example's shape."""
         return self._first.program.arena_bytes

@@ -185,6 +185,13 @@ assert arrays[0].cuda.cudaMemcpyAsync(ctypes.byref(copy), ctypes.c_void_p(manage
 print("the loss:", copy.value == on_gpu[-1])
 refused(make("cuda", cuda=CUDA)._first.program.view, "loss")
 
+# What a driver refuses is told, and what runs instead.
+arrays[0].cuda.mpt_standin_refuse_machine_code(200)
+older = make("cuda", cuda=CUDA)
+print("notes:", repr(older.notes), older(x, y).loss == on_gpu[0], older.notes.strip())
+arrays[0].cuda.mpt_standin_refuse_machine_code(0)
+print("no notes:", repr(gpu.notes), repr(cpu.notes))
+
 # State, evaluation, files.
 same = [torch.equal(a, b) for a, b in zip(gpu.state_dict().values(),
                                           other.state_dict().values())]
