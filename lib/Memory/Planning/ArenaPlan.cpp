@@ -183,8 +183,15 @@ void improveBySearch(ArrayRef<ArenaBuffer> buffers, ArrayRef<int64_t> sizes,
 
 } // namespace
 
-ArenaPlan mpt::planArena(ArrayRef<ArenaBuffer> buffers, const ArenaOptions &options) {
+ArenaPlan mpt::planArena(ArrayRef<ArenaBuffer> given, const ArenaOptions &options) {
   ArenaPlan plan;
+  SmallVector<ArenaBuffer> buffers(given);
+  int64_t last = 0;
+  for (const ArenaBuffer &buffer : buffers)
+    last = std::max(last, buffer.end);
+  for (ArenaBuffer &buffer : buffers)
+    if (buffer.end >= options.keptFrom)
+      buffer.end = last;
   SmallVector<int64_t> sizes;
   for (const ArenaBuffer &buffer : buffers)
     sizes.push_back(llvm::alignTo(buffer.bytes, options.alignment));

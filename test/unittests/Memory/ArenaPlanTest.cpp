@@ -56,6 +56,20 @@ TEST(ArenaPlan, EndIsIncluded) {
   EXPECT_EQ(plan.bytes, 128);
 }
 
+TEST(ArenaPlan, KeepsWhatIsUsedLate) {
+  // From step 2 on nothing takes the place of another one; before it does.
+  ArenaBuffer buffers[] = {{64, 0, 1}, {64, 2, 2}, {64, 3, 3}, {64, 4, 4}};
+  EXPECT_EQ(planArena(buffers).bytes, 64);
+  ArenaOptions options;
+  options.keptFrom = 2;
+  ArenaPlan plan = planArena(buffers, options);
+  expectValid(buffers, plan);
+  EXPECT_EQ(plan.bytes, 192);
+  EXPECT_EQ(plan.lowerBound, 192);
+  options.keptFrom = 3;
+  EXPECT_EQ(planArena(buffers, options).bytes, 128);
+}
+
 TEST(ArenaPlan, LowerBoundCountsAlignment) {
   ArenaBuffer buffers[] = {{1, 0, 0}, {1, 0, 0}};
   EXPECT_EQ(planArena(buffers).lowerBound, 128);

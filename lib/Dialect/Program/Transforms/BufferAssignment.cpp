@@ -368,14 +368,7 @@ void Planner::placeTemporaries() {
   }
 
   plan.profile = profileMemory(graph);
-  SmallVector<ArenaBuffer> blocks(plan.profile.blocks);
-  int64_t end = 0;
-  for (const ArenaBuffer &block : blocks)
-    end = std::max(end, block.end);
-  for (ArenaBuffer &block : blocks)
-    if (block.end >= options.keptFrom)
-      block.end = end;
-  ArenaPlan arena = planArena(blocks, options);
+  ArenaPlan arena = planArena(plan.profile.blocks, options);
   plan.arenaBytes = arena.bytes;
   plan.arenaLowerBound = arena.lowerBound;
   for (auto [id, buffer] : llvm::enumerate(graph.buffers))
