@@ -647,8 +647,9 @@ static constexpr std::pair<int64_t, int64_t> kPackedRows[] = {
 /// they share in, and blocks that are left: four for each of an H200's 132 processors.
 static constexpr int64_t kMostRows = 16, kMostSharedWords = 64, kLeastBlocks = 528;
 
-/// Warps that share the tasks of a column kernel's second stage: so many that each has
-/// eight or more, which it reads one after the other.
+/// Warps that share the tasks of a column kernel's second stage, if there are so many
+/// tasks. More than the least number share them where each still has eight or more, which
+/// it reads one after the other.
 static constexpr int64_t kLeastCombineGroups = 8, kMostCombineGroups = 32;
 
 GPUKernelEmitter::GPUKernelEmitter(kernel::FuncOp kernel, bool isBatched)
