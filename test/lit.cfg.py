@@ -3,7 +3,6 @@ import glob
 import os
 import shutil
 import subprocess
-import tempfile
 
 import lit.formats
 import lit.util
@@ -19,8 +18,10 @@ config.excludes = {"Inputs", "unittests", "benchmark", "consumer", "lib", "CMake
 llvm_config.with_system_environment(["HOME", "TMP", "TEMP", "CI"])
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
 # Programs that are compiled for one run keep there what they measure.
-cache = tempfile.TemporaryDirectory(prefix="mpt-lit-cache-")
-config.environment["XDG_CACHE_HOME"] = cache.name
+cache = os.path.join(config.test_exec_root, "cache")
+shutil.rmtree(cache, ignore_errors=True)
+os.makedirs(cache, exist_ok=True)
+config.environment["XDG_CACHE_HOME"] = cache
 llvm_config.use_default_substitutions()
 config.substitutions.append(("%mpt_src_root", config.mpt_src_root))
 config.substitutions.append(("%mpt_obj_root", config.mpt_obj_root))
