@@ -95,6 +95,13 @@ TEST(DeviceTraceTest, CountsHalvesOfWordsThatAreRead) {
   EXPECT_EQ(count(products + "\tadd.s64 %rd6, %rd5, %rd2;\n"
                              "\tmov.b64 {_, %r9}, %rd6;\n"),
             6);
+  // The sign of a word is its high half's: a half of the xor, and the shift itself.
+  EXPECT_EQ(count("\txor.b64 %rd2, %rd1, 77;\n\tshr.s64 %rd3, %rd2, 32;\n"
+                  "\tmov.b64 {_, %r9}, %rd3;\n"),
+            3);
+  EXPECT_EQ(count("\txor.b64 %rd2, %rd1, 77;\n\tshr.u64 %rd3, %rd2, 32;\n"
+                  "\tmov.b64 {_, %r9}, %rd3;\n"),
+            0);
   // Around a loop.
   EXPECT_EQ(count("\tcvt.u64.u32 %rd2, %r1;\n$L_loop:\n\tmov.b64 {_, %r2}, %rd2;\n"
                   "\txor.b64 %rd2, %rd2, %rd1;\n\tsetp.eq.s32 %p1, %r2, 77;\n"
@@ -119,6 +126,14 @@ TEST(DeviceTraceTest, MergesLogicalPairs) {
   EXPECT_EQ(count("\txor.b32 %r3, %r1, %r2;\n\txor.b32 %r4, %r3, 5;\n"
                   "\tadd.s32 %r9, %r4, %r3;\n"),
             3);
+  // So does what an instruction depends on.
+  const std::string compare = "\tsetp.eq.s32 %p1, %r1, 7;\n\tsetp.eq.s32 %p2, %r2, 7;\n"
+                              "\tmov.b32 %r9, 1;\n\tand.pred %p3, %p1, %p2;\n";
+  const int64_t pair = count(compare + "\tor.pred %p0, %p3, %p1;\n"
+                                       "\t@%p0 mov.b32 %r9, 2;\n");
+  EXPECT_EQ(count(compare + "\t@%p3 mov.b32 %r9, 3;\n\tor.pred %p0, %p3, %p1;\n"
+                            "\t@%p0 mov.b32 %r9, 2;\n"),
+            pair + 1);
   // The half that is read of a word.
   EXPECT_EQ(count("\txor.b64 %rd2, %rd1, 77;\n\tcvt.u32.u64 %r3, %rd2;\n"
                   "\txor.b32 %r9, %r3, %r1;\n"),

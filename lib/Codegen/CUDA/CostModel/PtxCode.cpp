@@ -822,7 +822,10 @@ void Parser::dropUnreadHalves() {
     case PtxOp::ShiftLeft:
       return getNumber(in, 1) == 32 && source == 0 ? (wanted & kHigh ? kLow : 0) : kBoth;
     case PtxOp::ShiftRight:
-      return getNumber(in, 1) == 32 && source == 0 ? (wanted & kLow ? kHigh : 0) : kBoth;
+      // The high half is the sign of what it takes, if that has one.
+      return getNumber(in, 1) == 32 && source == 0
+                 ? (wanted & kLow || (wanted & kHigh && in.isSigned) ? kHigh : 0)
+                 : kBoth;
     default:
       return kBoth;
     }
@@ -872,6 +875,8 @@ void Parser::mergeLogicalPairs() {
     }
     for (int source : in.sources)
       ++readers[source];
+    if (in.predicate >= 0)
+      ++readers[in.predicate];
   }
   // What alone reads the result of a logical operation, or the half of it that is read.
   auto findOperation = [&](int source) -> PtxInstruction * {
