@@ -52,8 +52,10 @@ llvm::Expected<bool> CheckpointWriter::begin(llvm::StringRef to, Checkpoint made
   path = to.str();
   checkpoint = std::move(made);
   std::vector<std::string> names;
+  // Of what is the same on all ranks, rank 0 writes its own.
+  const bool writesState = !ranks || ranks->getRank() == 0;
   for (const TensorInfo &argument : engine.getArguments())
-    if (isStateRole(argument.role) && !argument.isShared)
+    if (writesState && isStateRole(argument.role) && !argument.isShared)
       names.push_back(argument.name);
   std::promise<void> hasRead, hasWritten;
   read = hasRead.get_future();
@@ -70,9 +72,11 @@ llvm::Expected<bool> CheckpointWriter::begin(llvm::StringRef to, Checkpoint made
     hasRead.set_value();
     if (!error && shared) {
       shared->write(checkpoint.pieces);
-      checkpoint.pieces.clear();
+      checkpoint.pieces = {};
     } else if (!error) {
       error = saveCheckpoint(path, checkpoint);
+      // Nothing reads it any more, and it has a copy of all state.
+      checkpoint = {};
     }
     if (error)
       failure = llvm::toString(std::move(error));

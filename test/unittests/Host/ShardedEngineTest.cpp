@@ -14,8 +14,10 @@
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 
 using namespace mpt;
 using test::message;
@@ -349,6 +351,62 @@ TEST_F(ShardedEngineTest, WritesInTheBackground) {
     ASSERT_FALSE(llvm::sys::fs::remove(path));
     removeStaleShards(path);
   }
+}
+
+/// Bytes of this process that are in memory.
+int64_t countResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+/// Once it is written, no copy of the state is kept until the next one.
+TEST_F(ShardedEngineTest, KeepsNoCopyOfWhatIsWritten) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "what is freed stays in memory";
+#endif
+  // So large that its memory goes back to the system when it is freed.
+  constexpr int64_t kNumbers = 9 << 20, kBytes = 4 * kNumbers;
+  Store engine({{"w", Role::Parameter, ElementType::F32, {kNumbers}, std::nullopt}});
+  HostTensor value = llvm::cantFail(HostTensor::create(ElementType::F32, {kNumbers}));
+  llvm::fill(value.getBytes(), uint8_t(63));
+  llvm::cantFail(engine.writeState("w", value));
+  const int64_t before = countResidentBytes();
+  CheckpointWriter writer;
+  EXPECT_TRUE(llvm::cantFail(writer.begin(path, Checkpoint(), engine)));
+  while (!writer.isWritten())
+    std::this_thread::yield();
+  EXPECT_LT(countResidentBytes(), before + kBytes / 2);
+  EXPECT_EQ(message(writer.finish()), "success");
+  EXPECT_EQ(llvm::cantFail(loadCheckpoint(path)).state.at("w"), value);
+}
+
+/// State that is the same on all ranks is copied by the one that writes it alone.
+TEST_F(ShardedEngineTest, OthersReadNoStateThatTheyDoNotWrite) {
+  class Unreadable : public Store {
+  public:
+    using Store::Store;
+    llvm::Expected<std::unique_ptr<StateSnapshot>> takeSnapshot() const override {
+      struct Snapshot : StateSnapshot {
+        llvm::Expected<HostTensor> readState(llvm::StringRef) override {
+          return llvm::createStringError("read");
+        }
+      };
+      return std::make_unique<Snapshot>();
+    }
+  };
+  for (int64_t unreadable : {1, 0})
+    forEachRank(2, [&](StepEngine &, RankGroup &group) {
+      const std::vector<TensorInfo> arguments = {
+          {"step", Role::OptimizerState, ElementType::I64, {}, std::nullopt}};
+      Store readable(arguments);
+      Unreadable other(arguments);
+      const StepEngine &engine = group.getRank() == unreadable ? other : readable;
+      CheckpointWriter writer;
+      EXPECT_TRUE(llvm::cantFail(writer.begin(path, Checkpoint(), engine, &group)));
+      EXPECT_EQ(message(writer.finish()) == "success", unreadable == 1);
+    });
 }
 
 /// Where one rank has no memory for a copy, none writes in the background; one that
