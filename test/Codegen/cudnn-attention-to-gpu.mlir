@@ -71,12 +71,12 @@ mpt_program.program @masked attributes {target = #mpt.target<cuda, [sm_90]>, max
   %dq = mpt_program.buffer <arena> 33280 : memref<2x4x16x32xf16>
   %dk = mpt_program.buffer <arena> 41472 : memref<2x4x16x32xf16>
   %dv = mpt_program.buffer <arena> 49664 : memref<2x4x16x32xf16>
-  %w = mpt_program.buffer <arena> 57856 : memref<512xi8>
+  %w = mpt_program.buffer <arena> 57856 : memref<1024xi8>
   %db = mpt_program.buffer <arena> 81920 : memref<1x4x16x16xf32>
   mpt_program.attention ins(%q, %k, %k : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) mask(%m : memref<2x1x1x16xi1>)
       outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>) {scale = 0.25 : f64}
   mpt_program.attention_grad ins(%y, %q, %k, %k, %y, %lse : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16xf32>) bias(%b : memref<1x4x16x16xf32>)
-      outs(%dq, %dk, %dv : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) dbias(%db : memref<1x4x16x16xf32>) workspace(%w : memref<512xi8>) {scale = 0.25 : f64}
+      outs(%dq, %dk, %dv : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) dbias(%db : memref<1x4x16x16xf32>) workspace(%w : memref<1024xi8>) {scale = 0.25 : f64}
 }
 
 // -----
@@ -112,8 +112,8 @@ mpt_program.program @own attributes {target = #mpt.target<cuda, [sm_90]>, max_th
   mpt_program.attention ins(%q, %odd, %k : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>)
       outs(%y, %lse : memref<2x4x16x32xf16>, memref<2x4x16xf32>) {scale = 0.25 : f64}
   %dq = mpt_program.buffer <arena> 90112 : memref<2x4x16x32xf16>
-  %w = mpt_program.buffer <arena> 57856 : memref<512xi8>
+  %w = mpt_program.buffer <arena> 57856 : memref<1024xi8>
   %rows = mpt_program.buffer <arena> 120000 : memref<1x4x1x16xf32>
   mpt_program.attention_grad ins(%y, %q, %k, %k, %y, %lse : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16xf32>) bias(%rows : memref<1x4x1x16xf32>)
-      outs(%dq, %dq, %dq : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) dbias(%rows : memref<1x4x1x16xf32>) workspace(%w : memref<512xi8>) {scale = 0.25 : f64}
+      outs(%dq, %dq, %dq : memref<2x4x16x32xf16>, memref<2x4x16x32xf16>, memref<2x4x16x32xf16>) dbias(%rows : memref<1x4x1x16xf32>) workspace(%w : memref<1024xi8>) {scale = 0.25 : f64}
 }
