@@ -1,8 +1,10 @@
 """TrainStep on a GPU, here MPT's stand-in for CUDA: check_cuda.py FOLDER LIBRARY"""
 import ctypes
 import os
+import pathlib
 import pickle
 import sys
+import tempfile
 import types
 import unittest.mock
 import warnings
@@ -254,3 +256,13 @@ refused(cpu._first.program.set_stream, 0)
 refused(make, "cuda:7", cuda=CUDA)
 refused(make, "cuda", cuda={"cudart": "/none.so"})
 refused(make, "cuda", cuda={"cuda": "12"})
+
+# What was measured of cuBLASLt's algorithms is kept in the user's cache.
+def measured(**cuda):
+    with (tempfile.TemporaryDirectory() as cache,
+          unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=cache)):
+        assert make("cuda", cuda={**CUDA, **cuda})(x, y).loss > 0
+        return [path.suffix for path in pathlib.Path(cache).rglob("*.*")]
+
+
+print("measured:", measured(), measured(tune=False))
