@@ -50,6 +50,12 @@ static constexpr int64_t packedFloats = 131072, largeResult = int64_t(1) << 21,
                          largeWidened = int64_t(1) << 19;
 /// Terms of sums of at least `deepSum` that are added at a time if both sides are packed.
 static constexpr int64_t deepSum = 2048, depthOfTask = 512;
+/// Products, with columns counted in sixteens, and terms of what small matmuls take on
+/// some CPUs. Others take so few columns, rows and terms of it at a time.
+static constexpr int64_t smallProducts = int64_t(1) << 19, smallTerms = 1024,
+                         columnsOfSmall = 32, rowsOfSmall = 16, depthOfSmall = 64;
+/// Numbers of another small result, and terms that are added to it at a time.
+static constexpr int64_t slimResult = 4096, depthOfSlim = 128;
 /// Columns that a matmul wants at least and at most at a time.
 static constexpr int64_t fewestColumns = 64, mostColumns = 256;
 /// Numbers of a row of both sides from which on those that fit the cache are few.
@@ -64,6 +70,24 @@ static constexpr int64_t longSum = 2048;
 static int64_t getSquareTask(int64_t m, int64_t n) {
   const double area = static_cast<double>(m) * static_cast<double>(n);
   return ceilDiv(static_cast<int64_t>(std::sqrt(area / matmulTasks)), 16) * 16;
+}
+
+/// Whether a matmul is small, and widens its right side: workspace beside which operands
+/// and result are little is not worth its memory.
+static bool isSmall(const MatmulShape &s) {
+  return s.batch == 1 && s.rhs != DataType::F32 && !isF8(s.lhs) && s.k <= smallTerms &&
+         s.m * s.k <= smallProducts && s.k * s.n <= smallProducts &&
+         s.m * s.k * ceilDiv(s.n, 16) * 16 <= smallProducts;
+}
+
+/// Terms of each sum that a task adds at a time if the right side is widened.
+static int64_t getDepthOfWidened(const MatmulShape &s) {
+  if (!s.transposeLhs || s.transposeRhs || s.out != DataType::F32 || isF8(s.lhs) ||
+      (!isSmall(s) && s.m * s.n > slimResult))
+    return s.k;
+  // In parts of about that size, so that the last is not much shorter.
+  const int64_t parts = s.k / (isSmall(s) ? depthOfSmall : depthOfSlim);
+  return parts < 2 ? s.k : roundToBlocks(ceilDiv(s.k, parts));
 }
 
 MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
@@ -118,6 +142,8 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     const int64_t n = std::max<int64_t>(s.n, 1);
     if (isDeep)
       plan.depth = depthOfTask;
+    else if (widenRhs)
+      plan.depth = getDepthOfWidened(s);
     int64_t columns = columnFloats / std::max<int64_t>(plan.depth, 1) / 16 * 16;
     const bool packsBoth =
         s.transposeLhs &&
@@ -136,12 +162,17 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     // Some CPUs take columns in blocks of 64.
     if (!isF8(s.lhs))
       columns = (columns + 63) / 64 * 64;
-    plan.columnChunk = std::min(std::clamp(columns, fewestColumns, mostColumns), n);
+    columns =
+        isSmall(s) ? columnsOfSmall : std::clamp(columns, fewestColumns, mostColumns);
+    plan.columnChunk = std::min(columns, n);
     plan.columnChunks = ceilDiv(n, plan.columnChunk);
     // No more rows than a task has if there are to be enough tasks.
     const int64_t wanted = ceilDiv(matmulTasks, plan.columnChunks);
     const int64_t most = std::clamp<int64_t>(ceilDiv(s.m, 16 * wanted) * 16, 32, 512);
-    chooseRows(packsBoth ? packedFloats : rowFloats, plan.columnChunk, 32, most);
+    if (isSmall(s))
+      chooseRows(rowFloats, plan.columnChunk, rowsOfSmall, rowsOfSmall);
+    else
+      chooseRows(packsBoth ? packedFloats : rowFloats, plan.columnChunk, 32, most);
     const int64_t groups = std::min(wanted, plan.chunks);
     plan.rowGroup = ceilDiv(plan.chunks, groups) * plan.rowChunk;
     plan.rowGroups = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowGroup);

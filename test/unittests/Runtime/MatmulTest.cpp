@@ -268,6 +268,41 @@ TEST(MatmulTest, SquaresOfWidenedGradients) {
   }
 }
 
+/// Small matmuls widen a few columns, rows and, into results of f32, terms at a time:
+/// workspaces are no larger than operands and result. Others keep whole sums.
+TEST(MatmulTest, WorkspaceOfSmallHalves) {
+  struct Case {
+    int64_t m, n, k;
+    bool transposeLhs;
+    DataType out;
+    bool isCut;
+  };
+  const Case cases[] = {
+      {64, 17, 256, true, F32, true},   {3, 33, 257, true, F32, true},
+      {64, 64, 256, true, F32, true},   {33, 33, 1500, true, F32, true},
+      {64, 48, 96, false, F16, false},  {3, 33, 257, true, F16, false},
+      {3, 33, 127, true, F32, false},   {64, 64, 255, true, F32, false},
+      {65, 64, 1500, true, F32, false},
+  };
+  for (const Case &c : cases)
+    for (DataType type : {F16, BF16}) {
+      MatmulShape shape;
+      shape.m = c.m, shape.n = c.n, shape.k = c.k, shape.transposeLhs = c.transposeLhs;
+      shape.lhs = shape.rhs = type, shape.out = c.out == F32 ? F32 : type;
+      const MatmulPlan plan = planMatmul(shape);
+      EXPECT_EQ(plan.depth < c.k, c.isCut) << c.m << " " << c.n << " " << c.k;
+      if (c.isCut || c.k < 100)
+        EXPECT_LE(plan.workspaceBytes(1),
+                  2 * c.k * (c.m + c.n) + c.m * c.n * (c.out == F32 ? 4 : 2));
+      check({1, c.m, c.n, c.k, type, type, shape.out, c.transposeLhs, false, false, 2,
+             true});
+    }
+  // f32 is not widened.
+  MatmulShape shape;
+  shape.m = shape.n = 33, shape.k = 257, shape.transposeLhs = true;
+  EXPECT_EQ(planMatmul(shape).depth, 257);
+}
+
 TEST(MatmulTest, NothingToDo) {
   for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}}) {
     Tensor lhs(F32, {m, 4}), rhs(F32, {4, n}), out(F32, {m, n});
