@@ -12,7 +12,8 @@
 /// these are: finite numbers of f16 are at most 65,504, so sums of fewer than 2^22
 /// products of two of them stay far below the largest f32, and an infinity or NaN makes
 /// each sum that it enters infinite or NaN. So the factors are checked in its place,
-/// and the product is computed where the optimizer reads it.
+/// and the product is computed where the optimizer reads it. The same holds for the table
+/// of an embedding whose rows get sums of such products, or of f16 numbers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -43,15 +44,20 @@ namespace {
 /// As many bytes as an op takes time to start (docs/Rematerialization.md).
 constexpr int64_t kOverhead = 16 * 1024;
 
-/// A gradient that is the product of two f16 tensors.
+/// A gradient that is the product of two f16 tensors, or adds such numbers to the rows of
+/// a table.
 struct Product {
   /// Its place among the operands of mpt.unscale.
-  unsigned number;
+  unsigned number = 0;
   /// The product and what only renames or permutes it, in order.
   SmallVector<Operation *> ops;
+  /// Two tensors, or the numbers that are added.
   SmallVector<Value, 2> factors;
-  /// Of a filter: the square of its norm is at most this many times those of its factors.
+  /// Of a filter or table: the square of its norm is at most this many times the product
+  /// of those of its factors.
   int64_t taps = 1;
+  /// Of a table: the rows.
+  Value indices;
 };
 
 /// A step whose update waits for the check of its gradients, and reads them for nothing
@@ -126,10 +132,42 @@ std::pair<bool, bool> findCoverage(int64_t size, int64_t outputs, int64_t taps,
 
 bool isF16(Value value) { return getElementTypeOrSelf(value).isF16(); }
 
+/// The logarithm to base 2 of a bound on finite elements of `value`, if it is known
+/// without running the step: f16, what is widened from that, and products of f16 tensors,
+/// of which all finite ones fit f32. `depth` values are looked through.
+std::optional<double> getLargest(Value value, unsigned depth = 8) {
+  if (isF16(value))
+    return 16;
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return std::nullopt;
+  if (isa<ReshapeOp, TransposeOp, SliceOp, BroadcastOp>(op))
+    return getLargest(op->getOperand(0), depth - 1);
+  if (auto cast = dyn_cast<CastOp>(op); cast && getElementTypeOrSelf(value).isF32())
+    return isF16(cast.getX()) ? std::optional<double>(16) : std::nullopt;
+  auto matmul = dyn_cast<MatmulOp>(op);
+  if (!matmul || !isF16(matmul.getLhs()) || !isF16(matmul.getRhs()) ||
+      !getElementTypeOrSelf(value).isF32())
+    return std::nullopt;
+  auto lhs = dyn_cast<RankedTensorType>(matmul.getLhs().getType());
+  if (!lhs || !lhs.hasStaticShape())
+    return std::nullopt;
+  const int64_t terms =
+      lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
+  return 32 + std::log2(std::max<int64_t>(terms, 1));
+}
+
+/// Whether `count` times the squares of `elements` elements of at most 2^`largest` have a
+/// sum that f32 holds, with room for a factor of four and 64 such tensors.
+bool hasFiniteNorm(double largest, int64_t count, int64_t elements) {
+  return 2 * largest + std::log2(double(count)) + std::log2(double(elements)) < 118;
+}
+
 /// Of one gradient; `covered` gets the factors all of whose elements are in it.
 std::optional<Product> findProduct(unsigned number, Value gradient,
                                    llvm::SmallDenseSet<Value> &covered) {
-  Product product = {number, {}, {}, 1};
+  Product product;
+  product.number = number;
   Operation *op = gradient.getDefiningOp();
   while (op && isa<ReshapeOp, TransposeOp>(op)) {
     product.ops.push_back(op);
@@ -139,9 +177,13 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
     return std::nullopt;
   product.ops.push_back(op);
   std::reverse(product.ops.begin(), product.ops.end());
-  if (!isa<MatmulOp, Conv2DFilterGradOp>(op))
+  auto scatter = dyn_cast<ScatterAddOp>(op);
+  if (scatter)
+    product.factors = {scatter.getUpdates()};
+  else if (isa<MatmulOp, Conv2DFilterGradOp>(op))
+    product.factors = op->getOperands().take_front(2);
+  else
     return std::nullopt;
-  product.factors = op->getOperands().take_front(2);
   auto isStatic = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.hasStaticShape();
@@ -151,6 +193,23 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
   if (!llvm::all_of(product.factors, isStatic) || !isStatic(op->getResult(0)) ||
       result.getNumElements() == 0)
     return std::nullopt;
+  const bool isOneUse =
+      llvm::all_of(product.ops, [](Operation *each) { return each->hasOneUse(); });
+  if (scatter) {
+    // Each number is added to one row, so all are in the table.
+    auto indices = dyn_cast<RankedTensorType>(scatter.getIndices().getType());
+    auto updates = cast<RankedTensorType>(scatter.getUpdates().getType());
+    std::optional<double> largest = getLargest(scatter.getUpdates());
+    if (!indices || !indices.hasStaticShape() || updates.getNumElements() == 0 ||
+        !isOneUse || !largest || !getElementTypeOrSelf(scatter.getTable()).isF32())
+      return std::nullopt;
+    product.indices = scatter.getIndices();
+    product.taps = indices.getNumElements();
+    if (!hasFiniteNorm(*largest, product.taps, updates.getNumElements()))
+      return std::nullopt;
+    covered.insert(scatter.getUpdates());
+    return product;
+  }
   int64_t terms = 0;
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     auto lhs = cast<RankedTensorType>(matmul.getLhs().getType());
@@ -179,8 +238,7 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
   }
   const bool isFew = terms < int64_t(1) << 22;
   if (!isFew || !llvm::all_of(product.factors, isF16) ||
-      !getElementTypeOrSelf(op->getResult(0)).isF32() ||
-      !llvm::all_of(product.ops, [](Operation *each) { return each->hasOneUse(); }))
+      !getElementTypeOrSelf(op->getResult(0)).isF32() || !isOneUse)
     return std::nullopt;
   return product;
 }
@@ -222,7 +280,10 @@ SmallVector<Product> chooseDeferred(CheckedStep step) {
     };
     DeferCandidate &candidate = candidates.emplace_back();
     candidate.bytes = bytes(product.ops.front()->getResult(0));
-    for (Value factor : product.factors) {
+    SmallVector<Value, 2> kept = product.factors;
+    if (product.indices)
+      kept.push_back(product.indices);
+    for (Value factor : kept) {
       auto [it, isNew] = factors.insert({factor, factors.size()});
       // Arguments are there throughout.
       if (isNew)
@@ -264,14 +325,20 @@ void defer(CheckedStep step, ArrayRef<Product> deferred) {
   const Location loc = unscale.getLoc();
   DecomposeBuilder b(builder, loc, builder.getF32Type());
   llvm::SetVector<Value> lefts, rights;
+  llvm::MapVector<Value, int64_t> rows;
   int64_t taps = 1;
   const unsigned count = unscale.getUnscaled().size();
   SmallVector<const Product *> products(count, nullptr);
   for (const Product &product : deferred) {
+    products[product.number] = &product;
+    if (product.indices) {
+      int64_t &most = rows[product.factors[0]];
+      most = std::max(most, product.taps);
+      continue;
+    }
     lefts.insert(product.factors[0]);
     rights.insert(product.factors[1]);
     taps = std::max(taps, product.taps);
-    products[product.number] = &product;
   }
 
   // The other gradients are unscaled and checked where all were.
@@ -295,9 +362,18 @@ void defer(CheckedStep step, ArrayRef<Product> deferred) {
   // for rounding, of sums of up to 2^22 products and of the sum of the squares.
   builder.setInsertionPoint(step.check);
   Value inverse = b.div(b.scalar(1.0), unscale.getScale());
-  Value left = b.mul(addSquares(b, lefts.getArrayRef()), inverse);
-  Value right = b.mul(addSquares(b, rights.getArrayRef()), inverse);
-  Value bound = b.mul(b.mul(left, right), 4.0 * taps);
+  Value bound;
+  if (!lefts.empty()) {
+    Value left = b.mul(addSquares(b, lefts.getArrayRef()), inverse);
+    Value right = b.mul(addSquares(b, rights.getArrayRef()), inverse);
+    bound = b.mul(b.mul(left, right), 4.0 * taps);
+  }
+  // (a1 + ... + an)^2 <= n (a1^2 + ... + an^2).
+  for (auto &[value, most] : rows) {
+    Value sum = b.mul(b.mul(addSquares(b, value), inverse), inverse);
+    sum = b.mul(sum, 4.0 * most);
+    bound = bound ? b.add(bound, sum) : sum;
+  }
   Value ofOthers;
   for (unsigned i = 0; i < count; ++i)
     if (!products[i]) {

@@ -352,3 +352,55 @@ func.func @empty_filter(%w: tensor<1x1x64x256xf32>, %x: tensor<1x8x8x64xf16>, %a
   %w1 = mpt.sgd param(%w) grad(%u#1) lr(%lr) if(%taken) : (tensor<1x1x64x256xf32>, tensor<1x1x64x256xf32>, tensor<f32>, tensor<i1>) -> tensor<1x1x64x256xf32>
   return %w1 : tensor<1x1x64x256xf32>
 }
+
+// -----
+
+// Rows of a table get sums of products of f16 tensors: these are checked in its place.
+// (a1 + ... + a16)^2 is at most 16 times the sum of the squares.
+
+// CHECK-LABEL: func.func @table
+// CHECK: [[DY:%.*]] = mpt.matmul {{.*}} -> tensor<16x32xf32>
+// CHECK: [[YY:%.*]] = mpt.reduce {{.*}} -> tensor<f32>
+// CHECK-NOT: mpt.scatter_add
+// CHECK: [[INVERSE:%.*]] = mpt.div
+// CHECK: [[A:%.*]] = mpt.mul [[YY]], [[INVERSE]]
+// CHECK: [[B:%.*]] = mpt.mul [[A]], [[INVERSE]]
+// CHECK: mpt.constant dense<6.400000e+01>
+// CHECK: mpt.all_finite
+// CHECK: [[DW:%.*]] = mpt.scatter_add %{{.*}}, [[DY]]
+// CHECK: [[UW:%.*]], %{{.*}} = mpt.unscale [[DW]]
+// CHECK: mpt.sgd {{.*}} grad([[UW]])
+func.func @table(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dz: tensor<16x8xf16>, %v: tensor<8x32xf16>,
+                 %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<9000x32xf32>, tensor<f32>) {
+  %dy = mpt.matmul %dz, %v : (tensor<16x8xf16>, tensor<8x32xf16>) -> tensor<16x32xf32>
+  %dw = mpt.scatter_add %i, %dy : (tensor<16xi64>, tensor<16x32xf32>) -> tensor<9000x32xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<9000x32xf32>) -> tensor<9000x32xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<9000x32xf32>, tensor<f32>) -> (tensor<9000x32xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<9000x32xf32>) -> (tensor<9000x32xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<9000x32xf32>, tensor<9000x32xf32>, tensor<f32>, tensor<i1>) -> tensor<9000x32xf32>
+  return %w1, %norm : tensor<9000x32xf32>, tensor<f32>
+}
+
+// -----
+
+// f32 numbers may be so large that their sums overflow where they do not: the table stays.
+
+// CHECK-LABEL: func.func @table_of_f32
+// CHECK: mpt.scatter_add
+// CHECK: mpt.unscale
+// CHECK: mpt.all_finite
+// CHECK-NOT: mpt.scatter_add
+func.func @table_of_f32(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dz: tensor<16x8xf32>, %v: tensor<8x32xf16>,
+                        %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<9000x32xf32>, tensor<f32>) {
+  %dy = mpt.matmul %dz, %v : (tensor<16x8xf32>, tensor<8x32xf16>) -> tensor<16x32xf32>
+  %dw = mpt.scatter_add %i, %dy : (tensor<16xi64>, tensor<16x32xf32>) -> tensor<9000x32xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<9000x32xf32>) -> tensor<9000x32xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<9000x32xf32>, tensor<f32>) -> (tensor<9000x32xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<9000x32xf32>) -> (tensor<9000x32xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<9000x32xf32>, tensor<9000x32xf32>, tensor<f32>, tensor<i1>) -> tensor<9000x32xf32>
+  return %w1, %norm : tensor<9000x32xf32>, tensor<f32>
+}
