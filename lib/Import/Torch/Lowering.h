@@ -157,6 +157,15 @@ public:
 mlir::Value scanLast(Lowering &l, mlir::Value last, double neutral,
                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
+/// The gradient of a convolution for its input, whose result is x [N, H, W, C] and whose
+/// filter, [C, O / groups, KH, KW], is this one as it is. Refuses the op, and returns
+/// none, if a number is out of range.
+std::optional<mlir::Value>
+transposeConvolution(Lowering &l, mlir::Value x, mlir::Value filter,
+                     llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding,
+                     llvm::ArrayRef<int64_t> outputPadding,
+                     llvm::ArrayRef<int64_t> dilation, int64_t groups);
+
 //===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//

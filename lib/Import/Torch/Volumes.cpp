@@ -134,38 +134,46 @@ static std::function<void(Lowering &)> convolution(bool named) {
   };
 }
 
-/// Operands: x, filter, bias, stride, padding, output padding, groups, dilation.
+/// Operands: x, filter [I, O / groups, KD, KH, KW], bias, stride, padding, output
+/// padding, groups, dilation. Each place of the filter along D makes images of its own,
+/// which are added where they belong.
 static void convTranspose(Lowering &l) {
   Value x = getVolume(l), filter = l.get(1);
-  Window3 w;
   Shape stride = l.integers(3, 3, 1), padding = l.integers(4, 3, 0),
-        outputPadding = l.integers(5, 3, 0);
-  w.groups = l.integer(6, 1);
-  w.dilation = l.integers(7, 3, 1);
+        outputPadding = l.integers(5, 3, 0), dilation = l.integers(7, 3, 1);
+  const int64_t groups = l.integer(6, 1);
   if (!l.refusal.empty() || !l.require(getRank(filter) == 5, "a filter of this rank"))
     return;
-  // [I, O / groups, K..], flipped, as [O, I / groups, K..].
-  Shape fs(getShape(filter));
-  int64_t g = w.groups;
-  if (!l.require(g >= 1 && fs[0] % g == 0, "groups that do not divide the channels"))
+  Shape xs(getShape(x));
+  const int64_t kernel = getShape(filter)[2], reach = dilation[0] * (kernel - 1),
+                whole = (xs[0] - 1) * stride[0] + reach + 1,
+                depth = whole - 2 * padding[0] + outputPadding[0];
+  if (!l.require(xs[0] >= 1 && kernel >= 1 && stride[0] >= 1 && dilation[0] >= 1 &&
+                     padding[0] >= 0 && outputPadding[0] >= 0 && depth >= 1,
+                 "a stride, dilation or padding out of range") ||
+      !l.require(padding[0] <= reach,
+                 "a transposed convolution padded by more than its filter reaches"))
     return;
-  for (int i = 0; i < 3; ++i)
-    filter = l.reverse(filter, 2 + i);
-  filter = l.reshape(filter, {g, fs[0] / g, fs[1], fs[2], fs[3], fs[4]});
-  filter = l.reshape(l.transpose(filter, {0, 2, 1, 3, 4, 5}),
-                     {g * fs[1], fs[0] / g, fs[2], fs[3], fs[4]});
-  for (int i = 0; i < 3; ++i) {
-    int64_t reach = w.dilation[i] * (fs[2 + i] - 1);
-    w.low[i] = reach - padding[i];
-    w.high[i] = reach - padding[i] + outputPadding[i];
-    if (!l.require(w.low[i] >= 0 && w.high[i] >= 0 && stride[i] >= 1,
-                   "a transposed convolution padded by more than its filter reaches"))
+  Value images = l.reshape(x, {xs[0] * xs[1], xs[2], xs[3], xs[4]}), sum;
+  for (int64_t k = 0; k < kernel; ++k) {
+    std::optional<Value> made = transposeConvolution(
+        l, images, filterAt(l, filter, k), ArrayRef(stride).drop_front(),
+        ArrayRef(padding).drop_front(), ArrayRef(outputPadding).drop_front(),
+        ArrayRef(dilation).drop_front(), groups);
+    if (!made)
       return;
+    ArrayRef<int64_t> s = getShape(*made);
+    const int64_t before = k * dilation[0];
+    Value part = padDepth(l, l.reshape(*made, {xs[0], xs[1], s[1], s[2], s[3]}), before,
+                          reach - before, 0, stride[0] - 1);
+    sum = sum ? l.add(sum, part) : part;
   }
-  if (stride != Shape({1, 1, 1}))
-    x = l.pad(x, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, 0,
-              {stride[0] - 1, 0, stride[1] - 1, stride[2] - 1, 0});
-  convolve(l, x, filter, getBias(l), w);
+  const int64_t end = std::min(whole, padding[0] + depth);
+  sum = l.slice(sum, 0, padding[0], end - padding[0]);
+  sum = padDepth(l, sum, 0, padding[0] + depth - end, 0);
+  if (Value bias = getBias(l))
+    sum = l.add(sum, bias);
+  setVolume(l, sum);
 }
 
 /// Pools the images of [D, N, H, W, C] by `images`, then the depths, as [1, D, N H W, C],

@@ -97,52 +97,60 @@ static Value getFilter(Lowering &l, Value filter, bool oneD) {
   return l.reshape(filter, {s[0], s[1], 1, s[2]});
 }
 
-/// The gradient of a convolution for its input, whose result is x and whose filter,
-/// [I, O / groups, KH, KW], is this one as it is.
+std::optional<Value> mpt::torch::transposeConvolution(Lowering &l, Value x, Value filter,
+                                                      ArrayRef<int64_t> stride,
+                                                      ArrayRef<int64_t> padding,
+                                                      ArrayRef<int64_t> outputPadding,
+                                                      ArrayRef<int64_t> dilation,
+                                                      int64_t groups) {
+  ArrayRef<int64_t> xs = getShape(x), fs = getShape(filter);
+  if (!l.require(groups >= 1 && fs[0] % groups == 0,
+                 "groups that do not divide the channels") ||
+      !l.require(!ShapedType::isDynamic(xs[1]) && !ShapedType::isDynamic(xs[2]) &&
+                     xs[3] == fs[0],
+                 "an image of open size, or a filter that does not fit"))
+    return std::nullopt;
+  Shape shape{xs[0], 0, 0, fs[1] * groups}, high(2);
+  for (int i = 0; i < 2; ++i) {
+    const int64_t reach = dilation[i] * (fs[2 + i] - 1);
+    // Rows after the last are what the padding there leaves out less.
+    high[i] = padding[i] - outputPadding[i];
+    shape[1 + i] = (xs[1 + i] - 1) * stride[i] + reach + 1 - padding[i] - high[i];
+    if (!l.require(stride[i] >= 1 && dilation[i] >= 1 && padding[i] >= 0 &&
+                       outputPadding[i] >= 0,
+                   "a stride, dilation or padding out of range") ||
+        !l.require(padding[i] <= reach,
+                   "a transposed convolution padded by more than its filter reaches") ||
+        !l.require(shape[1 + i] >= 1, "a result of no rows or columns"))
+      return std::nullopt;
+  }
+  Shape read(shape);
+  for (int i = 0; i < 2; ++i)
+    if (high[i] < 0) {
+      // Fewer than a stride of them are rows that no window reaches; others are zeros.
+      const int64_t zeros = std::max<int64_t>(0, 1 - high[i] - stride[i]);
+      read[1 + i] -= zeros;
+      high[i] = 0;
+    }
+  Value y = Conv2DInputGradOp::create(
+      l.builder, l.loc, getType(x).clone(read), x, filter, stride,
+      ArrayRef<int64_t>{padding[0], high[0], padding[1], high[1]}, dilation, groups,
+      TypeAttr(), /*oihw=*/true);
+  if (read != shape)
+    y = l.pad(y, {0, 0, 0, 0}, {0, shape[1] - read[1], shape[2] - read[2], 0}, 0);
+  return y;
+}
+
 static void transposedConvolution(Lowering &l, bool oneD, Value bias, const Window &w,
                                   const Shape &outputPadding) {
   Value x = getImage(l, oneD), filter = l.get(1);
   if (!l.refusal.empty())
     return;
-  filter = getFilter(l, filter, oneD);
-  ArrayRef<int64_t> xs = getShape(x), fs = getShape(filter);
-  if (!l.require(w.groups >= 1 && fs[0] % w.groups == 0,
-                 "groups that do not divide the channels") ||
-      !l.require(!ShapedType::isDynamic(xs[1]) && !ShapedType::isDynamic(xs[2]) &&
-                     xs[3] == fs[0],
-                 "an image of open size, or a filter that does not fit"))
-    return;
-  Shape shape{xs[0], 0, 0, fs[1] * w.groups};
-  Window forward = w;
-  for (int i = 0; i < 2; ++i) {
-    const int64_t reach = w.dilation[i] * (fs[2 + i] - 1);
-    // Rows after the last are what the padding there leaves out less.
-    forward.high[i] = w.low[i] - outputPadding[i];
-    shape[1 + i] = (xs[1 + i] - 1) * w.stride[i] + reach + 1 - w.low[i] - forward.high[i];
-    if (!l.require(w.stride[i] >= 1 && w.dilation[i] >= 1 && w.low[i] >= 0 &&
-                       outputPadding[i] >= 0,
-                   "a stride, dilation or padding out of range") ||
-        !l.require(w.low[i] <= reach,
-                   "a transposed convolution padded by more than its filter reaches") ||
-        !l.require(shape[1 + i] >= 1, "a result of no rows or columns"))
-      return;
-  }
-  Shape read(shape);
-  for (int i = 0; i < 2; ++i)
-    if (forward.high[i] < 0) {
-      // Fewer than a stride of them are rows that no window reaches; others are zeros.
-      const int64_t zeros = std::max<int64_t>(0, 1 - forward.high[i] - w.stride[i]);
-      read[1 + i] -= zeros;
-      forward.high[i] = 0;
-    }
-  Value y = Conv2DInputGradOp::create(
-      l.builder, l.loc, getType(x).clone(read), x, filter, forward.stride,
-      forward.getPadding(), forward.dilation, forward.groups, TypeAttr(), /*oihw=*/true);
-  if (read != shape)
-    y = l.pad(y, {0, 0, 0, 0}, {0, shape[1] - read[1], shape[2] - read[2], 0}, 0);
-  if (bias)
-    y = l.add(y, bias);
-  setImage(l, y, oneD);
+  std::optional<Value> y =
+      transposeConvolution(l, x, getFilter(l, filter, oneD), w.stride, w.low,
+                           outputPadding, w.dilation, w.groups);
+  if (y)
+    setImage(l, bias ? l.add(*y, bias) : *y, oneD);
 }
 
 /// conv1d, conv2d, with numbers or "same" and "valid" as padding.

@@ -2031,9 +2031,11 @@ def _(d):
 @case("conv_transpose3d.input")
 def _(d):
     groups, stride, padding = d.choice([1, 2]), d.int(1, 2), d.int(0, 1)
-    extra = d.int(0, stride - 1)
+    dilation, strides = d.int(1, 2), [stride, d.int(1, 3), stride]
+    extra = [d.int(0, max(s, dilation) - 1) for s in strides]
     return ([d.float([2, 4, 3, 4, 2]), d.float([4, 6 // groups, 2, 3, 2]), d.float([6])],
-            lambda op, x, w, b: op(x, w, b, [stride] * 3, [padding] * 3, [extra] * 3, groups))
+            lambda op, x, w, b: op(x, w, b, strides, [padding] * 3, extra, groups,
+                                   [dilation] * 3))
 
 
 @case("max_pool3d", "max_pool3d", "max_pool3d")
