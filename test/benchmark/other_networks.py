@@ -9,6 +9,8 @@
     tabular    256 numbers to 3 layers of 2048, batches of 1024
     llama      6 layers of width 512, 8 heads on 2 of keys, rotary positions, SwiGLU; 2 x 256 tokens
     audio      1-D convolutions on 8 clips of 16,000 samples
+    egnn       messages along all edges of 8 graphs of 12 nodes, width 32
+    deltanet   24 steps of the delta rule on states of 4 x 4 x 16 x 16, one after the other
 
 Each is a torch.nn.Module, trained with AdamW by PyTorch (eager, images in channels_last, bf16 by
 autocast) and, imported by mpt.torch.TrainStep, by MPT. Times are processor time of one thread in ms a step: the least
@@ -193,6 +195,56 @@ class Audio(nn.Module):
         return F.cross_entropy(self.head(self.layers(x).mean(2)).float(), y)
 
 
+class EGNN(nn.Module):
+    class Layer(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.edge = nn.Sequential(nn.Linear(2 * width + 1, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+            self.shift = nn.Sequential(nn.Linear(width, width), nn.SiLU(), nn.Linear(width, 1, bias=False))
+            self.node = nn.Sequential(nn.Linear(2 * width, width), nn.SiLU(), nn.Linear(width, width))
+
+        def forward(self, h, x):
+            n, width = h.shape[1:]
+            difference = x[:, :, None] - x[:, None]
+            distance = difference.square().sum(-1, keepdim=True)
+            pairs = h[:, :, None].expand(-1, n, n, width), h[:, None].expand(-1, n, n, width)
+            message = self.edge(torch.cat([*pairs, distance], -1))
+            x = x + (difference * self.shift(message)).mean(2)
+            return h + self.node(torch.cat([h, message.sum(2)], -1)), x
+
+    def __init__(self, width=32):
+        super().__init__()
+        self.embed, self.head = nn.Linear(5, width), nn.Linear(width, 1)
+        self.layers = nn.ModuleList([self.Layer(width) for _ in range(3)])
+
+    def forward(self, x, y):
+        h, x = self.embed(x[..., :5]), x[..., 5:]
+        for layer in self.layers:
+            h, x = layer(h, x)
+        return F.mse_loss(self.head(h.mean(1)).float(), y)
+
+
+class DeltaNet(nn.Module):
+    def __init__(self, vocabulary=64, width=64, heads=4):
+        super().__init__()
+        self.heads, self.tokens, self.norm = heads, nn.Embedding(vocabulary, width), nn.LayerNorm(width)
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
+        self.rate, self.head = nn.Linear(width, heads), nn.Linear(width, vocabulary)
+
+    def forward(self, x, y):
+        x = self.tokens(x)
+        z, size = self.norm(x), x.shape[2] // self.heads
+        q, k, v = (f(z).unflatten(2, (self.heads, size)).transpose(1, 2) for f in (self.q, self.k, self.v))
+        k, rate = F.normalize(k, dim=-1), self.rate(z).sigmoid().transpose(1, 2)
+        state, read = torch.zeros(x.shape[0], self.heads, size, size), []
+        for t in range(x.shape[1]):
+            known = torch.einsum("bhk,bhkv->bhv", k[:, :, t], state)
+            state = state + torch.einsum("bhk,bhv->bhkv", k[:, :, t], (v[:, :, t] - known) * rate[:, :, t, None])
+            read.append(torch.einsum("bhk,bhkv->bhv", q[:, :, t], state))
+        read = torch.stack(read, 2).transpose(1, 2).flatten(2)
+        return F.cross_entropy(self.head(x + self.out(read)).flatten(0, 1).float(), y.flatten())
+
+
 def images(batch, size, classes=100):
     return torch.randn(batch, 3, size, size), torch.randint(0, classes, (batch,))
 
@@ -205,6 +257,8 @@ NETWORKS = {
     "tabular": (Tabular, lambda: (torch.randn(1024, 256), torch.randn(1024, 1))),
     "llama": (Llama, lambda: (torch.randint(0, 4096, (2, 256)), torch.randint(0, 4096, (2, 256)))),
     "audio": (Audio, lambda: (torch.randn(8, 1, 16000), torch.randint(0, 35, (8,)))),
+    "egnn": (EGNN, lambda: (torch.randn(8, 12, 8), torch.randn(8, 1))),
+    "deltanet": (DeltaNet, lambda: (torch.randint(0, 64, (4, 24)), torch.randint(0, 64, (4, 24)))),
 }
 
 
@@ -260,7 +314,7 @@ def main():
                     times[key] = min(times.get(key, spent), spent)
         for precision in ("f32", "bf16", "f16"):
             ours, theirs = times["mpt", precision], times.get(("torch", precision))
-            print(f"{name:9} {precision:4} {f'{theirs:9.1f}' if theirs else 9 * ' '} {ours:8.1f}"
+            print(f"{name:9} {precision:4} {f'{theirs:9.2f}' if theirs else 9 * ' '} {ours:8.2f}"
                   f" {f'{theirs / ours:14.2f}' if theirs else 14 * ' '}  "
                   + ", ".join(f"{losses[owner, precision]:.4f}" for owner in ("torch", "mpt")
                               if (owner, precision) in losses), flush=True)
