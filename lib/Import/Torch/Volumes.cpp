@@ -8,7 +8,8 @@
 ///
 /// \file
 /// A convolution over D, H and W is a sum of convolutions over H and W, one for each
-/// place of the filter along D. Pooling over D, H and W pools images, then along D.
+/// place of the filter along D, or one convolution that has these places as channels.
+/// Pooling over D, H and W pools images, then along D.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -97,13 +98,31 @@ static void convolve(Lowering &l, Value x, Value filter, Value bias, Window3 w) 
   int64_t depth = w.count(xs[0], 0), height = w.count(xs[2], 1),
           width = w.count(xs[3], 2);
   Value padded = padDepth(l, x, w.low[0], w.high[0], 0), sum;
-  for (int64_t k = 0; k < w.kernel[0]; ++k) {
-    Value images = slicesAt(l, padded, w, k, depth);
+  auto multiply = [&](Value images, Value filter, Value bias) -> Value {
     auto type = getType(images).clone({depth * xs[1], height, width, fs[0]});
-    Value y = Conv2DOp::create(l.builder, l.loc, type, images, filterAt(l, filter, k),
-                               sum ? Value() : bias, w.flat(w.stride), w.flatPadding(),
-                               w.flat(w.dilation), w.groups, Epilogue::None, TypeAttr(),
-                               /*oihw=*/true);
+    return Conv2DOp::create(l.builder, l.loc, type, images, filter, bias,
+                            w.flat(w.stride), w.flatPadding(), w.flat(w.dilation),
+                            w.groups, Epilogue::None, TypeAttr(), /*oihw=*/true);
+  };
+  // Where channels are few, images with those of all places take at most half as much as
+  // one result, of which the sum has one for each place.
+  const int64_t channels = w.kernel[0] * fs[1];
+  if (w.groups == 1 && w.kernel[0] > 1 &&
+      2 * channels * xs[2] * xs[3] <= fs[0] * height * width) {
+    SmallVector<Value> places;
+    for (int64_t k = 0; k < w.kernel[0]; ++k)
+      places.push_back(slicesAt(l, padded, w, k, depth));
+    auto type = getType(x).clone({depth * xs[1], xs[2], xs[3], channels});
+    Value images = ConcatOp::create(l.builder, l.loc, type, places, 3);
+    Value joined =
+        l.reshape(l.transpose(filter, {0, 2, 1, 3, 4}), {fs[0], channels, fs[3], fs[4]});
+    sum = multiply(images, joined, bias);
+    setVolume(l, l.reshape(sum, {depth, xs[1], height, width, fs[0]}));
+    return;
+  }
+  for (int64_t k = 0; k < w.kernel[0]; ++k) {
+    Value y = multiply(slicesAt(l, padded, w, k, depth), filterAt(l, filter, k),
+                       sum ? Value() : bias);
     sum = sum ? l.add(sum, y) : y;
   }
   setVolume(l, l.reshape(sum, {depth, xs[1], height, width, fs[0]}));

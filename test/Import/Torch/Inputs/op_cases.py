@@ -2021,6 +2021,14 @@ def _(d):
             lambda op, x, w, b: op(x, w, b, [stride] * 3, [padding] * 3, [dilation] * 3, groups))
 
 
+# One channel: the places of the filter along the depth are channels.
+@case("conv3d")
+def _(d):
+    stride, dilation = d.int(1, 2), d.int(1, 2)
+    return ([d.float([2, 1, 6, 5, 4]), d.float([9, 1, 3, 2, 3]), d.float([9])],
+            lambda op, x, w, b: op(x, w, b, [stride, 1, 1], [2, 1, 2], [dilation, 1, 1], 1))
+
+
 @case("conv3d.padding")
 def _(d):
     mode = d.choice(["same", "valid"])
