@@ -374,7 +374,7 @@ llvm::Error Emulator::replacePtx(llvm::Function &function) {
     // What is empty the CPU does as well.
     if (!code || code->getAsmString().empty())
       continue;
-    std::optional<EmulatedPtx> ptx = detail::parsePtx(code->getAsmString());
+    std::optional<EmulatedPtx> ptx = detail::parseEmulatedPtx(code->getAsmString());
     if (!ptx)
       return llvm::createStringError("cannot emulate " + code->getAsmString());
     llvm::IRBuilder<> b(old);

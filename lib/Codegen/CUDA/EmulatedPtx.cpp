@@ -57,7 +57,7 @@ static std::optional<EmulatedPtx> parseMultiply(StringRef text) {
   return ptx;
 }
 
-std::optional<EmulatedPtx> mpt::detail::parsePtx(StringRef text) {
+std::optional<EmulatedPtx> mpt::detail::parseEmulatedPtx(StringRef text) {
   EmulatedPtx ptx;
   if (text.contains("wgmma.mma_async"))
     return parseMultiply(text);

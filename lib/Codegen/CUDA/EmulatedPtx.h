@@ -40,7 +40,7 @@ struct EmulatedPtx {
 };
 
 /// Nullopt for any other text.
-std::optional<EmulatedPtx> parsePtx(llvm::StringRef text);
+std::optional<EmulatedPtx> parseEmulatedPtx(llvm::StringRef text);
 
 } // namespace mpt::detail
 
