@@ -84,7 +84,7 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
 // TABLE: llvm.mlir.constant(1 : i64)
 // TABLE: llvm.mlir.constant(32 : i64)
 // TABLE: llvm.mlir.constant(10 : i64)
-// TABLE: llvm.mlir.global internal @mpt_cuda_images() {{.*}}: !llvm.array<2 x struct<(i64, i64, ptr, i64)>>
+// TABLE: llvm.mlir.global internal @mpt_cuda_images() {{.*}}: !llvm.array<2 x struct<(i64, i64, ptr, i64, i64)>>
 // TABLE: llvm.mlir.constant(80 : i64)
 // TABLE: llvm.mlir.constant(90 : i64)
 // TABLE: llvm.mlir.global internal constant @mpt_program_table("\04\00\00\00step\0A\00\00\00cuda sm_90

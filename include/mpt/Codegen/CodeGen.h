@@ -72,6 +72,9 @@ struct CudaOptions {
   bool cudnn = false;
   /// Attention by cuDNN where it is installed and has it; otherwise as without this.
   bool cudnnAttention = false;
+  /// For sm_90, attention forward by wgmma and TMA in an image of sm_90a, which a GPU
+  /// runs if it computes what the other functions do.
+  bool warpgroupAttention = false;
   /// If set, returns algorithms for a step's matmuls, by key.
   TuneMatmuls tune;
 };

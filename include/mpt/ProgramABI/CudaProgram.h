@@ -26,12 +26,38 @@ struct mpt_cuda_kernel {
   uint64_t bound;
 };
 
-/// Machine code for one architecture (90: sm_90), or PTX for it and newer ones.
+/// Machine code for one architecture (90: sm_90), or PTX for it and newer ones. With
+/// `is_specific` it has instructions that no newer architecture has (sm_90a), and holds
+/// only functions of variants.
 struct mpt_cuda_image {
   uint64_t architecture;
   uint64_t is_ptx;
   const void *data;
   uint64_t size;
+  uint64_t is_specific;
+};
+
+/// A tensor of rank 4, f16 or bf16, as cuTensorMapEncodeTiled takes it: elements, then
+/// strides in bytes. Tiles have the swizzle of 128 bytes.
+struct mpt_cuda_tensor_map {
+  uint64_t sizes[4], strides[3], box[4];
+};
+
+/// What attention forward, the kernel number `kernel`, may be instead: the function
+/// `name` of a specific image. Its parameters are three tensor maps (by value) of the
+/// launch's first three buffers, query, key and value, and then all of them, the fourth
+/// and fifth the result and the log-sum-exp (f32, packed).
+struct mpt_cuda_variant {
+  uint64_t kernel;
+  const char *name;
+  uint64_t blocks, threads, shared_bytes;
+  uint64_t is_bf16;
+  struct mpt_cuda_tensor_map maps[3];
+  /// Of one batch entry: how many blocks compute it, of the kernel and of the variant,
+  /// and elements from the first to the last one of query, key, value and result.
+  uint64_t kernel_entry_blocks, entry_blocks, entry_elements[4];
+  /// Its rows: [heads, queries, width], and elements from one head and row to the next.
+  uint64_t heads, queries, width, head_stride, row_stride;
 };
 
 /// The algorithm that was measured to be the fastest for a matmul. The key names the
@@ -48,6 +74,8 @@ struct mpt_cuda_desc {
   uint64_t num_images;
   const mpt_cuda_tuned *tuned;
   uint64_t num_tuned;
+  const mpt_cuda_variant *variants;
+  uint64_t num_variants;
 };
 }
 

@@ -16,6 +16,7 @@
 
 #include "AttentionBiasEmitter.h"
 #include "DeviceLauncher.h"
+#include "WarpgroupAttentionEmitter.h"
 #include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -83,6 +84,9 @@ public:
   template <typename CallOp>
   void callCudnn(CudnnScratch *scratch, SmallVector<Value> inputs,
                  SmallVector<Value> outputs, Value sums, Value dbias, Value workspace);
+
+  /// Adds what may run instead of `attention` on `buffers`, if there is such a function.
+  void addWarpgroupAttention(ArrayRef<Value> buffers);
 
   AttentionShape shape;
   /// Mask, bias, seed and attempt, those that there are.
@@ -159,6 +163,42 @@ LogicalResult Expander::init(OpTy attention) {
   llvm::for_each(attention.getOutputs(), add);
   launcher.builder.setInsertionPoint(op);
   return success();
+}
+
+void Expander::addWarpgroupAttention(ArrayRef<Value> buffers) {
+  // It is checked on other numbers before the first step, which state and constants
+  // must outlive.
+  for (Value buffer : buffers) {
+    auto declared = buffer.getDefiningOp<program::BufferOp>();
+    if (!declared || declared.getSpace() == program::Space::State ||
+        declared.getSpace() == program::Space::Constant)
+      return;
+  }
+  std::optional<WarpgroupAttentionPlan> plan = planWarpgroupAttention(shape);
+  if (!plan)
+    return;
+  const int64_t entries = shape.batch / shape.heads;
+  SmallVector<int64_t> numbers = {plan->blocks, plan->threads, plan->sharedBytes,
+                                  shape.type.isBF16()};
+  for (const TensorMapPlan &map : {plan->query, plan->key, plan->value}) {
+    llvm::append_range(numbers, map.sizes);
+    llvm::append_range(numbers, map.strides);
+    llvm::append_range(numbers, map.box);
+  }
+  numbers.append({shape.queryBlocks() / entries, plan->blocks / entries});
+  auto addSpan = [&](const RowStrides &at, int64_t heads, int64_t rows, int64_t width) {
+    numbers.push_back((heads - 1) * at.head + (rows - 1) * at.row + width);
+  };
+  addSpan(shape.query, shape.heads, shape.queries, shape.width);
+  addSpan(shape.key, shape.groups, shape.keys, shape.width);
+  addSpan(shape.value, shape.groups, shape.keys, shape.valueWidth);
+  addSpan(shape.result, shape.heads, shape.queries, shape.valueWidth);
+  numbers.append({shape.heads, shape.queries, shape.valueWidth, shape.result.head,
+                  shape.result.row});
+  launcher.addVariant(
+      op->getLoc(), "attention", name, plan->threads,
+      static_cast<int64_t>(buffers.size()), /*maps=*/3, numbers,
+      [&](GPUFunctionBuilder &code) { emitWarpgroupAttention(code, shape, *plan); });
 }
 
 static int64_t countOf(ArrayRef<int64_t> sizes) { return llvm::product_of(sizes); }
@@ -308,7 +348,7 @@ void Expander::callCudnn(CudnnScratch *scratch, SmallVector<Value> inputs,
 
 LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
                                            DeviceLauncher &launcher,
-                                           CudnnScratch *scratch) {
+                                           CudnnScratch *scratch, bool hasWarpgroups) {
   Expander expander(op, launcher);
   if (failed(expander.init(op)))
     return failure();
@@ -319,6 +359,9 @@ LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
   llvm::append_range(inputs, expander.options);
   expander.launch("attention", expander.shape.queryBlocks(), inputs,
                   {op.getResult(), op.getLogSumExp()}, emitAttention);
+  if (hasWarpgroups)
+    expander.addWarpgroupAttention(
+        {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getLogSumExp()});
   op.erase();
   return success();
 }

@@ -510,10 +510,14 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
              !isa<program::AlternativesOp>(op->getParentOp()))
       convolutions.push_back(cast<LibraryCallOpInterface>(op));
   });
+  const bool hasWarpgroups =
+      warpgroupAttention &&
+      llvm::any_of(program.getTarget().getChips(),
+                   [](StringAttr chip) { return chip.getValue() == "sm_90"; });
   for (Operation *op : attentions) {
     auto attention = dyn_cast<program::AttentionOp>(op);
     CudnnScratch *scratch = cudnnAttention ? &expander.scratch : nullptr;
-    if (failed(attention ? expandAttention(attention, launcher, scratch)
+    if (failed(attention ? expandAttention(attention, launcher, scratch, hasWarpgroups)
                          : expandAttention(cast<program::AttentionGradOp>(op), launcher,
                                            scratch)))
       return failure();

@@ -53,6 +53,26 @@ void DeviceLauncher::launch(Location loc, StringRef name, const std::string &key
   createDeviceLaunch(builder, loc, made, inputs, outputs);
 }
 
+void DeviceLauncher::addVariant(Location loc, StringRef name, const std::string &key,
+                                int64_t threads, int64_t parameters, int64_t maps,
+                                ArrayRef<int64_t> numbers, Emit emit) {
+  auto found = launches.find((name + " " + key).str());
+  if (found == launches.end())
+    return;
+  const std::string &function = found->second.function;
+  gpu::GPUModuleOp device = getDevice();
+  NamedAttrList variants(device->getAttrOfType<DictionaryAttr>(kVariantsAttr));
+  if (variants.get(function))
+    return;
+  variants.set(function, builder.getDenseI64ArrayAttr(numbers));
+  device->setAttr(kVariantsAttr, variants.getDictionary(module.getContext()));
+  OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
+  GPUFunctionBuilder code(inner, loc, getVariantName(function), parameters, threads,
+                          /*isWide=*/false, /*numbers=*/0, maps);
+  emit(code);
+  code.finish();
+}
+
 std::pair<Value, int64_t> CudnnScratch::get(OpBuilder &builder, Location loc,
                                             MemRefType type, int64_t at) {
   Value buffer =

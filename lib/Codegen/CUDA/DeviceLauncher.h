@@ -41,6 +41,13 @@ public:
               int64_t blocks, int64_t threads, bool isWide, mlir::ValueRange inputs,
               mlir::ValueRange outputs, Emit emit);
 
+  /// Emits a function for sm_90a alone that runs instead of the one that `launch` makes
+  /// of `name` and `key`, which must have been called. `numbers` say how
+  /// (mpt_cuda_variant, from `blocks` on). Its first parameters are `maps` tensor maps.
+  void addVariant(mlir::Location loc, llvm::StringRef name, const std::string &key,
+                  int64_t threads, int64_t parameters, int64_t maps,
+                  llvm::ArrayRef<int64_t> numbers, Emit emit);
+
   mlir::ModuleOp module;
   /// Where launches go.
   mlir::OpBuilder builder;
@@ -70,9 +77,11 @@ private:
 };
 
 /// Replaces an attention, or its gradient, by launches; with `scratch` by a call of
-/// cuDNN, if it has one of this kind, and launches that run where cuDNN does not.
+/// cuDNN, if it has one of this kind, and launches that run where cuDNN does not. With
+/// `hasWarpgroups` the program also gets what may run instead on sm_90
+/// (WarpgroupAttentionEmitter.h).
 mlir::LogicalResult expandAttention(program::AttentionOp op, DeviceLauncher &launcher,
-                                    CudnnScratch *scratch);
+                                    CudnnScratch *scratch, bool hasWarpgroups);
 mlir::LogicalResult expandAttention(program::AttentionGradOp op, DeviceLauncher &launcher,
                                     CudnnScratch *scratch);
 /// Alternatives in the place of `call`, with empty regions.

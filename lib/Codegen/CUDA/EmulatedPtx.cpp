@@ -79,9 +79,9 @@ std::optional<EmulatedPtx> mpt::detail::parseEmulatedPtx(StringRef text) {
           .Case("mbarrier.arrive.shared::cta.b64 _, [$0];", EmulatedPtx::Arrive)
           .Case("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
                 EmulatedPtx::ArriveWithBytes)
-          .Case("{\n.reg .pred done;\nagain:\n"
+          .Case("{\n.reg .pred done;\nagain${:uid}:\n"
                 "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
-                "@!done bra again;\n}",
+                "@!done bra again${:uid};\n}",
                 EmulatedPtx::WaitBarrier)
           .Case("prefetch.tensormap [$0];", EmulatedPtx::Nothing)
           .Case("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::"

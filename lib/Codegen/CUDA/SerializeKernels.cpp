@@ -25,6 +25,7 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
@@ -137,12 +138,31 @@ private:
     return chip.drop_front(3).getAsInteger(10, number) ? 0 : number;
   }
 
+  static constexpr llvm::StringLiteral kSpecificChip = "sm_90a";
+  static bool isHopper(Attribute target) {
+    return cast<NVVM::NVVMTargetAttr>(target).getChip() == "sm_90";
+  }
+  static bool isSpecific(Attribute target) {
+    return cast<NVVM::NVVMTargetAttr>(target).getChip() == kSpecificChip;
+  }
+
+  /// Erases the functions of variants, or all others.
+  static void keepFunctions(gpu::GPUModuleOp device, DictionaryAttr variants,
+                            bool ofVariants) {
+    llvm::StringSet<> names;
+    for (NamedAttribute variant : variants)
+      names.insert(getVariantName(variant.getName()));
+    for (auto function : llvm::make_early_inc_range(device.getOps<LLVM::LLVMFuncOp>()))
+      if (!function.isExternal() && names.contains(function.getName()) != ofVariants)
+        function.erase();
+  }
+
   LogicalResult serialize(gpu::GPUModuleOp device) {
     if (format != "isa" && format != "cubin" && format != "cubin+isa")
       return device.emitError("unknown format '")
              << format << "'; use isa, cubin or cubin+isa";
-    ArrayAttr targets = device.getTargetsAttr();
-    if (!targets || targets.empty())
+    ArrayAttr all = device.getTargetsAttr();
+    if (!all || all.empty())
       return device.emitError("no chip to compile for; name one, as in chip=sm_90");
     std::string root = findToolkit(toolkit);
     if (format != "isa" && root.empty()) {
@@ -157,11 +177,18 @@ private:
             << "/bin'; name the folder of a CUDA toolkit, or of PyPI's nvidia-cuda-nvcc";
       return error;
     }
-    for (Attribute attribute : targets)
+    for (Attribute attribute : all)
       if (failed(checkTarget(device, attribute)))
         return failure();
     // Chips are independent; each has a compilation of its own, and a ptxas.
     bool wantsBinary = format != "isa";
+    auto variants = device->getAttrOfType<DictionaryAttr>(kVariantsAttr);
+    SmallVector<Attribute> targets(all.begin(), all.end());
+    if (const auto *of = llvm::find_if(all, isHopper); variants && of != all.end()) {
+      auto target = cast<NVVM::NVVMTargetAttr>(*of);
+      targets.push_back(NVVM::NVVMTargetAttr::get(&getContext(), target.getO(),
+                                                  target.getTriple(), kSpecificChip));
+    }
     std::vector<SmallVector<char, 0>> made(targets.size());
     std::vector<std::string> texts(targets.size());
     auto compile = [&](size_t i) -> LogicalResult {
@@ -172,6 +199,8 @@ private:
                                  {}, {}, {}, {}, keep);
       // Serialization writes how long it takes on the module, which chips share.
       OwningOpRef<gpu::GPUModuleOp> copy(device.clone());
+      if (variants)
+        keepFunctions(*copy, variants, isSpecific(targets[i]));
       std::optional<SmallVector<char, 0>> object =
           cast<gpu::TargetAttrInterface>(targets[i]).serializeToObject(*copy, options);
       if (!object)
@@ -190,9 +219,14 @@ private:
       objects.push_back(cast<gpu::TargetAttrInterface>(targets[i])
                             .createObject(device, object, options));
     };
+    auto addText = [&](size_t i) {
+      SmallVector<char, 0> text(texts[i].begin(), texts[i].end());
+      text.push_back('\0');
+      add(i, gpu::CompilationTarget::Assembly, text);
+    };
     size_t newest = 0;
     for (size_t i = 0; i < targets.size(); ++i) {
-      if (getNumber(targets[i]) > getNumber(targets[newest]))
+      if (!isSpecific(targets[i]) && getNumber(targets[i]) > getNumber(targets[newest]))
         newest = i;
       add(i,
           wantsBinary ? gpu::CompilationTarget::Binary : gpu::CompilationTarget::Assembly,
@@ -200,12 +234,14 @@ private:
     }
     // PTX runs on newer chips, too. The driver reads up to a zero.
     if (format == "cubin+isa") {
-      SmallVector<char, 0> text(texts[newest].begin(), texts[newest].end());
-      text.push_back('\0');
-      add(newest, gpu::CompilationTarget::Assembly, text);
+      addText(newest);
+      if (isSpecific(targets.back()))
+        addText(targets.size() - 1);
     }
-    gpu::BinaryOp::create(builder, device.getLoc(), device.getName(), Attribute(),
-                          builder.getArrayAttr(objects));
+    auto binary = gpu::BinaryOp::create(builder, device.getLoc(), device.getName(),
+                                        Attribute(), builder.getArrayAttr(objects));
+    if (variants)
+      binary->setAttr(kVariantsAttr, variants);
     device.erase();
     return success();
   }

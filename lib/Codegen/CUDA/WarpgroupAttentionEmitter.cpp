@@ -232,7 +232,8 @@ void WarpgroupAttentionEmitter::emit() {
   Index end = shape.keys;
   if (shape.isCausal)
     end = smaller(end, first + (plan.queryTile() + shape.keys - shape.queries));
-  tiles = (end + (plan.keyTile - 1)) / plan.keyTile;
+  // A loop of known length would be unrolled, which takes more registers.
+  tiles = gpu.conceal((end + (plan.keyTile - 1)) / plan.keyTile);
   if (shape.isCausal) {
     Index whole = (first + (shape.keys - shape.queries + 1)) / plan.keyTile;
     masked = larger(tiles - smaller(whole, tiles), 1);

@@ -42,6 +42,16 @@ Index WarpgroupInstructions::shared() {
   return (first + 1023) / 1024 * 1024;
 }
 
+Index WarpgroupInstructions::conceal(Index x) {
+  auto op = LLVM::InlineAsmOp::create(
+      b, loc, TypeRange(code.indexType()), code.get(x), "", "=r,0",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+  return {code, op.getRes()};
+}
+
 void WarpgroupInstructions::setRegisters(int64_t count, bool grows) {
   run("setmaxnreg." + std::string(grows ? "inc" : "dec") + ".sync.aligned.u32 " +
           std::to_string(count) + ";",
@@ -70,9 +80,9 @@ void WarpgroupInstructions::arriveWithBytes(Index barrier, int64_t bytes) {
 void WarpgroupInstructions::wait(Index barrier, Index parity) {
   run("{\n"
       ".reg .pred done;\n"
-      "again:\n"
+      "again${:uid}:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
-      "@!done bra again;\n"
+      "@!done bra again${:uid};\n"
       "}",
       "r,r", {code.get(barrier), code.get(parity)});
 }

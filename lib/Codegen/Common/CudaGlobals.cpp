@@ -9,6 +9,7 @@
 #include "CudaGlobals.h"
 
 #include "ChipName.h"
+#include "mpt/Codegen/CUDA/DeviceKernels.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -21,6 +22,12 @@ using namespace mpt;
 static int64_t architectureOf(gpu::ObjectAttr object) {
   auto target = dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget());
   return parseChipName(target ? target.getChip() : "").value_or(0);
+}
+
+/// Whether its code runs on that architecture alone, as that of sm_90a.
+static bool isSpecific(gpu::ObjectAttr object) {
+  auto target = dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget());
+  return target && llvm::isAlpha(target.getChip().back());
 }
 
 static SmallVector<gpu::ObjectAttr> objectsOf(gpu::BinaryOp binary) {
@@ -121,7 +128,8 @@ LLVM::GlobalOp mpt::emitCudaGlobals(program::ProgramOp program,
         bytes.push_back('\0');
       SmallVector<Field> row = {architectureOf(object), int64_t(isPtx),
                                 emitBytes("mpt_cuda_image_" + Twine(i), bytes),
-                                static_cast<int64_t>(bytes.size())};
+                                static_cast<int64_t>(bytes.size()),
+                                int64_t(isSpecific(object))};
       imageRows.push_back(row);
     }
   auto count = static_cast<int64_t>(imageRows.size());
@@ -133,6 +141,24 @@ LLVM::GlobalOp mpt::emitCudaGlobals(program::ProgramOp program,
     imageRows.push_back(nothing);
   LLVM::GlobalOp kernelTable = emitTable("mpt_cuda_kernels", kernelRows);
   LLVM::GlobalOp imageTable = emitTable("mpt_cuda_images", imageRows);
+  SmallVector<SmallVector<Field>> variantRows;
+  if (auto variants =
+          binary ? binary->getAttrOfType<DictionaryAttr>(kVariantsAttr) : nullptr)
+    for (auto [i, kernel] : llvm::enumerate(kernels)) {
+      auto numbers = variants.getAs<DenseI64ArrayAttr>(kernel.name);
+      if (!numbers)
+        continue;
+      std::string name = getVariantName(kernel.name);
+      SmallVector<Field> row = {static_cast<int64_t>(i),
+                                emitBytes("mpt_cuda_variant_" + Twine(i),
+                                          StringRef(name.c_str(), name.size() + 1))};
+      llvm::append_range(row, numbers.asArrayRef());
+      variantRows.push_back(row);
+    }
+  auto numVariants = static_cast<int64_t>(variantRows.size());
+  if (variantRows.empty())
+    variantRows.push_back(nothing);
+  LLVM::GlobalOp variantTable = emitTable("mpt_cuda_variants", variantRows);
   if (binary)
     binary.erase();
   SmallVector<SmallVector<Field>> tunedRows;
@@ -148,6 +174,7 @@ LLVM::GlobalOp mpt::emitCudaGlobals(program::ProgramOp program,
   if (tunedRows.empty())
     tunedRows.push_back(nothing);
   LLVM::GlobalOp tunedTable = emitTable("mpt_cuda_tuned", tunedRows);
-  SmallVector<Field> desc = {kernelTable, imageTable, count, tunedTable, numTuned};
+  SmallVector<Field> desc = {kernelTable, imageTable,   count,      tunedTable,
+                             numTuned,    variantTable, numVariants};
   return emitTable("mpt_cuda_program", ArrayRef<SmallVector<Field>>(desc));
 }

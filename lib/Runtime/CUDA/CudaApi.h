@@ -35,8 +35,8 @@ using Kernel = void *;
 struct Dim3 {
   unsigned x, y, z;
 };
-inline constexpr Error kSuccess = 0, kOutOfMemory = 2, kCudartUnloading = 4,
-                       kInsufficientDriver = 35, kNoDevice = 100,
+inline constexpr Error kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
+                       kCudartUnloading = 4, kInsufficientDriver = 35, kNoDevice = 100,
                        kInvalidKernelImage = 200, kNoKernelImageForDevice = 209,
                        kInvalidPtx = 218, kJitCompilerNotFound = 221,
                        kUnsupportedPtxVersion = 222, kNotReady = 600;
@@ -108,6 +108,9 @@ struct CublasLtHeuristic {
     (Library *, const void *, int *, void **, unsigned, int *, void **, unsigned))       \
   X(cudaLibraryUnload, (Library))                                                        \
   X(cudaLibraryGetKernel, (Kernel *, Library, const char *))                             \
+  X(cudaFuncSetAttribute, (const void *, int, int))                                      \
+  X(cudaGetDriverEntryPointByVersion,                                                    \
+    (const char *, void **, unsigned, unsigned long long, int *))                        \
   X(cudaLaunchKernel, (const void *, Dim3, Dim3, void **, size_t, Stream))
 
 #define MPT_CUBLASLT_FUNCTIONS(X)                                                        \

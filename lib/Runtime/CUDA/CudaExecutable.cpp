@@ -73,6 +73,7 @@ void CudaExecutable::abandon() {
   for (auto &[description, found] : graphs)
     (void)found.release();
   (void)dnn.release();
+  (void)variants.release();
   if (others)
     others->abandon();
   (void)others.release();
@@ -111,6 +112,7 @@ CudaExecutable::~CudaExecutable() {
                       writtenHalf[1]})
     if (event)
       api.cudaEventDestroy(event);
+  variants.reset();
   if (library)
     api.cudaLibraryUnload(library);
   if (staging)
@@ -359,6 +361,8 @@ int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
     status = allocate(error);
   if (status == MPT_RT_OK)
     status = prepare(error);
+  if (status == MPT_RT_OK)
+    status = chooseVariants(error);
   const bool meets = communicator && std::any_of(program.instructions.begin(),
                                                  program.instructions.end(), isExchange);
   if (meets)
@@ -399,7 +403,7 @@ int CudaExecutable::loadKernels(std::string &error) {
       chips.push_back(name);
       compiledFor += (chips.size() > 1 ? ", " : "") + name;
     }
-    if (image.architecture <= known &&
+    if (!image.is_specific && image.architecture <= known &&
         (image.is_ptx || image.architecture / 10 == known / 10))
       usable.push_back(&image);
   }
@@ -442,6 +446,39 @@ int CudaExecutable::loadKernels(std::string &error) {
            "; install a newer driver, or compile the step with ptxas of a CUDA that this "
            "one knows (--cuda-toolkit)";
   return status;
+}
+
+int CudaExecutable::chooseVariants(std::string &error) {
+  if (desc.num_variants == 0)
+    return MPT_RT_OK;
+  const std::string name = "attention by wgmma";
+  std::string why;
+  variants = std::make_unique<AttentionVariants>(api, desc);
+  variants->load(state->architecture, why);
+  if (!why.empty())
+    notes += name + " does not run: " + why + "\n";
+  std::vector<const mpt_cuda_variant *> checked;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    BoundInstruction &step = steps[i];
+    if (!step.launch || step.isSkipped)
+      continue;
+    const mpt_cuda_variant *variant = variants->find(program.instructions[i].kernel);
+    if (variant && std::find(checked.begin(), checked.end(), variant) == checked.end()) {
+      Error code = kSuccess;
+      if (!variants->check(*variant, step.kernel, step.launch->threads, step.buffers,
+                           state->stream, why, code)) {
+        MPT_TRY(
+            check(code, program.instructions[i].location + ": checking " + name, error));
+        notes += program.instructions[i].location + ": " + name +
+                 " does not run, as it differs on this GPU: " + why + "\n";
+        variants->drop(*variant);
+        variant = nullptr;
+      }
+      checked.push_back(variant);
+    }
+    step.variant = variant;
+  }
+  return MPT_RT_OK;
 }
 
 std::string CudaExecutable::describeVersions() const {
@@ -929,6 +966,10 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
   for (auto [position, base] : step.moving)
     step.buffers[position] =
         base + getDistance(instruction.refs[position].strides, iterations);
+  if (step.variant)
+    return check(variants->launch(*step.variant, step.buffers, /*isOneEntry=*/false,
+                                  state->stream),
+                 instruction.location + ": launching " + step.variant->name, error);
   if (step.launch) {
     Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
                  static_cast<unsigned>(step.launch->blocks[1]), 1};
@@ -1095,7 +1136,8 @@ int CudaExecutable::profile(std::string &error) {
       program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
         const BoundInstruction &step = steps[i];
         Range range(
-            (step.launch                        ? std::string(step.launch->name)
+            (step.variant                       ? std::string(step.variant->name)
+             : step.launch                      ? std::string(step.launch->name)
              : step.kernel                      ? step.plain.function
              : step.gemm >= 0                   ? std::string("matmul")
              : getConv(program.instructions[i]) ? std::string("convolution")

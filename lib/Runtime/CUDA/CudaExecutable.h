@@ -20,6 +20,7 @@
 #define MPT_LIB_RUNTIME_CUDA_CUDAEXECUTABLE_H
 
 #include "../Common/BadIndex.h"
+#include "AttentionVariant.h"
 #include "CublasLtMatmul.h"
 #include "CudnnGraph.h"
 #include "DeviceState.h"
@@ -109,6 +110,8 @@ private:
   struct BoundInstruction {
     Kernel kernel = nullptr;
     const mpt_cuda_kernel *launch = nullptr;
+    /// What runs instead.
+    const mpt_cuda_variant *variant = nullptr;
     std::vector<void *> buffers, arguments;
     int gemm = -1;
     /// Which the algorithms of `gemm` are; null if another was measured at compile time.
@@ -145,6 +148,9 @@ private:
   /// Says where in the GPU's memory all but the state lies, and how much that is.
   int64_t layOut();
   int loadKernels(std::string &error);
+  /// Has what runs better on this GPU run, if it computes the same. Before the first
+  /// step: writes arena, inputs and outputs.
+  int chooseVariants(std::string &error);
   /// "the driver is for CUDA 12.4, cudart is of CUDA 13.0".
   std::string describeVersions() const;
   int findBits(std::string &error);
@@ -272,6 +278,7 @@ private:
   std::vector<BufferRef> keptRefs;
   std::unique_ptr<KeptResults> kept;
   Library library = nullptr;
+  std::unique_ptr<AttentionVariants> variants;
   std::unique_ptr<CublasLtContext> lt;
   std::vector<BoundInstruction> steps;
   std::vector<CublasLtMatmul> gemms;

@@ -206,7 +206,8 @@ llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
       options.chips,          options.toolkit,         options.emulatedKernels,
       options.f32Matmuls,     options.fastMath,        options.lowBiases,
       options.fusedAttention, options.savingEpilogues, options.joinMatmuls,
-      options.cudnn,          options.cudnnAttention,  TuneMatmuls()};
+      options.cudnn,          options.cudnnAttention,  options.warpgroupAttention,
+      TuneMatmuls()};
   if (!options.autotune.empty())
     cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) {
       return autotune(plans, options);

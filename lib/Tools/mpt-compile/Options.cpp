@@ -112,6 +112,11 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
         "--attention: expected fused, cudnn or decomposed, found '" + attention + "'");
   options.fusedAttention = attention != "decomposed";
   options.cudnnAttention = attention == "cudnn";
+  llvm::StringRef variant = args.getLastArgValue(OPT_attention_variant, "mma");
+  if (variant != "mma" && variant != "auto")
+    return llvm::createStringError("--attention-variant: expected mma or auto, found '" +
+                                   variant + "'");
+  options.warpgroupAttention = variant == "auto";
   llvm::StringRef epilogues = args.getLastArgValue(OPT_epilogues, "saving");
   if (epilogues != "saving" && epilogues != "plain")
     return llvm::createStringError("--epilogues: expected saving or plain, found '" +

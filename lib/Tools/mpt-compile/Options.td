@@ -50,6 +50,10 @@ defm attention : Eq<"attention", "KIND",
   "With --target=cuda: fused (f16 and bf16, head sizes 32 to 128, sm_80 and newer), cudnn "
   "(the same by cuDNN 9 where there is no mask and the machine that runs the step has it, "
   "otherwise fused) or decomposed into matmuls and kernels (default: fused if possible)">;
+defm attention_variant : Eq<"attention-variant", "KIND",
+  "With --target=cuda: mma (fused attention as for all chips) or auto (with --chip=sm_90 "
+  "beside it attention forward by wgmma and TMA, without mask, bias and dropout and with "
+  "heads of 64 or 128; a GPU runs it if it then computes the same; default: mma)">;
 defm epilogues : Eq<"epilogues", "KIND",
   "With --target=cuda: saving (activations that save what their gradients need, and "
   "gradients as epilogues, if cuBLASLt has them) or plain (bias and activation only; "

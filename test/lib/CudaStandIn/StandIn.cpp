@@ -501,19 +501,36 @@ Error cudaLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
     }
   return 500; // cudaErrorSymbolNotFound
 }
+Error cudaFuncSetAttribute(const void *kernel, int attribute, int value) {
+  MPT_BEGIN_OUTSIDE("cudaFuncSetAttribute");
+  auto *found = get<KernelState>(call, const_cast<void *>(kernel), "kernel");
+  // Of an sm_90 227 KiB for a block.
+  if (!found || attribute != 8 || value < 0 || value > 227 << 10)
+    return call.breach("an attribute that the device does not allow", kInvalidValue);
+  found->mostShared = static_cast<size_t>(value);
+  return kSuccess;
+}
 Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **arguments,
                        size_t shared, Stream stream) {
   MPT_BEGIN("cudaLaunchKernel");
   auto *found = get<KernelState>(call, const_cast<void *>(kernel), "kernel");
   if (!found)
     return kInvalidValue;
-  if (grid.z != 1 || block.y != 1 || block.z != 1 || shared != 0 || block.x > 1024 ||
-      block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff || grid.y == 0 ||
-      grid.y > 0xffff)
+  if (grid.z != 1 || block.y != 1 || block.z != 1 || shared > found->mostShared ||
+      block.x > 1024 || block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff ||
+      grid.y == 0 || grid.y > 0xffff)
     return call.breach("a launch that the device does not allow", kInvalidValue);
   // Parameters are copied when a kernel is launched or captured.
   std::vector<void *> values;
+  struct alignas(64) Map {
+    char bytes[128];
+  };
+  std::vector<Map> maps(found->kernel->maps);
   for (int64_t i = 0; i < found->kernel->parameters; ++i) {
+    if (i < found->kernel->maps) {
+      std::memcpy(maps[i].bytes, arguments[i], sizeof(Map));
+      continue;
+    }
     void *value;
     std::memcpy(&value, arguments[i], sizeof(value));
     const bool isNumber = i >= found->kernel->parameters - found->kernel->numbers;
@@ -529,11 +546,14 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
   }
   return submit(call, stream, [=]() -> Error {
     std::vector<void *> slots = values, pointers;
+    std::vector<Map> places = maps;
+    for (Map &place : places)
+      pointers.push_back(place.bytes);
     for (void *&slot : slots)
       pointers.push_back(&slot);
     std::string error;
     if (runEmulated(*found->module, *found->kernel, grid.x, grid.y, block.x,
-                    pointers.data(), error, state.parts))
+                    pointers.data(), error, state.parts, static_cast<int64_t>(shared)))
       return kSuccess;
     if (state.breach.empty())
       state.breach = error;

@@ -45,6 +45,9 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
 /// What the four algorithms that are proposed for every matmul take, in microseconds; at
 /// first 30, 20, 10 and 40.
 void mpt_standin_set_times(double first, double second, double third, double fourth);
+/// From now on copies by tensor maps read `bytes` further on, as a GPU would that has
+/// another idea of them.
+void mpt_standin_shift_maps(int64_t bytes);
 /// Images that are not PTX fail to load with `code`.
 void mpt_standin_refuse_machine_code(int code);
 /// Operations of this cudnnBackendDescriptorType_t are refused from now on.

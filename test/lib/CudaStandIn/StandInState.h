@@ -26,8 +26,8 @@ namespace mpt::standin {
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
-inline constexpr Error kInvalidValue = 1, kLaunchFailure = 719, kNotPermitted = 800,
-                       kInvalidated = 901, kUnjoined = 904, kIsolation = 905;
+inline constexpr Error kLaunchFailure = 719, kNotPermitted = 800, kInvalidated = 901,
+                       kUnjoined = 904, kIsolation = 905;
 inline constexpr Status kNotSupported = 15, kCublasLtInvalid = 7;
 
 struct Block {
@@ -60,6 +60,8 @@ struct KernelState {
   const mpt_simt_kernel *kernel;
   const mpt_simt_module *module;
   void *library;
+  /// Dynamic shared memory that it was allowed.
+  size_t mostShared = 48 << 10;
 };
 struct DescState {
   int compute = 0, scale = 0;

@@ -36,6 +36,15 @@ struct DeviceLaunch {
   int64_t bound = 0;
 };
 
+/// Of a `gpu.module` and the `gpu.binary` that it becomes: a dictionary that has, for
+/// some functions, the numbers of an `mpt_cuda_variant` (mpt/ProgramABI/CudaProgram.h).
+/// The functions that run instead are compiled for sm_90a alone.
+inline constexpr llvm::StringLiteral kVariantsAttr = "mpt_program.variants";
+/// What runs instead of `function`.
+inline std::string getVariantName(llvm::StringRef function) {
+  return (function + "_wgmma").str();
+}
+
 /// The launches of `kernel`, in order: one, or two for column kernels.
 llvm::SmallVector<DeviceLaunch> getDeviceLaunches(kernel::FuncOp kernel);
 

@@ -34,6 +34,9 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
            "Convolutions by cuDNN where there is one">,
     Option<"cudnnAttention", "cudnn-attention", "bool", "false",
            "Attention without dropout by cuDNN where there is one">,
+    Option<"warpgroupAttention", "warpgroup-attention", "bool", "false",
+           "For sm_90, attention forward by wgmma and TMA beside the functions that all "
+           "chips have; which runs is decided when the program is loaded">,
   ];
   let dependentDialects = ["::mpt::program::ProgramDialect",
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

@@ -271,6 +271,9 @@ llvm::Expected<DeviceProgram> mpt::readDeviceProgram(llvm::StringRef path) {
   }
   for (uint64_t i = 0; i < desc->cuda->num_images; ++i) {
     const mpt_cuda_image &image = desc->cuda->images[i];
+    // What may run instead of other kernels is not counted.
+    if (image.is_specific)
+      continue;
     std::string bytes(static_cast<const char *>(image.data), image.size);
     if (image.is_ptx)
       result.ptx = std::move(bytes);

@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [algorithms=COUNT,STATUS,0|1] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES] [algorithms=COUNT,STATUS,0|1] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -15,7 +15,8 @@ there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses s
 operations, and with cudnn=vVERSION (of cudnnGetVersion) it is that one. How many convolutions it did in a step, and how many not, is printed.
 cublaslt=VERSION is that of cublasLtGetVersion. The first COUNT algorithms of every matmul, or
 with 1 of those with an epilogue, fail to run with STATUS; with COUNT 0 none is proposed.
-The device is an sm_90 or sm_NN.
+With maps=BYTES copies by tensor maps read so many bytes further on, and how many launches had
+such maps in a step is printed. The device is an sm_90 or sm_NN.
 """
 import math
 import random
@@ -27,7 +28,7 @@ from standin_step import Step, encode
 lib_dir, cpu_path, cuda_path, steps, tolerance, *refused = sys.argv[1:]
 steps, tolerance = int(steps), float(tolerance)
 standin_step.load(lib_dir)
-cudnn = None
+cudnn = shifted = None
 for word in refused:
     kind = word.removeprefix("cudnn=")
     if word.startswith("sm_"):
@@ -41,6 +42,9 @@ for word in refused:
             standin_step.standin.mpt_standin_fail_algorithms(count, status, with_epilogue)
         else:
             standin_step.standin.mpt_standin_fail(b"cublasLtMatmulAlgoGetHeuristic", 0, status)
+    elif word.startswith("maps="):
+        shifted = int(word.removeprefix("maps="))
+        standin_step.standin.mpt_standin_shift_maps(standin_step.ctypes.c_int64(shifted))
     elif kind == "none":
         cudnn = b"/none/libcudnn.so.9"
     elif kind.startswith("v"):
@@ -110,6 +114,10 @@ print("%d matmuls without their epilogue" % notes.count("without the epilogue"))
 executed = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute")
 # The first step goes call by call, the second is recorded.
 print("%d convolutions by cuDNN, %d without" % (executed // 2, notes.count("without cuDNN")))
+if shifted is not None:
+    encoded = standin_step.standin.mpt_standin_calls(b"cuTensorMapEncodeTiled")
+    # A launch has three; one more checks what it computes.
+    print("%d launches with tensor maps" % (encoded // 3))
 print(notes, end="")
 standin_step.check_use([cpu, cuda], launches=steps - 1)
 name = max(worst, key=worst.get)

@@ -1,0 +1,69 @@
+//===- AttentionVariant.h - Attention by what sm_90a has alone -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_LIB_RUNTIME_CUDA_ATTENTIONVARIANT_H
+#define MPT_LIB_RUNTIME_CUDA_ATTENTIONVARIANT_H
+
+#include "CudaApi.h"
+#include "mpt/ProgramABI/CudaProgram.h"
+
+#include <string>
+#include <vector>
+
+namespace mpt::rt::cuda {
+
+/// cuTensorMapEncodeTiled of the driver.
+using EncodeTiled = int (*)(void *map, int type, uint32_t rank, void *address,
+                            const uint64_t *sizes, const uint64_t *strides,
+                            const uint32_t *box, const uint32_t *steps, int interleave,
+                            int swizzle, int promotion, int fill);
+/// CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion.
+inline constexpr int kMapF16 = 6, kMapBF16 = 9, kMapSwizzle128 = 3, kMapPromotion256 = 3;
+/// cudaFuncAttributeMaxDynamicSharedMemorySize.
+inline constexpr int kMostSharedAttribute = 8;
+/// Bytes of a CUtensorMap, which is aligned to 64.
+inline constexpr size_t kMapBytes = 128;
+
+/// The functions that may run instead of a program's own ones on an sm_90.
+class AttentionVariants {
+public:
+  AttentionVariants(const Api &api, const mpt_cuda_desc &desc) : api(api), desc(desc) {}
+  ~AttentionVariants() {
+    if (library)
+      api.cudaLibraryUnload(library);
+  }
+  AttentionVariants(const AttentionVariants &) = delete;
+
+  /// Loads them; says in `why` why they are not used.
+  void load(int architecture, std::string &why);
+  /// What may run instead of kernel number `kernel`; null if nothing may.
+  const mpt_cuda_variant *find(uint64_t kernel) const;
+  /// Launches it on `buffers`: all of it, or what computes one batch entry.
+  Error launch(const mpt_cuda_variant &variant, std::vector<void *> buffers,
+               bool isOneEntry, Stream stream) const;
+  /// Runs both functions on made numbers in `buffers`, of one batch entry. False if they
+  /// differ by more than their roundings, with `why`, or if a call fails, with `code`.
+  bool check(const mpt_cuda_variant &variant, Kernel kernel, uint64_t threads,
+             const std::vector<void *> &buffers, Stream stream, std::string &why,
+             Error &code) const;
+  /// It is not used from now on.
+  void drop(const mpt_cuda_variant &variant);
+  bool isEmpty() const;
+
+private:
+  const Api &api;
+  const mpt_cuda_desc &desc;
+  Library library = nullptr;
+  EncodeTiled encode = nullptr;
+  /// By their numbers in the program; null: not used.
+  std::vector<Kernel> kernels;
+};
+
+} // namespace mpt::rt::cuda
+
+#endif // MPT_LIB_RUNTIME_CUDA_ATTENTIONVARIANT_H
