@@ -23,13 +23,15 @@ protected:
   /// Whether writes to two buffers of f32 of the arena, each given as "OFFSET : TYPE",
   /// may not change places.
   bool conflicts(const std::string &first, const std::string &second) {
-    std::string text = R"(mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>,
+    std::string text =
+        R"(mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>,
         max_threads = 1 : i64, arena_bytes = 65536 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
     )";
     for (auto [name, buffer] : {std::pair("%a", first), std::pair("%b", second)}) {
       const std::string type = buffer.substr(buffer.find(':') + 1);
       text += std::string(name) + " = mpt_program.buffer <arena> " + buffer + "\n" +
-              "mpt_program.launch @kernel ins() outs(" + name + " :" + type + ") tasks 1\n";
+              "mpt_program.launch @kernel ins() outs(" + name + " :" + type +
+              ") tasks 1\n";
     }
     // There is no kernel.
     auto module = parseSourceString<ModuleOp>(
@@ -39,7 +41,8 @@ protected:
       return false;
     }
     llvm::SmallVector<llvm::SmallVector<mpt::detail::ByteRange>> ranges;
-    module->walk([&](program::LaunchOp op) { ranges.push_back(mpt::detail::rangesOf(op)); });
+    module->walk(
+        [&](program::LaunchOp op) { ranges.push_back(mpt::detail::rangesOf(op)); });
     EXPECT_EQ(ranges.size(), 2u);
     const bool found = mpt::detail::conflict(ranges[0], ranges[1]);
     EXPECT_EQ(mpt::detail::conflict(ranges[1], ranges[0]), found);

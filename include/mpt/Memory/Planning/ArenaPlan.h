@@ -58,8 +58,8 @@ struct ArenaOptions {
   /// An arena of more bytes is of no use: where none can be this small, what the greedy
   /// placements find is not improved.
   int64_t mostBytes = std::numeric_limits<int64_t>::max();
-  /// Buffers that are in use at this step or later keep their place until the last one, so
-  /// that the steps from here on can run in another order.
+  /// Buffers that are in use at this step or later keep their place until the last one,
+  /// so that the steps from here on can run in another order.
   int64_t keptFrom = std::numeric_limits<int64_t>::max();
 };
 
