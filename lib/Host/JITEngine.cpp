@@ -108,10 +108,18 @@ static int64_t countKeptBack(int64_t unused) {
   return std::min(kMostForLibraries, unused / kLibraryShare) + unused / kStepShare;
 }
 
-/// What the step takes of the GPU's memory, with the copies that runs leave of its
-/// outputs where the host reads them late, and what is free.
-static llvm::Expected<std::pair<int64_t, int64_t>>
-countMemoryWithCopies(RuntimeEngine &engine) {
+/// What the step takes of the GPU's memory with the copies that runs leave of its outputs
+/// where the host reads them late, and without them.
+struct NeededMemory {
+  int64_t withCopies, without;
+};
+
+/// What the step takes, and what is free.
+static llvm::Expected<std::pair<NeededMemory, int64_t>>
+countMemory(RuntimeEngine &engine) {
+  auto alone = engine.countDeviceMemory();
+  if (!alone)
+    return alone.takeError();
   auto number = static_cast<int32_t>(engine.getArguments().size());
   std::vector<int32_t> outputs;
   for (const ResultInfo &result : engine.getResults())
@@ -125,12 +133,15 @@ countMemoryWithCopies(RuntimeEngine &engine) {
       llvm::consumeError(memory.takeError());
     return std::move(error);
   }
-  return memory;
+  if (!memory)
+    return memory.takeError();
+  return std::pair(NeededMemory{memory->first, alone->first}, memory->second);
 }
 
 /// Compiles for the GPU that `options` choose. A step without a memory budget that needs
 /// more memory than is free there, but for what is kept back, gets one that fits. Where
-/// no plan does, nothing is kept back.
+/// no plan does, nothing is kept back, also not for copies of results, which runs can do
+/// without.
 static llvm::Expected<std::unique_ptr<RuntimeEngine>>
 createCudaEngine(ModuleOp module, StepSignature signature, JITOptions options) {
   options.tuningFile = findTuningFile(*module.getOps<func::FuncOp>().begin(), options);
@@ -141,17 +152,18 @@ createCudaEngine(ModuleOp module, StepSignature signature, JITOptions options) {
   auto engine = compileForChip(module, signature, *chip, options);
   if (!engine)
     return engine;
-  auto memory = countMemoryWithCopies(**engine);
+  auto memory = countMemory(**engine);
   if (!memory)
     return memory.takeError();
-  const auto [needed, unused] = *memory;
+  const NeededMemory needs = memory->first;
+  const int64_t unused = memory->second;
   if ((*again->getOps<func::FuncOp>().begin())->hasAttr(kBudgetAttr))
     return engine;
-  const std::string reason = "the step takes " + std::to_string(needed) +
-                             " bytes of the GPU's memory and " + std::to_string(unused) +
-                             " are free";
-  std::string failure;
-  for (int64_t keptBack : {countKeptBack(unused), int64_t(0)}) {
+  std::string reason, failure;
+  for (auto [keptBack, needed] : {std::pair(countKeptBack(unused), needs.withCopies),
+                                  std::pair(int64_t(0), needs.without)}) {
+    reason = "the step takes " + std::to_string(needed) +
+             " bytes of the GPU's memory and " + std::to_string(unused) + " are free";
     const int64_t excess = needed - (unused - keptBack);
     const int64_t budget = static_cast<int64_t>((*engine)->arenaBytes()) - excess;
     if (excess <= 0)
