@@ -94,7 +94,8 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetTuning(MptStepOptions options, bool
                                                     MlirStringRef file);
 /* Steps that are compiled in this process measure, too, if no file is named: each has a
  * file in the folder mpt/tuning of $XDG_CACHE_HOME, or of ~/.cache if that is not an
- * absolute path. The environment is read in this call. */
+ * absolute path. The environment is read in this call. Where that folder cannot be
+ * written, nothing is measured. */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsUseTuningCache(MptStepOptions options);
 /* To compile for GPUs: the CUDA toolkit's folder (mpt-compile --cuda-toolkit), and
  * whether to compile for the stand-in for CUDA of MPT's tests, too (--emulated-kernels).

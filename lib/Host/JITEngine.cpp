@@ -58,9 +58,11 @@ std::string mpt::getUserTuningFolder() {
 static std::string findTuningFile(func::FuncOp function, const JITOptions &options) {
   if (!options.tunes || !options.tuningFile.empty() || options.tuningFolder.empty())
     return options.tuningFile;
-  // Where that fails, the program says that it cannot write there.
-  (void)llvm::sys::fs::create_directories(options.tuningFolder, /*IgnoreExisting=*/true,
-                                          llvm::sys::fs::owner_all);
+  // Where no choice can be kept, each run would make its own.
+  if (llvm::sys::fs::create_directories(options.tuningFolder, /*IgnoreExisting=*/true,
+                                        llvm::sys::fs::owner_all) ||
+      llvm::sys::fs::access(options.tuningFolder, llvm::sys::fs::AccessMode::Write))
+    return "";
   llvm::SmallString<128> file(options.tuningFolder);
   llvm::sys::path::append(file, computeStepDigest(function) + ".tuning");
   return file.str().str();

@@ -25,7 +25,8 @@ struct JITOptions : RuntimeOptions {
   bool emulatedKernels = false;
   /// With `isCuda`, tunes and no tuningFile: the folder of a file for each step, named
   /// by its digest, that keeps which algorithms of its matmuls are the fastest. It is
-  /// made if it is not there. "": nothing is kept, and so nothing measured.
+  /// made if it is not there. "", or where it cannot be written: nothing is kept, and
+  /// so nothing measured.
   std::string tuningFolder;
 };
 

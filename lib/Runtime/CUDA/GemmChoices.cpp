@@ -74,7 +74,7 @@ bool mpt::rt::cuda::readGemmChoices(const std::string &path, GemmChoices &choice
   choices.clear();
   std::FILE *file = std::fopen(path.c_str(), "rb");
   if (!file) {
-    if (errno == ENOENT)
+    if (errno == ENOENT || errno == ENOTDIR)
       return true;
     error = std::strerror(errno);
     return false;
