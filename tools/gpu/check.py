@@ -13,13 +13,15 @@ compute-sanitizer. Without any of these, all but the last run. Each runs in a pr
 own, which ends after --time-limit seconds, or with this one; after --part-limit seconds no more
 of a part begin. The report is written before and after each: "running" is what was under way
 when it was written last, null at the end. Needs nothing but
-Python. Ends with 1 if a comparison failed or was left out for time.
+Python. Ends with 1 if a comparison failed or was left out for time; times of others that were not
+taken do not count.
 """
 
 import argparse
 import array
 import contextlib
 import ctypes
+import functools
 import glob
 import gzip
 import hashlib
@@ -480,8 +482,27 @@ def run_child(command, limit, environment=None):
 
 
 def end_with_parent():
-    # PR_SET_PDEATHSIG: whatever ends this process, nothing stays on the device.
+    # PR_SET_PDEATHSIG: whatever ends this process. What this child has started by then, the watcher ends.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+# Reads which process groups there are, and ends them when nobody writes any more.
+WATCHER = """
+import contextlib, os, signal, sys
+groups = set()
+for line in sys.stdin:
+    (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+for group in groups:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+"""
+
+
+@functools.cache
+def get_watcher():
+    """The end of a pipe to a process that outlives this one, however that ends."""
+    return subprocess.Popen([sys.executable, "-c", WATCHER], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            text=True, bufsize=1, start_new_session=True).stdin
 
 
 def start_child(command, environment=None):
@@ -490,6 +511,7 @@ def start_child(command, environment=None):
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
                              env={**os.environ, **(environment or {}), "TMPDIR": folder.name}, preexec_fn=end_with_parent)
     child.folder = folder
+    get_watcher().write(f"+{child.pid}\n")
     return child
 
 
@@ -514,6 +536,7 @@ def wait_for(child, limit):
         if child.returncode is None:
             kill(child)
         child.folder.cleanup()
+        get_watcher().write(f"-{child.pid}\n")
     try:
         if child.returncode == 0:
             return json.loads(out.splitlines()[-1])
@@ -599,11 +622,11 @@ def compare_ranks(command, ranks, way, limit):
     return {**result, "accumulated": alone["losses"], "passed": same}
 
 
-def time_other(folder, label, options, add):
-    """Times PyTorch's step or JAX's, with half the rows where there is no memory for all."""
+def time_other(folder, label, options, begins, add):
+    """Times PyTorch's step or JAX's, with half the rows where there is no memory for all, while `begins` lets it."""
     script, mode = ("jax_models.py", "bf16") if label["torch"] == "jax" else ("torch_models.py", label["torch"])
     batch = label["batch"]
-    while True:
+    while begins({**label, "batch": batch}):
         # In a process of its own: what it leaves on the device goes.
         found = run_child([sys.executable, os.path.join(folder, script), label["network"], mode, str(batch),
                            str(options.rounds), options.torch_device], max(options.time_limit, 150),
@@ -685,10 +708,12 @@ def main():
         sys.exit(f"gpu-check: the report cannot be written: {error}")
 
     def begins(part, kind, label):
-        """Whether there is time for another one. Else it counts as failed: nobody has looked."""
+        """Whether there is time for another one. Else it counts as failed, nobody having looked, but for what would
+        only have been measured."""
         since = time.monotonic() - begun.setdefault(part, time.monotonic())
         if since > options.part_limit:
-            add(kind, label, {"passed": False, "error": f"left out: --{part} has taken more than --part-limit={options.part_limit:g} s"})
+            add(kind, label, {**({} if part == "torch" else {"passed": False}),
+                              "error": f"left out: --{part} has taken more than --part-limit={options.part_limit:g} s"})
             return False
         report["running"] = {"part": part, **label}
         write()
@@ -755,11 +780,8 @@ def main():
         for name, batch in {entry["network"]: entry["batch"] for _, entry in chosen("time")}.items():
             for mode in OTHERS:
                 label = {"network": name, "torch": mode, "batch": batch}
-                # What is not measured is no failure.
-                if begins("torch", "time", label):
-                    time_other(folder, label, options, lambda label, found: add("time", label, found))
-                else:
-                    report["time"][-1].pop("passed")
+                time_other(folder, label, options, lambda label: begins("torch", "time", label),
+                           lambda label, found: add("time", label, found))
     if "sanitize" in parts:
         sanitizer = options.sanitizer or find_sanitizer()
         for index, entry in chosen("check"):

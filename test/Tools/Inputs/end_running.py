@@ -1,5 +1,6 @@
 """Runs gpu-check until its report says that a check is under way, and ends it: end_running.py SIGNAL
-REPORT SCRIPT COMMAND ... Prints what was under way, and how many processes of SCRIPT are left."""
+REPORT SCRIPT PROCESSES COMMAND ... Waits until there are so many processes of SCRIPT. Prints what was under
+way, and how many of them are left."""
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import time
 
-number, report, script, *command = sys.argv[1:]
+number, report, script, processes, *command = sys.argv[1:]
 
 
 def running():
@@ -35,7 +36,7 @@ child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
 while running() is None and child.poll() is None:
     time.sleep(0.05)
 # The check itself has begun, too.
-while count() < 2 and child.poll() is None:
+while count() < int(processes) and child.poll() is None:
     time.sleep(0.05)
 child.send_signal(signal.Signals[number])
 child.wait()
