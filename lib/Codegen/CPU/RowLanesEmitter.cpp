@@ -130,16 +130,68 @@ SmallVector<Value> RowLanesEmitter::forColumns(
     function_ref<SmallVector<Value>(Frame &, ValueRange)> emitBody) {
   if (!inRows)
     return KernelEmitter::forColumns(b, rowFrame, init, emitBody);
-  auto loop = scf::ForOp::create(b, loc, constant(b, 0), constant(b, columns),
-                                 constant(b, 1), init);
+  auto emitLoop = [&](OpBuilder &at, Value begin, int64_t step, ValueRange carried) {
+    auto loop = scf::ForOp::create(at, loc, begin, constant(at, columns),
+                                   constant(at, step), carried);
+    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+    Frame frame = makeRowFrame(inner);
+    frame.column = loop.getInductionVar();
+    frame.outer = &rowFrame;
+    SmallVector<Value> next = emitBody(frame, loop.getRegionIterArgs());
+    if (!carried.empty())
+      scf::YieldOp::create(inner, loc, next);
+    return loop.getResults();
+  };
+  if (init.empty()) {
+    emitLoop(b, constant(b, 0), 1, init);
+    return {};
+  }
+  // A row's bits do not depend on how it lies: columns are reduced in the parts that
+  // lanes would have, and these are folded as lanes are. What follows the reductions are
+  // flags, whose order does not matter.
+  const int64_t parts =
+      std::min<int64_t>(kLanes, llvm::PowerOf2Ceil(static_cast<uint64_t>(columns)));
+  const size_t count = reducedKinds.size();
+  SmallVector<Value> places;
+  for (Value start : init.take_front(count))
+    places.push_back(allocate(b, getElementTypeOrSelf(start), parts * lanes));
+  auto makePart = [&](OpBuilder &at) {
+    Frame frame;
+    frame.builder = &at;
+    frame.lanes = lanes;
+    return frame;
+  };
+  auto partOf = [&](OpBuilder &at, size_t i, Value part) {
+    Value element = arith::MulIOp::create(at, loc, part, constant(at, lanes));
+    return elementOf(at, places[i], getElementTypeOrSelf(init[i]), element);
+  };
+  auto loop = scf::ForOp::create(b, loc, constant(b, 0), constant(b, parts),
+                                 constant(b, 1), init.drop_front(count));
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-  Frame frame = makeRowFrame(inner);
-  frame.column = loop.getInductionVar();
-  frame.outer = &rowFrame;
-  SmallVector<Value> next = emitBody(frame, loop.getRegionIterArgs());
-  if (!init.empty())
-    scf::YieldOp::create(inner, loc, next);
-  return llvm::to_vector_of<Value>(loop.getResults());
+  SmallVector<Value> carried(init.take_front(count));
+  llvm::append_range(carried, loop.getRegionIterArgs());
+  ResultRange results = emitLoop(inner, loop.getInductionVar(), parts, carried);
+  Frame frame = makePart(inner);
+  for (size_t i = 0; i < count; ++i)
+    storeTo(partOf(inner, i, loop.getInductionVar()), results[i],
+            getElementTypeOrSelf(init[i]), frame);
+  if (init.size() > count)
+    scf::YieldOp::create(inner, loc, results.drop_front(count));
+  SmallVector<Value> reduced;
+  frame = makePart(b);
+  for (size_t i = 0; i < count; ++i) {
+    SmallVector<Value> values;
+    for (int64_t part = 0; part < parts; ++part)
+      values.push_back(loadFrom(partOf(b, i, constant(b, part)),
+                                getElementTypeOrSelf(init[i]), frame));
+    for (int64_t width = parts; width > 1; width /= 2)
+      for (int64_t part = 0; part < width / 2; ++part)
+        values[part] =
+            combine(b, reducedKinds[i], values[part], values[part + width / 2]);
+    reduced.push_back(values.front());
+  }
+  llvm::append_range(reduced, loop.getResults());
+  return reduced;
 }
 
 Value RowLanesEmitter::finishRowReduction(OpBuilder &b, ReduceKind kind, Value vector) {
@@ -157,8 +209,11 @@ void RowLanesEmitter::accumulate(const ColumnPartials &part, Value task, Frame &
   scalar.builder = &b;
   Value pointer = blockSums.count(reduce) ? blockPointer(b, part, Value())
                                           : partialPointer(b, part, task, Value());
-  Value old = loadFrom(pointer, reduce.getType(), scalar);
-  Value sum = combine(b, reduce.getKind(), old, foldLanes(b, reduce.getKind(), values));
+  Value sum = loadFrom(pointer, reduce.getType(), scalar);
+  // Row after row, as where each is emitted by itself.
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    sum = combine(b, reduce.getKind(), sum,
+                  vector::ExtractOp::create(b, loc, values, ArrayRef<int64_t>{lane}));
   storeTo(pointer, sum, reduce.getType(), scalar);
 }
 

@@ -15,7 +15,8 @@ namespace mpt::detail {
 
 /// Emits kernels whose rows are strided while neighbouring rows lie next to each other,
 /// such as the channels of NCHW: a vector has an element of 16 rows, and a loop walks
-/// over the columns. Each lane reduces its row in the order of columns.
+/// over the columns. Each lane reduces its row in the order of KernelEmitter, so that
+/// bits do not depend on how rows lie.
 class RowLanesEmitter final : public KernelEmitter {
 public:
   explicit RowLanesEmitter(kernel::FuncOp kernel);

@@ -72,7 +72,9 @@ ScatterAdd::ScatterAdd(const CallSite &site)
   size = table.dims[0];
   row = size ? table.count() / size : 0;
   count = site.ref(0).count();
-  reads = count >= kLeastChunks * kThreads * kMostReads ? kMostReads : kLeastReads;
+  // Lists of wide indices leave no shared memory for more.
+  reads = !site.isWide() && count >= kLeastChunks * kThreads * kMostReads ? kMostReads
+                                                                          : kLeastReads;
   chunk = kThreads * reads;
   lanes = std::min<int64_t>({4, lanesFor(from, row), lanesFor(to, row)});
   vectors = row / lanes;

@@ -274,6 +274,9 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
                         isa<FloatType>(getElementTypeOrSelf(start.getType())));
   }
   const size_t count = reductions.size();
+  reducedKinds.clear();
+  for (kernel::RowReduceOp reduce : reductions)
+    reducedKinds.push_back(reduce.getKind());
   for (bool tracks : tracksNaN)
     if (tracks)
       init.push_back(arith::ConstantOp::create(

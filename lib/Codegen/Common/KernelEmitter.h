@@ -180,6 +180,8 @@ protected:
   /// How many row reductions must come before a value; by value.
   llvm::DenseMap<Value, unsigned> levels;
   unsigned mostLevels = 0;
+  /// Of the reductions that forColumns carries; what it carries after them are flags.
+  llvm::SmallVector<ReduceKind> reducedKinds;
   /// Whether an op reads the column's number as i32.
   bool countsColumns = false;
   /// Values that one walk over a row computes and later ones read, with its level.
