@@ -74,3 +74,17 @@ func.func @no_part(%g: tensor<64x4096xf32>, %i: tensor<64xi64>, %s: tensor<f32>)
   %p = mpt.slice %f {offsets = array<i64: 4096>, sizes = array<i64: 4096>, strides = array<i64: 1>} : (tensor<81920xf32>) -> tensor<4096xf32>
   return %u, %p : tensor<20x4096xf32>, tensor<4096xf32>
 }
+
+// The norm alone reads parts, of a gradient that a matmul makes: they come after it.
+// PARTS-LABEL: @parts_of_matmul
+// PARTS: %[[G:.*]] = mpt.matmul
+// PARTS: %[[FLAT:.*]] = mpt.reshape %[[G]] : (tensor<500x500xf32>) -> tensor<250000xf32>
+// PARTS: %[[WHOLE:.*]] = mpt.slice %[[FLAT]] {offsets = array<i64: 0>, sizes = array<i64: 249856>
+// PARTS: %[[ROWS:.*]] = mpt.reshape %[[WHOLE]] : (tensor<249856xf32>) -> tensor<61x4096xf32>
+// PARTS: mpt_kernel.kernel <{{.*}}>(%[[ROWS]], %arg2) domain [61, 4096]
+func.func @parts_of_matmul(%x: tensor<132x500xf16>, %dy: tensor<132x500xf16>, %s: tensor<f32>) -> (tensor<500x500xf32>, tensor<f32>) {
+  %g = mpt.matmul %x, %dy {transpose_lhs} : (tensor<132x500xf16>, tensor<132x500xf16>) -> tensor<500x500xf32>
+  %u = mpt.mul %g, %s : (tensor<500x500xf32>, tensor<f32>) -> tensor<500x500xf32>
+  %c, %n = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<500x500xf32>) -> (tensor<500x500xf32>, tensor<f32>)
+  return %u, %n : tensor<500x500xf32>, tensor<f32>
+}

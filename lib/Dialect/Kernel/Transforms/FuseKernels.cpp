@@ -417,9 +417,11 @@ void renameBeforeScaling(Block &block) {
     OpBuilder builder(&op);
     Value &value = isPart ? parts[{base, op.getAttrDictionary()}] : renamed[{base, from}];
     if (!value && isPart) {
-      auto all = typeOf(x).clone(from.getElementType());
+      // Views are placed in the order of the block: what a part reads comes before it.
+      Value line = reshapeTo(builder, op.getLoc(), base,
+                             typeOf(x).clone(from.getElementType()));
       value = builder.clone(op)->getResult(0);
-      value.getDefiningOp()->setOperand(0, reshapeTo(builder, op.getLoc(), base, all));
+      value.getDefiningOp()->setOperand(0, line);
       value.setType(from);
     } else if (!value) {
       value = reshapeTo(builder, op.getLoc(), base, from);
