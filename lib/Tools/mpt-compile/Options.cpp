@@ -149,11 +149,17 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
         "missing option: --target=cuda needs --chip, as in --chip=sm_90");
   for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels, OPT_gpu_math,
                       OPT_f32_matmuls, OPT_low_biases, OPT_autotune, OPT_attention,
-                      OPT_epilogues, OPT_convolutions, OPT_cudart, OPT_cublaslt})
+                      OPT_attention_variant, OPT_epilogues, OPT_convolutions, OPT_cudart, OPT_cublaslt})
     if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)
       return llvm::createStringError(
           "--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +
           " goes with --target=cuda");
+  if (options.warpgroupAttention && !options.fusedAttention)
+    return llvm::createStringError(
+        "--attention-variant=auto goes with fused attention, not with "
+        "--attention=decomposed");
+  if (options.warpgroupAttention && !llvm::is_contained(options.chips, "sm_90"))
+    return llvm::createStringError("--attention-variant=auto goes with --chip=sm_90");
   if (options.isCuda && (options.emitsObject || !options.triple.empty()))
     return llvm::createStringError("--emit=object and --mtriple go with --target=cpu");
   if (options.autotune.empty() && !(options.cudart + options.cublasLt).empty())
