@@ -339,7 +339,12 @@ TEST(WarpgroupAttention, EachInstructionIsNeeded) {
 }
 
 TEST(WarpgroupAttention, MatricesAreDescribed) {
-  Kernel kernel(kMutated);
+  // The distance of panels says nothing where there is one, and something where a matmul
+  // has values of two.
+  Case wide = kMutated;
+  wide.valueWidth = 128;
+  Kernel kernel(kMutated), ofWide(wide);
+  ASSERT_EQ(ofWide.run(), "");
   // Each bit of a descriptor's constant fields, one after the other.
   for (int bit : {16, 24, 32, 38, 46, 49, 62, 63}) {
     auto mutate = [&](gpu::GPUModuleOp device) {
@@ -350,11 +355,11 @@ TEST(WarpgroupAttention, MatricesAreDescribed) {
               op.getType(), number.getValue() ^ llvm::APInt::getOneBitSet(64, bit)));
       });
     };
-    // The distance of panels says nothing where there is one.
     if (bit >= 32)
       EXPECT_NE(kernel.run(mutate), "") << bit;
     else
       EXPECT_EQ(kernel.run(mutate), "") << bit;
+    EXPECT_NE(ofWide.run(mutate), "") << bit;
   }
   for (int swizzle : {0, 32, 64})
     EXPECT_NE(kernel.run({}, swizzle), "") << swizzle;
