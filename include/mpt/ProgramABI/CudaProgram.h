@@ -53,11 +53,15 @@ struct mpt_cuda_variant {
   uint64_t blocks, threads, shared_bytes;
   uint64_t is_bf16;
   struct mpt_cuda_tensor_map maps[3];
-  /// Of one batch entry: how many blocks compute it, of the kernel and of the variant,
-  /// and elements from the first to the last one of query, key, value and result.
-  uint64_t kernel_entry_blocks, entry_blocks, entry_elements[4];
-  /// Its rows: [heads, queries, width], and elements from one head and row to the next.
-  uint64_t heads, queries, width, head_stride, row_stride;
+  /// Of the first `checked_entries` batch entries, with which it is compared with the
+  /// kernel: how many blocks of each compute them, and elements from the first to the
+  /// last one of query, key, value and result.
+  uint64_t checked_entries, kernel_checked_blocks, checked_blocks, checked_elements[4];
+  /// The result's [heads, queries, width], and elements from one entry, head and row to
+  /// the next.
+  uint64_t heads, queries, width, entry_stride, head_stride, row_stride;
+  /// Of operands between -largest and largest scores have a standard deviation of 2.
+  double largest;
 };
 
 /// The algorithm that was measured to be the fastest for a matmul. The key names the

@@ -20,7 +20,10 @@
 #include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mpt;
@@ -166,18 +169,11 @@ LogicalResult Expander::init(OpTy attention) {
 }
 
 void Expander::addWarpgroupAttention(ArrayRef<Value> buffers) {
-  // It is checked on other numbers before the first step, which state and constants
-  // must outlive.
-  for (Value buffer : buffers) {
-    auto declared = buffer.getDefiningOp<program::BufferOp>();
-    if (!declared || declared.getSpace() == program::Space::State ||
-        declared.getSpace() == program::Space::Constant)
-      return;
-  }
   std::optional<WarpgroupAttentionPlan> plan = planWarpgroupAttention(shape);
   if (!plan)
     return;
-  const int64_t entries = shape.batch / shape.heads;
+  const int64_t entries = shape.batch / shape.heads,
+                checked = std::min<int64_t>(entries, 2);
   SmallVector<int64_t> numbers = {plan->blocks, plan->threads, plan->sharedBytes,
                                   shape.type.isBF16()};
   for (const TensorMapPlan &map : {plan->query, plan->key, plan->value}) {
@@ -185,16 +181,23 @@ void Expander::addWarpgroupAttention(ArrayRef<Value> buffers) {
     llvm::append_range(numbers, map.strides);
     llvm::append_range(numbers, map.box);
   }
-  numbers.append({shape.queryBlocks() / entries, plan->blocks / entries});
+  numbers.append({checked, shape.queryBlocks() / entries * checked,
+                  plan->blocks / entries * checked});
   auto addSpan = [&](const RowStrides &at, int64_t heads, int64_t rows, int64_t width) {
-    numbers.push_back((heads - 1) * at.head + (rows - 1) * at.row + width);
+    numbers.push_back((checked - 1) * at.batch + (heads - 1) * at.head + (rows - 1) * at.row + width);
   };
   addSpan(shape.query, shape.heads, shape.queries, shape.width);
   addSpan(shape.key, shape.groups, shape.keys, shape.width);
   addSpan(shape.value, shape.groups, shape.keys, shape.valueWidth);
   addSpan(shape.result, shape.heads, shape.queries, shape.valueWidth);
-  numbers.append({shape.heads, shape.queries, shape.valueWidth, shape.result.head,
-                  shape.result.row});
+  // Evenly distributed numbers have a variance of a third of `largest` squared. All must
+  // be normal ones of f16.
+  const double largest =
+      std::clamp(std::sqrt(6 / (shape.scale * std::sqrt(double(shape.width)))), 0x1p-8,
+                 0x1p12);
+  numbers.append({shape.heads, shape.queries, shape.valueWidth, shape.result.batch,
+                  shape.result.head, shape.result.row,
+                  llvm::bit_cast<int64_t>(largest)});
   launcher.addVariant(
       op->getLoc(), "attention", name, plan->threads,
       static_cast<int64_t>(buffers.size()), /*maps=*/3, numbers,

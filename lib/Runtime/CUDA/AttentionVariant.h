@@ -32,6 +32,7 @@ inline constexpr size_t kMapBytes = 128;
 /// The functions that may run instead of a program's own ones on an sm_90.
 class AttentionVariants {
 public:
+  static constexpr int kMostSeconds = 5;
   AttentionVariants(const Api &api, const mpt_cuda_desc &desc) : api(api), desc(desc) {}
   ~AttentionVariants() {
     if (library)
@@ -43,14 +44,15 @@ public:
   void load(int architecture, std::string &why);
   /// What may run instead of kernel number `kernel`; null if nothing may.
   const mpt_cuda_variant *find(uint64_t kernel) const;
-  /// Launches it on `buffers`: all of it, or what computes one batch entry.
-  Error launch(const mpt_cuda_variant &variant, std::vector<void *> buffers,
-               bool isOneEntry, Stream stream) const;
-  /// Runs both functions on made numbers in `buffers`, of one batch entry. False if they
-  /// differ by more than their roundings, with `why`, or if a call fails, with `code`.
-  bool check(const mpt_cuda_variant &variant, Kernel kernel, uint64_t threads,
-             const std::vector<void *> &buffers, Stream stream, std::string &why,
-             Error &code) const;
+  /// Launches it on `buffers`: all of it, or what computes the first batch entries.
+  Error launch(const mpt_cuda_variant &variant, std::vector<void *> buffers, bool isCheck,
+               Stream stream) const;
+  /// Runs the kernel, and the variant twice, on made numbers in `buffers`, of the first
+  /// two batch entries. Says why the variant is not to run: a call is refused, results
+  /// differ by more than their roundings, or those of the variant at all. What fails on
+  /// the device is `code`; kNotReady if it has not ended after kMostSeconds.
+  std::string check(const mpt_cuda_variant &variant, Kernel kernel, uint64_t threads,
+                    const std::vector<void *> &buffers, Stream stream, Error &code) const;
   /// It is not used from now on.
   void drop(const mpt_cuda_variant &variant);
   bool isEmpty() const;

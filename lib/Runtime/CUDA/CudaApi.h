@@ -75,6 +75,7 @@ struct CublasLtHeuristic {
 #define MPT_CUDART_FUNCTIONS(X)                                                          \
   X(cudaRuntimeGetVersion, (int *))                                                      \
   X(cudaDriverGetVersion, (int *))                                                       \
+  X(cudaGetLastError, ())                                                                \
   X(cudaGetDeviceCount, (int *))                                                         \
   X(cudaGetDevice, (int *))                                                              \
   X(cudaSetDevice, (int))                                                                \

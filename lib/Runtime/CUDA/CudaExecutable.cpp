@@ -66,7 +66,7 @@ int CudaExecutable::checkCublasLt(Status code, const std::string &what,
   return status
 
 void CudaExecutable::abandon() {
-  // Their destructors call libraries whose own state is gone.
+  // Their destructors call libraries whose own state is gone, or wait without end.
   (void)new std::vector<CublasLtMatmul>(std::move(gemms));
   (void)new std::vector<CudnnVariantPack>(std::move(packs));
   (void)lt.release();
@@ -83,7 +83,7 @@ CudaExecutable::~CudaExecutable() {
   if (!started)
     return;
   DeviceGuard guard(api);
-  if (!guard.selectToRelease(state->device)) {
+  if (!guard.selectToRelease(state->device) || state->isStuck) {
     abandon();
     return;
   }
@@ -430,7 +430,9 @@ int CudaExecutable::loadKernels(std::string &error) {
   for (const mpt_cuda_image *image : usable) {
     Error code = api.cudaLibraryLoadData(&library, image->data, nullptr, nullptr, 0,
                                          nullptr, nullptr, 0);
-    if (code == kSuccess && first != kSuccess)
+    if (code != kSuccess)
+      (void)api.cudaGetLastError();
+    else if (first != kSuccess)
       notes += describeVersions() + " and refuses the machine code (" +
                api.cudaGetErrorString(first) + "); it has compiled the PTX of sm_" +
                std::to_string(image->architecture) + "\n";
@@ -457,27 +459,56 @@ int CudaExecutable::chooseVariants(std::string &error) {
   variants->load(state->architecture, why);
   if (!why.empty())
     notes += name + " does not run: " + why + "\n";
-  std::vector<const mpt_cuda_variant *> checked;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    BoundInstruction &step = steps[i];
-    if (!step.launch || step.isSkipped)
-      continue;
-    const mpt_cuda_variant *variant = variants->find(program.instructions[i].kernel);
-    if (variant && std::find(checked.begin(), checked.end(), variant) == checked.end()) {
-      Error code = kSuccess;
-      if (!variants->check(*variant, step.kernel, step.launch->threads, step.buffers,
-                           state->stream, why, code)) {
-        MPT_TRY(
-            check(code, program.instructions[i].location + ": checking " + name, error));
-        notes += program.instructions[i].location + ": " + name +
-                 " does not run, as it differs on this GPU: " + why + "\n";
-        variants->drop(*variant);
-        variant = nullptr;
+  for (uint64_t i = 0; i < desc.num_variants; ++i)
+    if (const mpt_cuda_variant *variant = variants->find(desc.variants[i].kernel))
+      MPT_TRY(chooseVariant(*variant, name, error));
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::chooseVariant(const mpt_cuda_variant &variant,
+                                  const std::string &name, std::string &error) {
+  // Equal attentions share a kernel.
+  std::vector<size_t> users;
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].launch && !steps[i].isSkipped &&
+        program.instructions[i].kernel == variant.kernel)
+      users.push_back(i);
+  if (users.empty())
+    return MPT_RT_OK;
+  // The check writes to its buffers, which state and constants must outlive.
+  auto mayOverwrite = [&](size_t user) {
+    const std::vector<BufferRef> &refs = program.instructions[user].refs;
+    return std::none_of(refs.begin(), refs.end(), [](const BufferRef &ref) {
+      return ref.space == SpaceId::State || ref.space == SpaceId::Constant;
+    });
+  };
+  const auto found = std::find_if(users.begin(), users.end(), mayOverwrite);
+  const size_t user = found == users.end() ? users.front() : *found;
+  const std::string &location = program.instructions[user].location;
+  std::string why = "it cannot be checked without overwriting state or constants";
+  if (found != users.end()) {
+    Error code = kSuccess;
+    why = variants->check(variant, steps[user].kernel, steps[user].launch->threads,
+                          steps[user].buffers, state->stream, code);
+    if (code) {
+      const std::string what = location + ": checking " + name;
+      int status = check(code, what, error);
+      if (code == kNotReady) {
+        state->isStuck = true;
+        error = what + ": it has not ended within " +
+                std::to_string(AttentionVariants::kMostSeconds) + " s";
       }
-      checked.push_back(variant);
+      error += "; compile with --attention-variant=mma";
+      return keepFailure(status, error);
     }
-    step.variant = variant;
   }
+  if (why.empty()) {
+    for (size_t i : users)
+      steps[i].variant = &variant;
+    return MPT_RT_OK;
+  }
+  notes += location + ": " + name + " does not run: " + why + "\n";
+  variants->drop(variant);
   return MPT_RT_OK;
 }
 
@@ -967,7 +998,7 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
     step.buffers[position] =
         base + getDistance(instruction.refs[position].strides, iterations);
   if (step.variant)
-    return check(variants->launch(*step.variant, step.buffers, /*isOneEntry=*/false,
+    return check(variants->launch(*step.variant, step.buffers, /*isCheck=*/false,
                                   state->stream),
                  instruction.location + ": launching " + step.variant->name, error);
   if (step.launch) {

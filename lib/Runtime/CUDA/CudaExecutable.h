@@ -151,6 +151,9 @@ private:
   /// Has what runs better on this GPU run, if it computes the same. Before the first
   /// step: writes arena, inputs and outputs.
   int chooseVariants(std::string &error);
+  /// The same for one kernel: all of its launches, or none, are of `variant`.
+  int chooseVariant(const mpt_cuda_variant &variant, const std::string &name,
+                    std::string &error);
   /// "the driver is for CUDA 12.4, cudart is of CUDA 13.0".
   std::string describeVersions() const;
   int findBits(std::string &error);

@@ -74,7 +74,7 @@ int mpt::rt::cuda::selectDevice(const Api &api, DeviceGuard &guard,
 
 DeviceState::~DeviceState() {
   DeviceGuard guard(api);
-  if (!started || !guard.selectToRelease(device))
+  if (!started || isStuck || !guard.selectToRelease(device))
     return;
   // What has failed may fail again; nothing can be done about that here.
   if (stream)

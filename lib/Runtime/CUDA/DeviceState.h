@@ -95,6 +95,8 @@ public:
   std::atomic<int64_t> snapshotBytes = 0;
   /// There may be something to destroy; the state's values are on the GPU.
   bool started = false, isUploaded = false;
+  /// Work was started that does not end: what waits for it, or frees memory, never would.
+  bool isStuck = false;
   /// The first failure of the device; nothing runs after it.
   int failed = 0;
   std::string failure;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <utility>
 
 using namespace mpt::standin;
 
@@ -127,6 +128,7 @@ void mpt_standin_set_times(double first, double second, double third, double fou
     state.milliseconds[i] = times[i] / 1000;
 }
 void mpt_standin_set_parts(int64_t parts) { state.parts = parts; }
+void mpt_standin_fail_maps(int code) { state.mapsCode = code; }
 void mpt_standin_refuse_machine_code(int code) { state.machineCodeCode = code; }
 void mpt_standin_refuse_epilogue(unsigned epilogue) { state.refused.push_back(epilogue); }
 const char *mpt_standin_breach() { return state.breach.c_str(); }
@@ -167,6 +169,10 @@ Error cudaDriverGetVersion(int *version) {
   MPT_BEGIN("cudaDriverGetVersion");
   *version = 13000;
   return kSuccess;
+}
+Error cudaGetLastError() {
+  MPT_BEGIN("cudaGetLastError");
+  return std::exchange(state.lastError, 0);
 }
 Error cudaGetDeviceCount(int *count) {
   MPT_BEGIN("cudaGetDeviceCount");
@@ -296,7 +302,7 @@ Error cudaStreamQuery(Stream stream) {
     return kInvalidValue;
   if (Error error = flush(*target, target->queued))
     return error;
-  return state.hangs ? kNotReady : kSuccess;
+  return call.keep(state.hangs ? kNotReady : kSuccess);
 }
 Error cudaStreamWaitEvent(Stream stream, Event event, unsigned flags) {
   MPT_BEGIN("cudaStreamWaitEvent");
@@ -459,7 +465,7 @@ Error cudaEventQuery(Event event) {
     return call.breach("the event was not recorded", kInvalidValue);
   if (Error error = found->stream ? flush(*found->stream, found->queued) : kSuccess)
     return error;
-  return state.hangs ? kNotReady : kSuccess;
+  return call.keep(state.hangs ? kNotReady : kSuccess);
 }
 Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, unsigned,
                           int *, void **, unsigned) {
@@ -469,7 +475,7 @@ Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, un
   const bool isPtx =
       std::strncmp(text, "//", 2) == 0 || std::strncmp(text, "ptx", 3) == 0;
   if (state.machineCodeCode != 0 && !isPtx)
-    return state.machineCodeCode;
+    return call.keep(state.machineCodeCode);
   *library =
       make("library", new LibraryState{state.module ? state.module : findKernels(code)});
   return kSuccess;
@@ -520,6 +526,10 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
       block.x > 1024 || block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff ||
       grid.y == 0 || grid.y > 0xffff)
     return call.breach("a launch that the device does not allow", kInvalidValue);
+  if (found->kernel->maps > 0 && state.mapsCode != 0) {
+    state.hangs = state.mapsCode == kNotReady;
+    return state.hangs ? kSuccess : call.keep(state.mapsCode);
+  }
   // Parameters are copied when a kernel is launched or captured.
   std::vector<void *> values;
   struct alignas(64) Map {

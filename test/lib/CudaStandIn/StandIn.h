@@ -45,9 +45,14 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
 /// What the four algorithms that are proposed for every matmul take, in microseconds; at
 /// first 30, 20, 10 and 40.
 void mpt_standin_set_times(double first, double second, double third, double fourth);
-/// From now on copies by tensor maps read `bytes` further on, as a GPU would that has
-/// another idea of them.
-void mpt_standin_shift_maps(int64_t bytes);
+/// Copies by tensor maps read `bytes` further on, and `entryBytes` more for each step of
+/// their last dimension, as a GPU would that has another idea of them. That is so of the
+/// maps that are encoded from the `first`th to the `last`th.
+void mpt_standin_shift_maps(int64_t bytes, int64_t entryBytes, int64_t first,
+                            int64_t last);
+/// Launches with tensor maps fail with `code` from now on, or, with cudaErrorNotReady
+/// (600), never end.
+void mpt_standin_fail_maps(int code);
 /// Images that are not PTX fail to load with `code`.
 void mpt_standin_refuse_machine_code(int code);
 /// Operations of this cudnnBackendDescriptorType_t are refused from now on.

@@ -155,6 +155,10 @@ struct State {
   /// Operations that cuDNN is to refuse, and what it says it is.
   std::vector<int> refusedConvolutions;
   int64_t blasVersion = 130101, dnnVersion = 91900;
+  /// What launches with tensor maps return.
+  int mapsCode = 0;
+  /// What cudaGetLastError returns.
+  int lastError = 0;
   /// An exchange between ranks does not end: neither does what comes after it.
   bool hangs = false;
   /// See mpt_standin_set_parts.
@@ -174,12 +178,18 @@ struct Call {
   explicit Call(const char *name) : lock(mutex), name(name) {
     int64_t count = ++state.calls[name];
     if (state.failing == name && count >= state.failAfter)
-      forced = state.failCode;
+      forced = keep(state.failCode);
+  }
+  /// For cudaGetLastError.
+  int keep(int code) const {
+    if (std::strncmp(name, "cuda", 4) == 0 && code)
+      state.lastError = code;
+    return code;
   }
   int breach(const std::string &why, int code) {
     if (state.breach.empty())
       state.breach = std::string(name) + ": " + why;
-    return code;
+    return keep(code);
   }
   std::lock_guard<std::recursive_mutex> lock;
   const char *name;

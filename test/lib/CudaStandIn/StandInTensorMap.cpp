@@ -16,7 +16,7 @@
 
 using namespace mpt::standin;
 
-static int64_t shiftedBy = 0;
+static int64_t shiftedBy = 0, stretchedBy = 0, firstShifted = 0, lastShifted = -1;
 
 /// What is wrong with a map; "" if nothing is.
 static std::string checkMap(const void *map, int type, uint32_t rank, const void *address,
@@ -65,7 +65,13 @@ static std::string checkMap(const void *map, int type, uint32_t rank, const void
 
 extern "C" {
 
-void mpt_standin_shift_maps(int64_t bytes) { shiftedBy = bytes; }
+void mpt_standin_shift_maps(int64_t bytes, int64_t entryBytes, int64_t first,
+                            int64_t last) {
+  shiftedBy = bytes;
+  stretchedBy = entryBytes;
+  firstShifted = first;
+  lastShifted = last;
+}
 
 Error cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
                              const uint64_t *sizes, const uint64_t *strides,
@@ -80,7 +86,9 @@ Error cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
   made.magic = mpt_simt_tensor_map::kMagic;
   made.rank = static_cast<int16_t>(rank);
   made.element_bytes = 2;
-  made.address = static_cast<char *>(address) + shiftedBy;
+  const int64_t number = state.calls["cuTensorMapEncodeTiled"];
+  const bool isShifted = number >= firstShifted && number <= lastShifted;
+  made.address = static_cast<char *>(address) + (isShifted ? shiftedBy : 0);
   made.swizzle_bytes = static_cast<int16_t>(swizzle == 0 ? 16 : 16 << swizzle);
   for (uint32_t i = 0; i < rank; ++i) {
     made.sizes[i] = static_cast<int64_t>(sizes[i]);
@@ -88,6 +96,7 @@ Error cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
     if (i > 0)
       made.strides[i - 1] = static_cast<int64_t>(strides[i - 1]);
   }
+  made.strides[rank - 2] += isShifted ? stretchedBy : 0;
   static_assert(sizeof(made) <= 128);
   std::memcpy(map, &made, sizeof(made));
   return kSuccess;

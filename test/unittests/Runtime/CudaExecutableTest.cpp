@@ -28,6 +28,7 @@ extern "C" {
 int cudaGetDevice(int *device);
 int cudaMalloc(void **pointer, size_t bytes);
 int cudaFree(void *pointer);
+int cudaGetLastError();
 }
 
 namespace {
@@ -716,6 +717,8 @@ TEST_F(CudaExecutable, MachineCodeRefused) {
                     driver +
                     "; install a newer driver, or compile the step with ptxas of a CUDA "
                     "that this one knows (--cuda-toolkit)");
+    // No one else of the process meets the error.
+    EXPECT_EQ(cudaGetLastError(), 0);
   }
   EXPECT_EQ(breach(), "");
 }

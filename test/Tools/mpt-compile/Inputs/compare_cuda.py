@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES] [algorithms=COUNT,STATUS,0|1] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES[,ENTRYBYTES,FIRST,LAST]] [mapsfail=CODE] [fail=FUNCTION,CODE] [algorithms=COUNT,STATUS,0|1] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -15,8 +15,10 @@ there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses s
 operations, and with cudnn=vVERSION (of cudnnGetVersion) it is that one. How many convolutions it did in a step, and how many not, is printed.
 cublaslt=VERSION is that of cublasLtGetVersion. The first COUNT algorithms of every matmul, or
 with 1 of those with an epilogue, fail to run with STATUS; with COUNT 0 none is proposed.
-With maps=BYTES copies by tensor maps read so many bytes further on, and how many launches had
-such maps in a step is printed. The device is an sm_90 or sm_NN.
+With maps=BYTES copies by tensor maps read so many bytes further on, ENTRYBYTES more for each batch
+entry, those of the maps from number FIRST to LAST, and how many launches had
+such maps in a step is printed; with mapsfail=CODE they fail with CODE (600: they never end), and so
+does each call of FUNCTION with fail. The device is an sm_90 or sm_NN.
 """
 import math
 import random
@@ -43,8 +45,14 @@ for word in refused:
         else:
             standin_step.standin.mpt_standin_fail(b"cublasLtMatmulAlgoGetHeuristic", 0, status)
     elif word.startswith("maps="):
-        shifted = int(word.removeprefix("maps="))
-        standin_step.standin.mpt_standin_shift_maps(standin_step.ctypes.c_int64(shifted))
+        shifted = [int(number) for number in word.removeprefix("maps=").split(",")]
+        shifted += [0, 1, 1 << 30][len(shifted) - 1:]
+        standin_step.standin.mpt_standin_shift_maps(*map(standin_step.ctypes.c_int64, shifted))
+    elif word.startswith("mapsfail="):
+        standin_step.standin.mpt_standin_fail_maps(int(word.removeprefix("mapsfail=")))
+    elif word.startswith("fail="):
+        function, code = word.removeprefix("fail=").split(",")
+        standin_step.standin.mpt_standin_fail(function.encode(), 0, int(code))
     elif kind == "none":
         cudnn = b"/none/libcudnn.so.9"
     elif kind.startswith("v"):
@@ -116,9 +124,10 @@ executed = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute")
 print("%d convolutions by cuDNN, %d without" % (executed // 2, notes.count("without cuDNN")))
 if shifted is not None:
     encoded = standin_step.standin.mpt_standin_calls(b"cuTensorMapEncodeTiled")
-    # A launch has three; one more checks what it computes.
+    # A launch has three; two more check what it computes.
     print("%d launches with tensor maps" % (encoded // 3))
 print(notes, end="")
+assert standin_step.standin.cudaGetLastError() == 0
 standin_step.check_use([cpu, cuda], launches=steps - 1)
 name = max(worst, key=worst.get)
 print("largest difference after one step: %.3g of %s" % (worst[name], name))
