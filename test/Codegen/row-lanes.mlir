@@ -16,9 +16,14 @@
 // CHECK: %[[W:.*]] = llvm.load {{.*}} : !llvm.ptr -> f32
 // CHECK: vector.broadcast %[[W]] : f32 to vector<16xf32>
 // CHECK: llvm.load {{.*}} : !llvm.ptr -> vector<16xf32>
-// No sum goes across lanes, and 16 rows are stored at once.
-// CHECK-NOT: vector.extract
+// Columns are added in four parts, as the lanes of rows that lie otherwise are.
 // CHECK: llvm.store %[[SUM]], {{.*}} : vector<16xf32>
+// No sum goes across lanes: the parts are folded by halves, and 16 rows are stored at once.
+// CHECK-NOT: vector.extract
+// CHECK: %[[EVEN:.*]] = arith.addf {{.*}} : vector<16xf32>
+// CHECK: %[[ODD:.*]] = arith.addf {{.*}} : vector<16xf32>
+// CHECK: %[[ALL:.*]] = arith.addf %[[EVEN]], %[[ODD]] : vector<16xf32>
+// CHECK: llvm.store %[[ALL]], {{.*}} : vector<16xf32>
 // The rest of an image.
 // CHECK: scf.if
 // CHECK: %[[MASK:.*]] = arith.cmpi slt, {{.*}} : vector<16xi64>
