@@ -85,5 +85,5 @@ for is_long in (True, False):
         step(torch.randn(8, 4))
         print("other shape: equal", torch.equal(step.state_dict()["sometimes.weight"],
                                                 net.sometimes.weight))
-    except mpt.Error as error:
+    except mpt.torch.ExportError as error:
         print("refused:", error)
