@@ -8,7 +8,8 @@ import sys
 
 class Image(ctypes.Structure):
     _fields_ = [("architecture", ctypes.c_uint64), ("is_ptx", ctypes.c_uint64),
-                ("data", ctypes.c_void_p), ("size", ctypes.c_uint64)]
+                ("data", ctypes.c_void_p), ("size", ctypes.c_uint64),
+                ("is_specific", ctypes.c_uint64)]
 
 
 class Cuda(ctypes.Structure):
