@@ -184,7 +184,8 @@ void Expander::addWarpgroupAttention(ArrayRef<Value> buffers) {
   numbers.append({checked, shape.queryBlocks() / entries * checked,
                   plan->blocks / entries * checked});
   auto addSpan = [&](const RowStrides &at, int64_t heads, int64_t rows, int64_t width) {
-    numbers.push_back((checked - 1) * at.batch + (heads - 1) * at.head + (rows - 1) * at.row + width);
+    numbers.push_back((checked - 1) * at.batch + (heads - 1) * at.head +
+                      (rows - 1) * at.row + width);
   };
   addSpan(shape.query, shape.heads, shape.queries, shape.width);
   addSpan(shape.key, shape.groups, shape.keys, shape.width);
@@ -192,12 +193,10 @@ void Expander::addWarpgroupAttention(ArrayRef<Value> buffers) {
   addSpan(shape.result, shape.heads, shape.queries, shape.valueWidth);
   // Evenly distributed numbers have a variance of a third of `largest` squared. All must
   // be normal ones of f16.
-  const double largest =
-      std::clamp(std::sqrt(6 / (shape.scale * std::sqrt(double(shape.width)))), 0x1p-8,
-                 0x1p12);
+  const double largest = std::clamp(
+      std::sqrt(6 / (shape.scale * std::sqrt(double(shape.width)))), 0x1p-8, 0x1p12);
   numbers.append({shape.heads, shape.queries, shape.valueWidth, shape.result.batch,
-                  shape.result.head, shape.result.row,
-                  llvm::bit_cast<int64_t>(largest)});
+                  shape.result.head, shape.result.row, llvm::bit_cast<int64_t>(largest)});
   launcher.addVariant(
       op->getLoc(), "attention", name, plan->threads,
       static_cast<int64_t>(buffers.size()), /*maps=*/3, numbers,

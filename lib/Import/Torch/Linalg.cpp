@@ -356,8 +356,8 @@ struct Elimination {
 };
 } // namespace
 
-/// x is [B, n, n]. Unrolled, with a step for each row. A column without a pivot gives zero,
-/// and its matrix no gradient for what lies below.
+/// x is [B, n, n]. Unrolled, with a step for each row. A column without a pivot gives
+/// zero, and its matrix no gradient for what lies below.
 static std::optional<Elimination> eliminate(Lowering &l, Value x) {
   const int64_t batch = getShape(x)[0], size = getShape(x)[1];
   if (!l.require(size <= 64, "a matrix of more than 64 rows"))

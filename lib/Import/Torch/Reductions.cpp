@@ -144,8 +144,8 @@ static Value distancesByMatmul(Lowering &l, Value x, Value y) {
   return l.where(isNear, l.number(square, 0), root);
 }
 
-/// Distances of each row of x to each row of y: of differences where PyTorch multiplies no
-/// matrices, so that rows that are equal have a distance of 0 and no gradient.
+/// Distances of each row of x to each row of y: of differences where PyTorch multiplies
+/// no matrices, so that rows that are equal have a distance of 0 and no gradient.
 static void distancesOfPairs(Lowering &l) {
   Value x = l.get(0, l.resultElement()), y = l.get(1, l.resultElement());
   const double p = l.number(2, 2);

@@ -170,7 +170,8 @@ std::string AttentionVariants::check(const mpt_cuda_variant &variant, Kernel ker
     attempt(api.cudaMemsetAsync(places[4], 0xff, rows * 4, stream));
     attempt(which == 0
                 ? api.cudaLaunchKernel(
-                      kernel, {static_cast<unsigned>(variant.kernel_checked_blocks), 1, 1},
+                      kernel,
+                      {static_cast<unsigned>(variant.kernel_checked_blocks), 1, 1},
                       {static_cast<unsigned>(threads), 1, 1}, arguments.data(), 0, stream)
                 : launch(variant, places, /*isCheck=*/true, stream));
     // Copies to the host would wait for them, and without end.

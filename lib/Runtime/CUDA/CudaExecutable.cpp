@@ -998,9 +998,9 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
     step.buffers[position] =
         base + getDistance(instruction.refs[position].strides, iterations);
   if (step.variant)
-    return check(variants->launch(*step.variant, step.buffers, /*isCheck=*/false,
-                                  state->stream),
-                 instruction.location + ": launching " + step.variant->name, error);
+    return check(
+        variants->launch(*step.variant, step.buffers, /*isCheck=*/false, state->stream),
+        instruction.location + ": launching " + step.variant->name, error);
   if (step.launch) {
     Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
                  static_cast<unsigned>(step.launch->blocks[1]), 1};

@@ -14,9 +14,9 @@
 /// waited for, or overwritten too early, shows in the results.
 ///
 /// What does not show: operands A in registers are copied when a matmul starts, so that
-/// they may be overwritten before it is waited for. setmaxnreg and fence.proxy do nothing.
-/// Of wgmma.fence it is only known that one has run since the last group of matmuls, not
-/// which registers and writes it came after.
+/// they may be overwritten before it is waited for. setmaxnreg and fence.proxy do
+/// nothing. Of wgmma.fence it is only known that one has run since the last group of
+/// matmuls, not which registers and writes it came after.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -147,9 +147,10 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
   if (options.isCuda && options.chips.empty())
     return llvm::createStringError(
         "missing option: --target=cuda needs --chip, as in --chip=sm_90");
-  for (unsigned id : {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels, OPT_gpu_math,
-                      OPT_f32_matmuls, OPT_low_biases, OPT_autotune, OPT_attention,
-                      OPT_attention_variant, OPT_epilogues, OPT_convolutions, OPT_cudart, OPT_cublaslt})
+  for (unsigned id :
+       {OPT_chip, OPT_cuda_toolkit, OPT_emulated_kernels, OPT_gpu_math, OPT_f32_matmuls,
+        OPT_low_biases, OPT_autotune, OPT_attention, OPT_attention_variant, OPT_epilogues,
+        OPT_convolutions, OPT_cudart, OPT_cublaslt})
     if (const Arg *arg = args.getLastArg(id); arg && !options.isCuda)
       return llvm::createStringError(
           "--" + arg->getOption().getUnaliasedOption().getName().rtrim('=') +

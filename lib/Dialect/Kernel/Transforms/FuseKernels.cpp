@@ -418,8 +418,8 @@ void renameBeforeScaling(Block &block) {
     Value &value = isPart ? parts[{base, op.getAttrDictionary()}] : renamed[{base, from}];
     if (!value && isPart) {
       // Views are placed in the order of the block: what a part reads comes before it.
-      Value line = reshapeTo(builder, op.getLoc(), base,
-                             typeOf(x).clone(from.getElementType()));
+      Value line =
+          reshapeTo(builder, op.getLoc(), base, typeOf(x).clone(from.getElementType()));
       value = builder.clone(op)->getResult(0);
       value.getDefiningOp()->setOperand(0, line);
       value.setType(from);
