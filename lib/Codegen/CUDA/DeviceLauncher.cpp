@@ -61,11 +61,11 @@ void DeviceLauncher::addVariant(Location loc, StringRef name, const std::string 
     return;
   const std::string &function = found->second.function;
   gpu::GPUModuleOp device = getDevice();
-  NamedAttrList variants(device->getAttrOfType<DictionaryAttr>(kVariantsAttr));
+  NamedAttrList variants(getVariants(device));
   if (variants.get(function))
     return;
   variants.set(function, builder.getDenseI64ArrayAttr(numbers));
-  device->setAttr(kVariantsAttr, variants.getDictionary(module.getContext()));
+  setVariants(device, variants.getDictionary(module.getContext()));
   OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
   GPUFunctionBuilder code(inner, loc, getVariantName(function), parameters, threads,
                           /*isWide=*/false, /*numbers=*/0, maps);

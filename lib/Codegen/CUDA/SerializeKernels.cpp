@@ -182,7 +182,7 @@ private:
         return failure();
     // Chips are independent; each has a compilation of its own, and a ptxas.
     bool wantsBinary = format != "isa";
-    auto variants = device->getAttrOfType<DictionaryAttr>(kVariantsAttr);
+    auto variants = getVariants(device);
     SmallVector<Attribute> targets(all.begin(), all.end());
     if (const auto *of = llvm::find_if(all, isHopper); variants && of != all.end()) {
       auto target = cast<NVVM::NVVMTargetAttr>(*of);
@@ -241,7 +241,7 @@ private:
     auto binary = gpu::BinaryOp::create(builder, device.getLoc(), device.getName(),
                                         Attribute(), builder.getArrayAttr(objects));
     if (variants)
-      binary->setAttr(kVariantsAttr, variants);
+      setVariants(binary, variants);
     device.erase();
     return success();
   }

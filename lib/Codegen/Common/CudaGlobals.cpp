@@ -142,8 +142,7 @@ LLVM::GlobalOp mpt::emitCudaGlobals(program::ProgramOp program,
   LLVM::GlobalOp kernelTable = emitTable("mpt_cuda_kernels", kernelRows);
   LLVM::GlobalOp imageTable = emitTable("mpt_cuda_images", imageRows);
   SmallVector<SmallVector<Field>> variantRows;
-  if (auto variants =
-          binary ? binary->getAttrOfType<DictionaryAttr>(kVariantsAttr) : nullptr)
+  if (DictionaryAttr variants = binary ? getVariants(binary) : nullptr)
     for (auto [i, kernel] : llvm::enumerate(kernels)) {
       auto numbers = variants.getAs<DenseI64ArrayAttr>(kernel.name);
       if (!numbers)

@@ -40,6 +40,13 @@ struct DeviceLaunch {
 /// some functions, the numbers of an `mpt_cuda_variant` (mpt/ProgramABI/CudaProgram.h).
 /// The functions that run instead are compiled for sm_90a alone.
 inline constexpr llvm::StringLiteral kVariantsAttr = "mpt_program.variants";
+/// Null: none.
+inline mlir::DictionaryAttr getVariants(mlir::Operation *device) {
+  return device->getAttrOfType<mlir::DictionaryAttr>(kVariantsAttr);
+}
+inline void setVariants(mlir::Operation *device, mlir::DictionaryAttr variants) {
+  device->setAttr(kVariantsAttr, variants);
+}
 /// What runs instead of `function`.
 inline std::string getVariantName(llvm::StringRef function) {
   return (function + "_wgmma").str();
