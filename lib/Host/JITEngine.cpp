@@ -20,7 +20,6 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <cstdlib>
 #include <thread>
 
 using namespace mlir;
@@ -43,8 +42,9 @@ static llvm::Expected<StepSignature> isolateFunction(ModuleOp module, StringRef 
 
 std::string mpt::getUserTuningFolder() {
   llvm::SmallString<128> folder;
-  if (const char *named = std::getenv("XDG_CACHE_HOME"))
-    folder = named;
+  if (!llvm::sys::path::cache_directory(folder))
+    return "";
+  // The XDG specification has relative paths ignored.
   if (!llvm::sys::path::is_absolute(folder)) {
     if (!llvm::sys::path::home_directory(folder))
       return "";
