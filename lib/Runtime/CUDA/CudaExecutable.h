@@ -180,8 +180,11 @@ private:
   /// Sends `choices` of rank 0 to the others.
   int shareChoices(GemmChoices &choices, std::string &error);
   /// Measures the proposals of the matmul `index` until `deadline`, in seconds of the
-  /// steady clock. On zeros and random numbers: writes arena, inputs and outputs.
-  int measureGemm(size_t index, double deadline, GemmChoice &choice, std::string &error);
+  /// steady clock: all of them once, or, if `times` (microseconds) tells of that, the best
+  /// ones in turns. Leaves `times` alone if it did not come to an end. On zeros and random
+  /// numbers: writes arena, inputs and outputs.
+  int measureGemm(size_t index, double deadline, std::vector<double> &times, bool &isWhole,
+                  std::string &error);
   /// What choices are good for: the GPU, the driver and cuBLASLt.
   std::string describeTuned(const std::string &plan) const;
   /// Runs a matmul with the algorithm that it has.

@@ -23,12 +23,15 @@ using namespace mpt::rt::cuda;
 /// first proposal, also later.
 static constexpr double kMostSeconds = 0.8;
 
-/// Proposals are measured in turns: once, and those that are not much slower than the
-/// best in so many rounds of a few launches, the fastest of which counts.
+/// The proposals of all plans are measured once. With the time that is left those that are
+/// not much slower than the best of their plan are measured in turns, in so many rounds of
+/// a few launches, the fastest of which counts.
 static constexpr int kRounds = 3, kLaunches = 5;
 static constexpr double kMuchSlower = 1.5;
 /// Of launches that take longer one is enough.
 static constexpr double kLongMicroseconds = 500;
+/// What loading the code of a proposal, at its first launch, may take.
+static constexpr double kLoadMicroseconds = 10000;
 
 /// What is multiplied decides how much power is drawn, and so the clock: of operands that
 /// hold nothing yet so many bytes are random.
@@ -65,8 +68,9 @@ std::string CudaExecutable::describeTuned(const std::string &plan) const {
          " with " + std::to_string(state->multiprocessors) + " multiprocessors; " + plan;
 }
 
-int CudaExecutable::measureGemm(size_t index, double deadline, GemmChoice &choice,
-                                std::string &error) {
+int CudaExecutable::measureGemm(size_t index, double deadline, std::vector<double> &times,
+                                bool &isWhole, std::string &error) {
+  isWhole = false;
   const Instruction &call = program.instructions[index];
   BoundInstruction &step = steps[index];
   CublasLtMatmul &gemm = gemms[step.gemm];
@@ -105,7 +109,6 @@ int CudaExecutable::measureGemm(size_t index, double deadline, GemmChoice &choic
     MPT_TRY(checkCublasLt(gemm.move(pointers, what), call.location + ": matmul", error));
 
   const std::vector<CublasLtHeuristic> &found = step.proposals->found;
-  std::vector<double> best(found.size(), -1);
   // What one of so many launches takes.
   auto measure = [&](size_t proposal, int launches, double &microseconds) -> int {
     auto run = [&](int times) {
@@ -130,41 +133,45 @@ int CudaExecutable::measureGemm(size_t index, double deadline, GemmChoice &choic
                ? int(MPT_RT_OK)
                : checkCublasLt(status, call.location + ": a matmul", error);
   };
-  double fastest = -1;
+  std::vector<double> best = times;
   bool isInTime = true;
-  for (size_t i = 0; i < found.size() && isInTime; ++i) {
-    // Its code is loaded first.
-    MPT_TRY(measure(i, 1, best[i]));
-    if (best[i] >= 0)
-      MPT_TRY(measure(i, 1, best[i]));
-    if (best[i] >= 0 && (fastest < 0 || best[i] < fastest))
-      fastest = best[i];
-    isInTime = getSeconds() < deadline;
-  }
-  const int launches = fastest > kLongMicroseconds ? 1 : kLaunches;
-  const std::vector<double> once = best;
-  for (int round = 0; round < kRounds && isInTime; ++round)
+  if (times.empty()) {
+    best.assign(found.size(), -1);
+    double fastest = -1;
     for (size_t i = 0; i < found.size() && isInTime; ++i) {
-      if (once[i] < 0 || once[i] > kMuchSlower * fastest)
-        continue;
-      double microseconds = -1;
-      MPT_TRY(measure(i, launches, microseconds));
-      if (microseconds >= 0)
-        best[i] = round == 0 ? microseconds : std::min(best[i], microseconds);
+      // Its code is loaded first.
+      MPT_TRY(measure(i, 1, best[i]));
+      if (best[i] >= 0 &&
+          (fastest < 0 || best[i] < kMuchSlower * fastest + kLoadMicroseconds))
+        MPT_TRY(measure(i, 1, best[i]));
+      if (best[i] >= 0 && (fastest < 0 || best[i] < fastest))
+        fastest = best[i];
       isInTime = getSeconds() < deadline;
     }
+  } else {
+    double fastest = -1;
+    for (double one : times)
+      if (one >= 0 && (fastest < 0 || one < fastest))
+        fastest = one;
+    const int launches = fastest > kLongMicroseconds ? 1 : kLaunches;
+    for (int round = 0; round < kRounds && isInTime; ++round)
+      for (size_t i = 0; i < found.size() && isInTime; ++i) {
+        if (times[i] < 0 || times[i] > kMuchSlower * fastest)
+          continue;
+        double microseconds = -1;
+        MPT_TRY(measure(i, launches, microseconds));
+        if (microseconds >= 0)
+          best[i] = round == 0 ? microseconds : std::min(best[i], microseconds);
+        isInTime = getSeconds() < deadline;
+      }
+  }
   if (block)
     MPT_TRY(checkCublasLt(gemm.move(getPointers(step), what), call.location + ": matmul",
                           error));
   // Half of a comparison is none.
-  if (!isInTime)
-    return MPT_RT_OK;
-  choice.proposal = chooseProposal(best);
-  auto toNanoseconds = [](double microseconds) {
-    return static_cast<int64_t>(1000 * std::max(microseconds, 0.0) + 0.5);
-  };
-  choice.nanoseconds = toNanoseconds(best[choice.proposal]);
-  choice.firstNanoseconds = toNanoseconds(best[0]);
+  isWhole = isInTime;
+  if (isWhole)
+    times = std::move(best);
   return MPT_RT_OK;
 }
 
@@ -177,6 +184,8 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
     std::string plan;
     size_t index;
     double flops;
+    /// Microseconds of each proposal once it was measured; negative: it cannot run.
+    std::vector<double> times;
   };
   std::vector<Unknown> unknown;
   for (auto &[plan, made] : proposals) {
@@ -186,7 +195,7 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
         (known != choices.end() &&
          known->second.proposals == static_cast<int>(made.found.size())))
       continue;
-    Unknown entry = {key, steps.size(), 0};
+    Unknown entry = {key, steps.size(), 0, {}};
     for (size_t i = 0; i < steps.size(); ++i)
       if (steps[i].proposals == &made && steps[i].gemm >= 0 && !steps[i].isSkipped) {
         entry.index = std::min(entry.index, i);
@@ -225,19 +234,34 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
     return MPT_RT_OK;
   };
   const double deadline = getSeconds() + kMostSeconds;
-  int other = 0, late = 0;
-  for (const Unknown &entry : unknown) {
+  auto toNanoseconds = [](double microseconds) {
+    return static_cast<int64_t>(1000 * std::max(microseconds, 0.0) + 0.5);
+  };
+  for (Unknown &entry : unknown) {
     GemmChoice &choice = choices[entry.plan];
     choice = GemmChoice();
     choice.proposals = static_cast<int>(steps[entry.index].proposals->found.size());
-    const bool isInTime = getSeconds() < deadline;
-    for (size_t i = 0; i < 2 && isInTime; ++i)
-      MPT_TRY(
-          fill(program.instructions[entry.index].refs[i], steps[entry.index].buffers[i]));
-    if (isInTime)
-      MPT_TRY(measureGemm(entry.index, deadline, choice, error));
-    late += choice.nanoseconds == 0;
   }
+  int other = 0, late = 0;
+  for (bool isAgain : {false, true})
+    for (Unknown &entry : unknown) {
+      if (isAgain && entry.times.empty())
+        continue;
+      bool isWhole = getSeconds() < deadline;
+      for (size_t i = 0; i < 2 && isWhole; ++i)
+        MPT_TRY(fill(program.instructions[entry.index].refs[i],
+                     steps[entry.index].buffers[i]));
+      if (isWhole)
+        MPT_TRY(measureGemm(entry.index, deadline, entry.times, isWhole, error));
+      if (isWhole) {
+        GemmChoice &choice = choices[entry.plan];
+        choice.proposal = chooseProposal(entry.times);
+        choice.nanoseconds = toNanoseconds(entry.times[choice.proposal]);
+        choice.firstNanoseconds = toNanoseconds(entry.times[0]);
+      } else if (!isAgain) {
+        ++late;
+      }
+    }
   // Another run may have been the first to choose.
   GemmChoices kept;
   if (readGemmChoices(tuningFile, kept, why))
