@@ -71,7 +71,7 @@ func.func @loss(%x: tensor<64x32xf32> {mpt.name = "exchanged", mpt.role = "input
 """
 # Of a timed network that tells classes apart: how many.
 CLASSES = {"gpt2": 50304, "bert_base": 30528, "resnet50": 1000}
-# Compiled with --convolutions=cudnn, so that they run with cuDNN and without.
+# Networks that convolve, which run with cuDNN and without.
 CONVOLVING = ("resnet", "resnet50")
 FLOATS = {"f64": ("F64", "<f8"), "f32": ("F32", "<f4"), "f16": ("F16", "<f2"), "bf16": ("BF16", None),
           "i64": ("I64", "<i8"), "i32": ("I32", "<i4"), "i8": ("I8", "<i1"), "i1": ("BOOL", "?")}

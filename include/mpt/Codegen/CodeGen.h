@@ -69,7 +69,7 @@ struct CudaOptions {
   /// (mpt-join-matmuls).
   bool joinMatmuls = true;
   /// Convolutions by cuDNN where it is installed; otherwise, as without this, as matmuls.
-  bool cudnn = false;
+  bool cudnn = true;
   /// Attention by cuDNN where it is installed and has it; otherwise as without this.
   bool cudnnAttention = false;
   /// For sm_90, attention forward by wgmma and TMA in an image of sm_90a, which a GPU

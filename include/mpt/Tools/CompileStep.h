@@ -40,7 +40,7 @@ struct CompileOptions {
   std::vector<std::string> chips;
   std::string toolkit, f32Matmuls = "exact";
   bool fastMath = true, lowBiases = false, fusedAttention = true, savingEpilogues = true,
-       joinMatmuls = true, cudnn = false, cudnnAttention = false,
+       joinMatmuls = true, cudnn = true, cudnnAttention = false,
        warpgroupAttention = false;
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;

@@ -127,9 +127,9 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     return llvm::createStringError(
         "--shared-operands: expected joined or separate, found '" + matmuls + "'");
   options.joinMatmuls = matmuls == "joined";
-  llvm::StringRef convolutions = args.getLastArgValue(OPT_convolutions, "gemm");
+  llvm::StringRef convolutions = args.getLastArgValue(OPT_convolutions, "cudnn");
   if (convolutions != "gemm" && convolutions != "cudnn")
-    return llvm::createStringError("--convolutions: expected gemm or cudnn, found '" +
+    return llvm::createStringError("--convolutions: expected cudnn or gemm, found '" +
                                    convolutions + "'");
   options.cudnn = convolutions == "cudnn";
   options.lowBiases = args.hasArg(OPT_low_biases);

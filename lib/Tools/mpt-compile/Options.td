@@ -62,8 +62,8 @@ defm shared_operands : Eq<"shared-operands", "KIND",
   "With --target=cuda: matmuls that share their left operand joined into one, where that is "
   "faster by the chips' rates, or separate (default: joined)">;
 defm convolutions : Eq<"convolutions", "KIND",
-  "With --target=cuda: gemm (matmuls of cuBLASLt) or cudnn (cuDNN 9 if the machine that "
-  "runs the step has it, otherwise matmuls; default: gemm)">;
+  "With --target=cuda: cudnn (cuDNN 9 if the machine that runs the step has it, otherwise "
+  "matmuls) or gemm (matmuls of cuBLASLt; default: cudnn)">;
 defm autotune : Eq<"autotune", "FILE",
   "With --target=cuda: measure cuBLASLt's algorithms for the step's matmuls on this "
   "machine's GPU, keep the fastest in this JSON file, and use what it holds; "
