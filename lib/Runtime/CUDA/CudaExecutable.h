@@ -179,12 +179,20 @@ private:
   int tuneAlone(GemmChoices &choices, std::string &error);
   /// Sends `choices` of rank 0 to the others.
   int shareChoices(GemmChoices &choices, std::string &error);
-  /// Measures the proposals of the matmul `index` until `deadline`, in seconds of the
-  /// steady clock: all of them once, or, if `times` (microseconds) tells of that, the best
-  /// ones in turns. Leaves `times` alone if it did not come to an end. On zeros and random
-  /// numbers: writes arena, inputs and outputs.
-  int measureGemm(size_t index, double deadline, std::vector<double> &times, bool &isWhole,
-                  std::string &error);
+  /// Measures the proposals of the matmul `call`, as `step` has it, until `deadline`, in
+  /// seconds of the steady clock: all of them once, or, if `times` (microseconds) tells
+  /// of that, the best ones in turns. Leaves `times` alone if it did not come to an end.
+  /// On zeros and random numbers: writes arena, inputs and outputs.
+  int measureGemm(const Instruction &call, BoundInstruction &step, double deadline,
+                  std::vector<double> &times, bool &isWhole, std::string &error);
+  /// The plan of the matmul `index` without its epilogue, if that one saves or reads what
+  /// gradients need and launches that replace it can be measured and run instead.
+  std::optional<GemmPlan> getPlanWithoutEpilogue(size_t index) const;
+  /// What the launches take that replace the epilogue of the matmul `index`. Writes arena
+  /// and outputs.
+  int measureReplacement(size_t index, double &microseconds, std::string &error);
+  /// Has the matmuls of `plan` run without their epilogues, and the launches after them.
+  int dropEpilogues(const std::string &plan, std::string &error);
   /// What choices are good for: the GPU, the driver and cuBLASLt.
   std::string describeTuned(const std::string &plan) const;
   /// Runs a matmul with the algorithm that it has.

@@ -23,9 +23,9 @@ using namespace mpt::rt::cuda;
 /// first proposal, also later.
 static constexpr double kMostSeconds = 0.8;
 
-/// The proposals of all plans are measured once. With the time that is left those that are
-/// not much slower than the best of their plan are measured in turns, in so many rounds of
-/// a few launches, the fastest of which counts.
+/// The proposals of all plans are measured once. With the time that is left those that
+/// are not much slower than the best of their plan are measured in turns, in so many
+/// rounds of a few launches, the fastest of which counts.
 static constexpr int kRounds = 3, kLaunches = 5;
 static constexpr double kMuchSlower = 1.5;
 /// Of launches that take longer one is enough.
@@ -68,11 +68,10 @@ std::string CudaExecutable::describeTuned(const std::string &plan) const {
          " with " + std::to_string(state->multiprocessors) + " multiprocessors; " + plan;
 }
 
-int CudaExecutable::measureGemm(size_t index, double deadline, std::vector<double> &times,
+int CudaExecutable::measureGemm(const Instruction &call, BoundInstruction &step,
+                                double deadline, std::vector<double> &times,
                                 bool &isWhole, std::string &error) {
   isWhole = false;
-  const Instruction &call = program.instructions[index];
-  BoundInstruction &step = steps[index];
   CublasLtMatmul &gemm = gemms[step.gemm];
   const std::array<size_t, 4> matrices = getMatrices(call);
   CublasLtPointers pointers = getPointers(step);
@@ -175,6 +174,82 @@ int CudaExecutable::measureGemm(size_t index, double deadline, std::vector<doubl
   return MPT_RT_OK;
 }
 
+std::optional<GemmPlan> CudaExecutable::getPlanWithoutEpilogue(size_t index) const {
+  const auto &instructions = program.instructions;
+  GemmPlan plan;
+  std::string unused;
+  if (!makeGemmPlan(instructions[index], /*allowTF32=*/false, plan, unused) ||
+      !(usesAux(plan.epilogue) || writesBias(plan.epilogue)) ||
+      // Others may write bits, or read them.
+      hasBits(plan.epilogue))
+    return std::nullopt;
+  size_t end = index + 1;
+  for (; end < instructions.size() && instructions[end].replacesEpilogue; ++end) {
+    const Instruction &launch = instructions[end];
+    if (!steps[end].moving.empty())
+      return std::nullopt;
+    // State holds what is needed.
+    for (size_t i = launch.numInputs; i < launch.refs.size(); ++i)
+      if (launch.refs[i].space == SpaceId::State)
+        return std::nullopt;
+  }
+  // Once it was replaced, because cuBLASLt refused it, there is nothing to choose.
+  if (end == index + 1 || !steps[index + 1].isSkipped || !steps[index].moving.empty())
+    return std::nullopt;
+  plan.epilogue = GemmEpilogue::Default;
+  return plan;
+}
+
+int CudaExecutable::measureReplacement(size_t index, double &microseconds,
+                                       std::string &error) {
+  microseconds = -1;
+  // The first time their code is loaded.
+  for (int round = 0; round <= kRounds; ++round) {
+    MPT_TRY(check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
+    for (size_t i = index + 1;
+         i < steps.size() && program.instructions[i].replacesEpilogue; ++i) {
+      steps[i].isSkipped = false;
+      const int launched = launch(i, {}, error);
+      steps[i].isSkipped = true;
+      MPT_TRY(launched);
+    }
+    MPT_TRY(check(api.cudaEventRecord(marks[1], state->stream), "measuring", error));
+    MPT_TRY(check(api.cudaEventSynchronize(marks[1]), "measuring", error));
+    float milliseconds = 0;
+    MPT_TRY(check(api.cudaEventElapsedTime(&milliseconds, marks[0], marks[1]),
+                  "measuring", error));
+    if (round == 1 || (round > 1 && 1000.0 * milliseconds < microseconds))
+      microseconds = 1000.0 * milliseconds;
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::dropEpilogues(const std::string &plan, std::string &error) {
+  const Proposals *made = &proposals[plan];
+  for (size_t i = 0; i < steps.size(); ++i) {
+    BoundInstruction &step = steps[i];
+    const std::optional<GemmPlan> without = step.proposals == made && step.gemm >= 0
+                                                ? getPlanWithoutEpilogue(i)
+                                                : std::nullopt;
+    if (!without)
+      continue;
+    BoundInstruction plain = step;
+    std::string why;
+    plain.bias = plain.aux = plain.gemm = -1;
+    MPT_TRY(askCublasLt(program.instructions[i], plain, *without, why, error));
+    if (plain.gemm < 0)
+      continue;
+    // Its buffers stay where they are.
+    step.bias = step.aux = -1;
+    step.gemm = plain.gemm;
+    step.proposals = plain.proposals;
+    for (size_t j = i + 1; j < steps.size() && program.instructions[j].replacesEpilogue;
+         ++j)
+      steps[j].isSkipped = false;
+  }
+  return MPT_RT_OK;
+}
+
 int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
   std::string why;
   if (!readGemmChoices(tuningFile, choices, why))
@@ -183,30 +258,67 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
   struct Unknown {
     std::string plan;
     size_t index;
+    BoundInstruction *step;
     double flops;
     /// Microseconds of each proposal once it was measured; negative: it cannot run.
     std::vector<double> times;
   };
   std::vector<Unknown> unknown;
+  auto isKnown = [&](const std::string &key, const Proposals &made) {
+    auto known = choices.find(key);
+    return known != choices.end() &&
+           known->second.proposals == static_cast<int>(made.found.size());
+  };
   for (auto &[plan, made] : proposals) {
     const std::string key = describeTuned(plan);
-    auto known = choices.find(key);
-    if (made.found.size() < 2 ||
-        (known != choices.end() &&
-         known->second.proposals == static_cast<int>(made.found.size())))
+    if (made.found.empty() || isKnown(key, made))
       continue;
-    Unknown entry = {key, steps.size(), 0, {}};
+    Unknown entry = {key, steps.size(), nullptr, 0, {}};
     for (size_t i = 0; i < steps.size(); ++i)
       if (steps[i].proposals == &made && steps[i].gemm >= 0 && !steps[i].isSkipped) {
         entry.index = std::min(entry.index, i);
         entry.flops +=
             static_cast<double>(countIterations(program, i)) * getCost(program, i).flops;
       }
-    if (entry.index < steps.size())
-      unknown.push_back(std::move(entry));
+    if (entry.index == steps.size() ||
+        (made.found.size() < 2 && !getPlanWithoutEpilogue(entry.index)))
+      continue;
+    entry.step = &steps[entry.index];
+    unknown.push_back(std::move(entry));
   }
   if (unknown.empty())
     return MPT_RT_OK;
+  // Epilogues may be slower than what replaces them.
+  struct Replacement {
+    std::string plan, without;
+    size_t index;
+    BoundInstruction step;
+    /// Of the launches.
+    double microseconds = -1;
+  };
+  std::deque<Replacement> replacements;
+  for (size_t i = 0, size = unknown.size(); i < size; ++i) {
+    const size_t index = unknown[i].index;
+    const std::optional<GemmPlan> plan = getPlanWithoutEpilogue(index);
+    if (!plan)
+      continue;
+    Replacement entry = {unknown[i].plan, "", index, steps[index]};
+    entry.step.bias = entry.step.aux = entry.step.gemm = -1;
+    entry.step.proposals = nullptr;
+    MPT_TRY(askCublasLt(program.instructions[index], entry.step, *plan, why, error));
+    if (entry.step.gemm < 0)
+      continue;
+    for (const auto &[name, made] : proposals)
+      if (&made == entry.step.proposals)
+        entry.without = describeTuned(name);
+    replacements.push_back(std::move(entry));
+    Replacement &made = replacements.back();
+    const bool isListed =
+        std::any_of(unknown.begin(), unknown.end(),
+                    [&](const Unknown &other) { return other.plan == made.without; });
+    if (!isListed && !isKnown(made.without, *made.step.proposals))
+      unknown.push_back({made.without, index, &made.step, unknown[i].flops, {}});
+  }
   std::sort(unknown.begin(), unknown.end(), [](const Unknown &x, const Unknown &y) {
     return x.flops != y.flops ? x.flops > y.flops : x.plan < y.plan;
   });
@@ -240,7 +352,7 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
   for (Unknown &entry : unknown) {
     GemmChoice &choice = choices[entry.plan];
     choice = GemmChoice();
-    choice.proposals = static_cast<int>(steps[entry.index].proposals->found.size());
+    choice.proposals = static_cast<int>(entry.step->proposals->found.size());
   }
   int other = 0, late = 0;
   for (bool isAgain : {false, true})
@@ -249,10 +361,10 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
         continue;
       bool isWhole = getSeconds() < deadline;
       for (size_t i = 0; i < 2 && isWhole; ++i)
-        MPT_TRY(fill(program.instructions[entry.index].refs[i],
-                     steps[entry.index].buffers[i]));
+        MPT_TRY(fill(program.instructions[entry.index].refs[i], entry.step->buffers[i]));
       if (isWhole)
-        MPT_TRY(measureGemm(entry.index, deadline, entry.times, isWhole, error));
+        MPT_TRY(measureGemm(program.instructions[entry.index], *entry.step, deadline,
+                            entry.times, isWhole, error));
       if (isWhole) {
         GemmChoice &choice = choices[entry.plan];
         choice.proposal = chooseProposal(entry.times);
@@ -262,6 +374,19 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
         ++late;
       }
     }
+  for (Replacement &entry : replacements) {
+    GemmChoice &choice = choices[entry.plan];
+    const GemmChoice &without = choices[entry.without];
+    if (choice.nanoseconds == 0 || without.nanoseconds == 0)
+      continue;
+    MPT_TRY(measureReplacement(entry.index, entry.microseconds, error));
+    const int64_t replaced = without.nanoseconds + toNanoseconds(entry.microseconds);
+    // Less is noise.
+    if (replaced < 0.97 * choice.nanoseconds) {
+      choice.proposal = kWithoutEpilogue;
+      choice.nanoseconds = replaced;
+    }
+  }
   // Another run may have been the first to choose.
   GemmChoices kept;
   if (readGemmChoices(tuningFile, kept, why))
@@ -270,8 +395,11 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
       if (own.proposals == choice.proposals && choice.nanoseconds > 0)
         own = choice;
     }
-  for (const Unknown &entry : unknown)
-    other += choices[entry.plan].proposal != 0;
+  int plain = 0;
+  for (const Unknown &entry : unknown) {
+    other += choices[entry.plan].proposal > 0;
+    plain += choices[entry.plan].proposal == kWithoutEpilogue;
+  }
   // As the first step expects it.
   for (auto [at, bytes] : {std::pair<int64_t, int64_t>(0, program.arenaBytes),
                            std::pair<int64_t, int64_t>(outputAt, program.outputBytes)})
@@ -281,6 +409,8 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
   notes += "matmuls: " + std::to_string(unknown.size() - late) + " of " +
            std::to_string(unknown.size()) + " plans were measured, " +
            std::to_string(other) + " run with another algorithm than the first";
+  if (plain > 0)
+    notes += ", " + std::to_string(plain) + " without their epilogues, which are slower";
   if (writeGemmChoices(tuningFile, choices, why))
     notes += "; " + tuningFile + " keeps that\n";
   else
@@ -326,9 +456,17 @@ int CudaExecutable::tune(std::string &error) {
   }
   if (status)
     return status;
+  std::vector<std::string> dropped;
+  for (auto &[plan, made] : proposals)
+    if (auto known = choices.find(describeTuned(plan));
+        known != choices.end() && known->second.proposal == kWithoutEpilogue &&
+        known->second.proposals == static_cast<int>(made.found.size()))
+      dropped.push_back(plan);
+  for (const std::string &plan : dropped)
+    MPT_TRY(dropEpilogues(plan, error));
   for (auto &[plan, made] : proposals) {
     auto known = choices.find(describeTuned(plan));
-    if (known == choices.end() ||
+    if (known == choices.end() || known->second.proposal <= 0 ||
         known->second.proposals != static_cast<int>(made.found.size()))
       continue;
     auto chosen = made.found.begin() + known->second.proposal;

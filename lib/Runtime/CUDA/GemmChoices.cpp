@@ -59,7 +59,8 @@ bool mpt::rt::cuda::parseGemmChoices(const std::string &text, GemmChoices &choic
                     &choice.proposals, &choice.nanoseconds, &choice.firstNanoseconds,
                     &length) != 4 ||
         length == 0 || static_cast<size_t>(length) >= line.size() ||
-        choice.proposal < 0 || choice.proposal >= choice.proposals) {
+        choice.proposal < kWithoutEpilogue || choice.proposal >= choice.proposals ||
+        choice.proposals < 0) {
       choices.clear();
       return false;
     }

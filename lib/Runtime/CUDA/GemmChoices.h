@@ -13,7 +13,8 @@
 ///
 ///   PROPOSAL PROPOSALS NANOSECONDS FIRST PLAN
 ///
-/// with the number of the chosen proposal, from 0, and of all; how long it took, and how
+/// with the number of the chosen proposal, from 0 (-1: none of them, but a matmul without
+/// the epilogue and launches after it), and of all; how long it took, and how
 /// long the first one did (0: not measured); and what the choice is for: the versions of
 /// cuBLASLt and of the driver, the GPU, the plan and its matrices' alignments. Needs
 /// neither CUDA nor LLVM.
@@ -30,10 +31,14 @@
 
 namespace mpt::rt::cuda {
 
+/// Instead of a proposal's number: the matmul without its epilogue, and launches that do
+/// the rest, are faster than all of them.
+inline constexpr int kWithoutEpilogue = -1;
+
 struct GemmChoice {
-  /// The number of the proposal, from 0, and how many there are.
+  /// The number of the proposal, from 0, or kWithoutEpilogue; and how many there are.
   int proposal = 0, proposals = 0;
-  /// Of that one and of the first; 0: not measured.
+  /// Of what was chosen and of the first; 0: not measured.
   int64_t nanoseconds = 0, firstNanoseconds = 0;
 };
 

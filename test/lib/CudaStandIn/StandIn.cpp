@@ -127,6 +127,7 @@ void mpt_standin_set_times(double first, double second, double third, double fou
   for (int i = 0; i < 4; ++i)
     state.milliseconds[i] = times[i] / 1000;
 }
+void mpt_standin_slow_epilogues(double factor) { state.epilogueFactor = factor; }
 void mpt_standin_set_parts(int64_t parts) { state.parts = parts; }
 void mpt_standin_fail_maps(int code) { state.mapsCode = code; }
 void mpt_standin_refuse_machine_code(int code) { state.machineCodeCode = code; }

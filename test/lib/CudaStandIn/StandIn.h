@@ -45,6 +45,8 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
 /// What the four algorithms that are proposed for every matmul take, in microseconds; at
 /// first 30, 20, 10 and 40.
 void mpt_standin_set_times(double first, double second, double third, double fourth);
+/// Matmuls with other epilogues than a bias take `factor` times as long.
+void mpt_standin_slow_epilogues(double factor);
 /// Copies by tensor maps read `bytes` further on, and `entryBytes` more for each step of
 /// their last dimension, as a GPU would that has another idea of them. That is so of the
 /// maps that are encoded from the `first`th to the `last`th.

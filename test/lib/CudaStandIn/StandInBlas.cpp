@@ -470,7 +470,10 @@ Status cublasLtMatmulAlgoGetHeuristic(CublasLtHandle handle, CublasLtDesc desc,
     results[i].algo.data[0] = shapeOf(plan);
     results[i].workspaceSize = std::min<uint64_t>(wishes->workspace, 1 << 20);
     results[i].algo.data[1] = results[i].workspaceSize;
-    std::memcpy(&results[i].algo.data[2], &state.milliseconds[i], sizeof(double));
+    const bool isSlow = usesAux(plan.epilogue) || writesBias(plan.epilogue);
+    const double milliseconds =
+        state.milliseconds[i] * (isSlow ? state.epilogueFactor : 1);
+    std::memcpy(&results[i].algo.data[2], &milliseconds, sizeof(double));
     // What its operands must be aligned to, and its number.
     std::memcpy(&results[i].algo.data[3], wishes->alignments, sizeof(wishes->alignments));
     results[i].algo.data[5] = i;

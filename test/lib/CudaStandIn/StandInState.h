@@ -147,6 +147,8 @@ struct State {
   uint64_t records = 0;
   /// What each algorithm that is proposed takes.
   double milliseconds[4] = {0.03, 0.02, 0.01, 0.04};
+  /// Of matmuls with other epilogues than a bias, times these.
+  double epilogueFactor = 1;
   /// Epilogues that cuBLASLt is to refuse.
   std::vector<uint32_t> refused;
   /// Of how many algorithms, and how, running fails; how loading of machine code does.

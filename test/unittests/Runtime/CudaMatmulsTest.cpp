@@ -588,7 +588,7 @@ TEST_F(CudaTuning, Damaged) {
   const std::string whole = expectedFile("2 4 10000 30000");
   for (const std::string &text :
        {std::string("{}"), whole.substr(0, whole.size() - 1), whole.substr(0, 20),
-        expectedFile("4 4 10000 30000"), expectedFile("-1 4 10000 30000"),
+        expectedFile("4 4 10000 30000"), expectedFile("-2 4 10000 30000"),
         expectedFile("two 4 10000 30000"),
         std::string("MPT's choices among algorithms of cuBLASLt, 2\n")}) {
     SCOPED_TRACE(text);

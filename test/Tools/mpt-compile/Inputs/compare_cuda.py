@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES[,ENTRYBYTES,FIRST,LAST]] [mapsfail=CODE] [fail=FUNCTION,CODE] [algorithms=COUNT,STATUS,0|1] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES[,ENTRYBYTES,FIRST,LAST]] [mapsfail=CODE] [fail=FUNCTION,CODE] [algorithms=COUNT,STATUS,0|1] [tuning=FILE,FACTOR] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -15,6 +15,8 @@ there is no cuDNN; with cudnn=KIND (a cudnnBackendDescriptorType_t) it refuses s
 operations, and with cudnn=vVERSION (of cudnnGetVersion) it is that one. How many convolutions it did in a step, and how many not, is printed.
 cublaslt=VERSION is that of cublasLtGetVersion. The first COUNT algorithms of every matmul, or
 with 1 of those with an epilogue, fail to run with STATUS; with COUNT 0 none is proposed.
+With tuning=FILE,FACTOR proposals are measured, FILE keeps the choice, and matmuls with other
+epilogues than a bias take FACTOR times as long.
 With maps=BYTES copies by tensor maps read so many bytes further on, ENTRYBYTES more for each batch
 entry, those of the maps from number FIRST to LAST, and how many launches had
 such maps in a step is printed; with mapsfail=CODE they fail with CODE (600: they never end), and so
@@ -30,7 +32,7 @@ from standin_step import Step, encode
 lib_dir, cpu_path, cuda_path, steps, tolerance, *refused = sys.argv[1:]
 steps, tolerance = int(steps), float(tolerance)
 standin_step.load(lib_dir)
-cudnn = shifted = None
+cudnn = shifted = tuning = None
 for word in refused:
     kind = word.removeprefix("cudnn=")
     if word.startswith("sm_"):
@@ -44,6 +46,9 @@ for word in refused:
             standin_step.standin.mpt_standin_fail_algorithms(count, status, with_epilogue)
         else:
             standin_step.standin.mpt_standin_fail(b"cublasLtMatmulAlgoGetHeuristic", 0, status)
+    elif word.startswith("tuning="):
+        tuning, factor = word.removeprefix("tuning=").split(",")
+        standin_step.standin.mpt_standin_slow_epilogues(standin_step.ctypes.c_double(float(factor)))
     elif word.startswith("maps="):
         shifted = [int(number) for number in word.removeprefix("maps=").split(",")]
         shifted += [0, 1, 1 << 30][len(shifted) - 1:]
@@ -61,7 +66,7 @@ for word in refused:
         standin_step.standin.mpt_standin_refuse_convolutions(int(kind))
     else:
         standin_step.standin.mpt_standin_refuse_epilogue(int(word))
-cpu, cuda = Step(cpu_path, False), Step(cuda_path, True, cudnn)
+cpu, cuda = Step(cpu_path, False), Step(cuda_path, True, cudnn, tuning=tuning)
 random.seed(5)
 lr = 0.001
 for tensor in cpu.tensors:

@@ -63,15 +63,16 @@ def decode(kind, data):
 
 
 class Step:
-    def __init__(self, path, cuda, cudnn=None, blas=None):
-        """`blas`: the name of another cuBLASLt; b"" is the one that the loader finds."""
+    def __init__(self, path, cuda, cudnn=None, blas=None, tuning=None):
+        """`blas`: the name of another cuBLASLt; b"" is the one that the loader finds. `tuning`: the
+        file that keeps what is measured."""
         self.rt = ctypes.c_void_p(runtime.mpt_rt_create(2))
         if cuda:
             self.check(runtime.mpt_rt_set_cuda_libraries(self.rt, standin.path,
                                                          standin.path if blas is None else blas))
             self.check(runtime.mpt_rt_set_cudnn_library(self.rt, cudnn or standin.path))
-            # Runs that measure would be counted as the step's matmuls.
-            self.check(runtime.mpt_rt_set_tuning(self.rt, 0, None))
+            # Runs that measure are counted as the step's matmuls.
+            self.check(runtime.mpt_rt_set_tuning(self.rt, int(bool(tuning)), tuning and tuning.encode()))
         self.check(runtime.mpt_rt_open(self.rt, path.encode()))
         if cuda:
             self.module = ctypes.CDLL(os.path.abspath(path))
