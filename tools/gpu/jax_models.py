@@ -141,6 +141,8 @@ MODELS = {"sincos": (sincos, lambda key, batch: [jax.random.normal(key, (batch, 
 def main(name, mode, batch, rounds, device):
     if device == "cuda" and jax.default_backend() != "gpu":
         sys.exit(f"JAX {jax.__version__} sees no GPU")
+    if name not in MODELS:
+        sys.exit(f"{name} is not written for JAX")
     model, make = MODELS[name]
     kind = {"bf16": jnp.bfloat16, "f32": jnp.float32}[mode]
     key = jax.random.PRNGKey(1)

@@ -55,6 +55,8 @@ TIMED = {
               "--context", "1024", "--vocabulary", "50304"], 64, ("bf16",)),
     "bert_base": (["tools/gpu/make_models.py", "bert_base"], 32, ("f32", "bf16")),
     "resnet50": (["tools/gpu/make_models.py", "resnet50"], 128, ("f32", "bf16")),
+    "vit": (["test/benchmark/networks.py", "vit-b16"], 64, ("bf16",)),
+    "llama": (["test/benchmark/networks.py", "llama-1b"], 4, ("bf16",)),
 }
 # Of a rank of the steps that exchange.
 RANK_ROWS = 64
@@ -70,7 +72,7 @@ func.func @loss(%x: tensor<64x32xf32> {mpt.name = "exchanged", mpt.role = "input
 }
 """
 # Of a timed network that tells classes apart: how many.
-CLASSES = {"gpt2": 50304, "bert_base": 30528, "resnet50": 1000}
+CLASSES = {"gpt2": 50304, "bert_base": 30528, "resnet50": 1000, "llama": 32000}
 # Networks that convolve, which run with cuDNN and without.
 CONVOLVING = ("resnet", "resnet50")
 FLOATS = {"f64": ("F64", "<f8"), "f32": ("F32", "<f4"), "f16": ("F16", "<f2"), "bf16": ("BF16", None),

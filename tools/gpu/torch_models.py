@@ -122,7 +122,89 @@ class ResNet50(nn.Module):
                 torch.randint(0, 10, (batch,))]
 
 
-MODELS = {"sincos": SinCos, "gpt2": GPT2, "bert_base": BertBase, "resnet50": ResNet50}
+class ViT(nn.Module):
+    """ViT-B/16 (Dosovitskiy et al. 2021)."""
+
+    class Block(Block):
+        def __init__(self, width, heads):
+            super().__init__(width, heads, False)
+            # One matmul, as in torchvision.
+            del self.q, self.k, self.v
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            parts = self.qkv(self.n0(x)).view(b, t, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+            y = F.scaled_dot_product_attention(*parts.unbind(0))
+            x = x + self.proj(y.transpose(1, 2).reshape(b, t, c))
+            return x + self.down(F.gelu(self.up(self.n1(x))))
+
+    def __init__(self, layers=12, width=768, heads=12, size=224):
+        super().__init__()
+        self.patches, self.token = nn.Conv2d(3, width, 16, 16), nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.zeros((size // 16) ** 2 + 1, width))
+        self.blocks = nn.ModuleList([self.Block(width, heads) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+
+    def forward(self, x, y):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(len(x), -1, -1), x], 1) + self.positions
+        for block in self.blocks:
+            x = block(x)
+        return F.cross_entropy(self.head(self.norm(x)[:, 0]), y)
+
+    data = ResNet50.data
+
+
+class Llama(nn.Module):
+    """The shape of TinyLlama 1.1B: grouped-query attention, rotary positions, SwiGLU."""
+    context = 2048
+
+    class Block(nn.Module):
+        def __init__(self, width, heads, groups, inner):
+            super().__init__()
+            linear = lambda inputs, outputs: nn.Linear(inputs, outputs, bias=False)
+            self.size = width // heads
+            self.n0, self.n1 = nn.RMSNorm(width), nn.RMSNorm(width)
+            self.q, self.out = linear(width, width), linear(width, width)
+            self.k, self.v = (linear(width, groups * self.size) for _ in range(2))
+            self.gate, self.up, self.down = linear(width, inner), linear(width, inner), linear(inner, width)
+
+        def forward(self, x, cos, sin):
+            def rotate(part):
+                a, b = part.chunk(2, -1)
+                return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+            y = self.n0(x)
+            q, k, v = (part(y).unflatten(-1, (-1, self.size)).transpose(1, 2) for part in (self.q, self.k, self.v))
+            q, k = rotate(q).to(v.dtype), rotate(k).to(v.dtype)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+            x = x + self.out(y.transpose(1, 2).flatten(2))
+            y = self.n1(x)
+            return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+    def __init__(self, layers=22, width=2048, heads=32, groups=4, inner=5632, vocabulary=32000):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.blocks = nn.ModuleList([self.Block(width, heads, groups, inner) for _ in range(layers)])
+        self.norm, self.head = nn.RMSNorm(width), nn.Linear(width, vocabulary, bias=False)
+        half = width // heads // 2
+        angles = torch.outer(torch.arange(self.context), 10000.0 ** (-torch.arange(half) / half))
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def forward(self, x, y):
+        x = self.tokens(x)
+        for block in self.blocks:
+            x = block(x, self.cos, self.sin)
+        return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1), y.flatten())
+
+    @classmethod
+    def data(cls, batch):
+        return [torch.randint(0, 1000, (batch, cls.context)) for _ in range(2)]
+
+
+MODELS = {"sincos": SinCos, "gpt2": GPT2, "bert_base": BertBase, "resnet50": ResNet50, "vit": ViT, "llama": Llama}
 
 
 def main(name, mode, batch, rounds, device):
@@ -132,7 +214,7 @@ def main(name, mode, batch, rounds, device):
         # eager-f32 is f32, as MPT's.
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     model = MODELS[name]().to(device)
-    if name == "resnet50":
+    if name in ("resnet50", "vit"):
         model = model.to(memory_format=torch.channels_last)
     data = [tensor.to(device) for tensor in MODELS[name].data(batch)]
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=on_gpu or None)
