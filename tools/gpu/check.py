@@ -156,19 +156,29 @@ def find_library(name, versions):
     return next((file for file in files + named if loads(file)), "")
 
 
+@functools.cache
+def get_folder():
+    """Where this process unpacks programs; it goes with the process."""
+    return tempfile.TemporaryDirectory(prefix="gpu-check-", ignore_cleanup_errors=True)
+
+
+@functools.cache
+def unpack(path):
+    """The program that `path` has packed. There is one file of each: the runtime keeps beside it which algorithms it
+    has measured to be the fastest, and all runs of this process take these."""
+    target = os.path.join(get_folder().name, os.path.basename(path)[:-len(".gz")])
+    with whole(path), gzip.open(path) as packed, open(target, "wb") as file:
+        shutil.copyfileobj(packed, file)
+    return target
+
+
 class Program:
     """One open program."""
-    unpacked = None
 
-    def __init__(self, runtime, path, communicator=None, device=0):
+    def __init__(self, runtime, path, communicator=None, device=0, tunes=True):
         self.runtime, self.rt = runtime, ctypes.c_void_p(runtime.library.mpt_rt_create(1))
         self.bound = {}
-        if path.endswith(".gz"):
-            with tempfile.NamedTemporaryFile(suffix=".so", delete=False) as file:
-                self.unpacked = file.name
-                with whole(path), gzip.open(path) as packed:
-                    shutil.copyfileobj(packed, file)
-            path = self.unpacked
+        path = unpack(path)
         call = runtime.library.mpt_rt_set_cuda_libraries
         self.try_(call(self.rt, (runtime.cudart or "").encode(), (runtime.cublaslt or "").encode()))
         # What there is not, a program does without.
@@ -177,6 +187,7 @@ class Program:
         self.try_(runtime.library.mpt_rt_set_nccl_library(self.rt, (runtime.nccl or "").encode()))
         self.try_(runtime.library.mpt_rt_set_cuda_device(self.rt, device))
         self.try_(runtime.library.mpt_rt_set_communicator(self.rt, ctypes.c_void_p(communicator)))
+        self.try_(runtime.library.mpt_rt_set_tuning(self.rt, int(tunes), None))
         self.try_(runtime.library.mpt_rt_open(self.rt, path.encode()))
         if runtime.standin:
             self.module = ctypes.CDLL(path)
@@ -240,8 +251,6 @@ class Program:
 
     def __exit__(self, *_):
         self.runtime.library.mpt_rt_destroy(self.rt)
-        if self.unpacked:
-            os.remove(self.unpacked)
 
 
 def open_with_state(runtime, folder, entry):
@@ -330,7 +339,8 @@ def check(runtime, folder, entry, steps):
     errors = [abs(x - y) / max(abs(y), 1e-6) for x, y in zip(losses, entry["losses"])]
     error, of = compare_gradients({name: decode(after[name][0], data) for name, data in moments.items()}, oracle,
                                   entry["precision"])
-    # As a graph from the second step on, then launch by launch.
+    # As a graph from the second step on, then launch by launch. The second program takes the algorithms that the
+    # first one has measured: others may sum in another order.
     again = run(launches=True)
     other = next((name for name in state if state[name] != again[2][name]), None)
     # Comparisons with NaN are false.
@@ -371,7 +381,8 @@ def run_ranks(runtime, folder, entry, way):
             read_safetensors(os.path.join(folder, "ranks.data.safetensors")).items()}
     state = read_safetensors(os.path.join(folder, "ranks.init.safetensors.gz"))
     losses = []
-    with Program(runtime, os.path.join(folder, entry["programs"][way]), communicator, rank) as program:
+    # Matmuls of a rank and of the step that accumulates differ, and so may what is measured to be the fastest.
+    with Program(runtime, os.path.join(folder, entry["programs"][way]), communicator, rank, tunes=False) as program:
         state = {name: value for name, value in state.items() if (False, name) in program.tensors}
         for name, (_, _, data) in state.items():
             program.write(name, data)
@@ -446,34 +457,53 @@ def make_bytes(role, kind, shape, init, numbers, limit):
     return (data * (size // len(data) + 1))[:size]
 
 
-def time_step(runtime, folder, entry, rounds):
+def tell(found):
+    """What is known so far: it stays in the report if this process has to be ended."""
+    print("\n" + json.dumps(found), flush=True)
+
+
+def time_step(runtime, folder, entry, most, seconds):
+    """Times as many steps as take about `seconds`, but `most` at most and 5 at least, one by one and then together."""
+    begun = time.monotonic()
     with Program(runtime, os.path.join(folder, entry["program"])) as program:
         random.seed(1)
         for name, role, kind, shape, init, numbers in entry["arguments"]:
             data = make_bytes(role, kind, shape, init, numbers, 10 if entry["network"] == "resnet50" else 1000)
             (program.bind if role in ("input", "target") else program.write)(name, data)
+        ready = time.monotonic()
         program.run()
         first = program.loss()
-        for _ in range(4):
-            program.run()
+        # Reading the program and making data; measuring algorithms, building cuDNN's plans and the first step.
+        found = {"ready_s": round(ready - begun, 2), "first_step_s": round(time.monotonic() - ready, 2)}
+        tell(found)
+        program.run()
         # As PyTorch's, whose data are on the device.
         runtime.library.mpt_rt_keep_inputs(program.rt, 1)
         if runtime.standin:
             measure = lambda work: (lambda start: (work(), 1000 * (time.perf_counter() - start))[1])(time.perf_counter())
         else:
             measure = Events(runtime, program).measure
+        # Slow steps are not warmed up for long.
+        warm = [measure(program.run)]
+        while len(warm) < 4 and sum(warm) < 100:
+            warm.append(measure(program.run))
+        rounds = max(min(5, most), min(most, int(1000 * seconds / 2 / max(min(warm), 1e-3))))
         times = [measure(program.run) for _ in range(rounds)]
-        together = measure(lambda: [program.run() for _ in range(rounds)]) / rounds
+        found = {"ms": statistics.median(times), "fastest_ms": min(times), "rounds": rounds, **found}
+        tell(found)
+        found["together_ms"] = measure(lambda: [program.run() for _ in range(rounds)]) / rounds
         last = program.loss()
+        found.update(loss=[first, last], **program.bytes(), **program.refusals())
+        tell(found)
         runtime.library.mpt_rt_set_profiling(program.rt, 1)
         program.run()
-        found = {"ms": statistics.median(times), "fastest_ms": min(times), "together_ms": together,
-                 "loss": [first, last], **program.bytes(), **program.refusals(), "profile": program.profile()}
+        found["profile"] = program.profile()
+    wrong = None
     if not (math.isfinite(last) and last < first):
-        raise Failure(f"the loss on one batch went from {first} to {last}: it should fall")
-    if entry.get("classes") and abs(first / math.log(entry["classes"]) - 1) > FIRST_LOSS:
-        raise Failure(f"expected a first loss near ln {entry['classes']} = {math.log(entry['classes']):.2f}, found {first}")
-    return {"passed": True, **found}
+        wrong = f"the loss on one batch went from {first} to {last}: it should fall"
+    elif entry.get("classes") and abs(first / math.log(entry["classes"]) - 1) > FIRST_LOSS:
+        wrong = f"expected a first loss near ln {entry['classes']} = {math.log(entry['classes']):.2f}, found {first}"
+    return {"passed": wrong is None, **({"error": wrong} if wrong else {}), **found}
 
 
 def run_child(command, limit, environment=None):
@@ -481,9 +511,12 @@ def run_child(command, limit, environment=None):
     return wait_for(start_child(command, environment), limit)
 
 
-def end_with_parent():
+def end_with_parent(parent):
     # PR_SET_PDEATHSIG: whatever ends this process. What this child has started by then, the watcher ends.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    # It may have ended already.
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 # Reads which process groups there are, and ends them when nobody writes any more.
@@ -509,42 +542,49 @@ def start_child(command, environment=None):
     # What it leaves when it is killed goes with its folder.
     folder = tempfile.TemporaryDirectory(prefix="gpu-check-", ignore_cleanup_errors=True)
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                             env={**os.environ, **(environment or {}), "TMPDIR": folder.name}, preexec_fn=end_with_parent)
+                             env={**os.environ, **(environment or {}), "TMPDIR": folder.name},
+                             preexec_fn=functools.partial(end_with_parent, os.getpid()))
     child.folder = folder
     get_watcher().write(f"+{child.pid}\n")
     return child
 
 
 def kill(child):
-    """Ends it and what it has started. False if the device's driver does not let it go."""
+    """Ends it and what it has started, and returns what it wrote. None if the device's driver does not let it go."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     try:
-        child.communicate(timeout=10)
+        return child.communicate(timeout=10)[0]
     except subprocess.TimeoutExpired:
-        return False
-    return True
+        return None
+
+
+def read_result(out):
+    """What a child has told last; nothing if that is no JSON."""
+    with contextlib.suppress(IndexError, ValueError):
+        found = json.loads(out.splitlines()[-1])
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def wait_for(child, limit):
     try:
         out, err = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        more = "" if kill(child) else f", and process {child.pid} cannot be ended: restart the machine"
-        return {"passed": False, "error": f"it took more than {limit:g} s{more}"}
+        out = kill(child)
+        more = f", and process {child.pid} cannot be ended: restart the machine" if out is None else ""
+        return {"passed": False, "error": f"it took more than {limit:g} s{more}", **read_result(out or "")}
     finally:
         if child.returncode is None:
             kill(child)
         child.folder.cleanup()
         get_watcher().write(f"-{child.pid}\n")
-    try:
-        if child.returncode == 0:
-            return json.loads(out.splitlines()[-1])
-        raise ValueError
-    except (IndexError, ValueError):
-        last = (err.strip().splitlines() or out.strip().splitlines() or ["no message"])[-1][:300]
-        status = child.returncode if child.returncode >= 0 else signal.Signals(-child.returncode).name
-        return {"passed": False, "error": f"ended with {status}: {last}"}
+    found = read_result(out)
+    if child.returncode == 0 and found:
+        return found
+    last = (err.strip().splitlines() or out.strip().splitlines() or ["no message"])[-1][:300]
+    status = child.returncode if child.returncode >= 0 else signal.Signals(-child.returncode).name
+    return {"passed": False, "error": f"ended with {status}: {last}", **found}
 
 
 def find_chip(runtime):
@@ -578,7 +618,7 @@ def run_one(runtime, folder, manifest, options):
         found = (run_ranks(runtime, folder, entry, options.way) if kind == "ranks" else
                  check(runtime, folder, entry, manifest["steps"]) if kind == "check" else
                  train(runtime, folder, entry, options.train_steps) if kind == "train" else
-                 time_step(runtime, folder, entry, options.rounds))
+                 time_step(runtime, folder, entry, options.rounds, options.round_seconds))
         breach = runtime.standin and runtime.standin.mpt_standin_breach().decode()
         if breach:
             raise Failure(breach)
@@ -653,7 +693,9 @@ def main():
     parser.add_argument("--no-train", action="store_true")
     parser.add_argument("--time-limit", type=float, default=90, help="seconds for each; PyTorch has 150 at least")
     parser.add_argument("--part-limit", type=float, default=480, help="seconds after which no more checks of a part begin")
-    parser.add_argument("--rounds", type=int, default=30, help="steps of which the median is taken")
+    parser.add_argument("--rounds", type=int, default=30, help="most steps of which the median is taken")
+    parser.add_argument("--round-seconds", type=float, default=8,
+                        help="seconds for them: of slow steps there are fewer, but 5 at least")
     parser.add_argument("--train-steps", type=int, default=1 << 30)
     parser.add_argument("--stand-in", default="", help="libMPTCudaStandIn.so, to run without a GPU")
     parser.add_argument("--cudart", default="")
@@ -732,7 +774,7 @@ def main():
 
     def child(kind, index, *more):
         own = [f"--folder={folder}", f"--one={kind}:{index}", f"--rounds={options.rounds}",
-               f"--train-steps={options.train_steps}", f"--stand-in={options.stand_in}", f"--cudart={options.cudart}",
+               f"--round-seconds={options.round_seconds}", f"--train-steps={options.train_steps}", f"--stand-in={options.stand_in}", f"--cudart={options.cudart}",
                f"--cublaslt={options.cublaslt}", f"--cudnn={options.cudnn}", f"--nccl={options.nccl}"]
         return [sys.executable, os.path.abspath(__file__), *own, *more]
 
@@ -812,7 +854,7 @@ def compare(report):
     """How many times as fast as PyTorch's ways, and as our own f32."""
     times = {}
     for entry in report["time"]:
-        if "ms" in entry:
+        if "ms" in entry and "error" not in entry:
             # With cuDNN and without, the faster one counts.
             key = entry["network"], entry.get("torch") or entry["precision"]
             # Of a row: PyTorch may have had no memory for as many.
