@@ -18,7 +18,7 @@
 #define MPT_CODEGEN_CUDA_COSTMODEL_H
 
 #include "mpt/Codegen/CUDA/DeviceTrace.h"
-#include "mpt/ProgramABI/ProgramFormat.h"
+#include "mpt/ProgramABI/GemmPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
@@ -49,6 +49,10 @@ struct GpuChip {
   double convolutionLow;
   /// FLOPs of attention and of its gradient by cuDNN.
   double attentionLow, attentionGradLow;
+  /// Seconds that cuBLASLt's epilogues add to a matmul, for each element that they work
+  /// on: GELU with what came into it saved, GELU's gradient, and a bias's gradient in the
+  /// matmul of the weight's.
+  double geluAuxTime, geluGradTime, biasGradTime;
   /// Seconds from one node of a graph to the next, and until a load from memory and from
   /// the second-level cache returns.
   double nodeGap, memoryLatency, cacheLatency;
@@ -60,6 +64,11 @@ struct GpuChip {
 llvm::ArrayRef<GpuChip> getGpuChips();
 const GpuChip *findGpuChip(llvm::StringRef name);
 const GpuChip *findGpuChip(int architecture);
+
+/// Seconds that `epilogue` adds to a matmul. Its result has `result` elements, its right
+/// operand `rhs`, whose rows BGRADA sums. 0 of epilogues that were not measured.
+double getEpilogueTime(rt::GemmEpilogue epilogue, double result, double rhs,
+                       const GpuChip &chip);
 
 /// What takes longest in a launch or call.
 enum class CostBound {

@@ -9,7 +9,6 @@
 #include "mpt/Codegen/CUDA/CostModel.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 #include "mpt/ProgramABI/CudnnPlan.h"
-#include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/ProgramABI/InstructionCost.h"
 #include "mpt/ProgramABI/ProgramFile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -33,10 +32,10 @@ using namespace mpt;
 // are those of the CUDA C++ Programming Guide, "Compute Capabilities"; lanes per clock
 // those of its table of arithmetic throughput.
 //
-// No rate has been measured by MPT. Of memory's peak 0.866 is reached: copies on an H100
-// were seen at 3.0 of 3.35 TB/s. Of the peak of tensor cores 0.627 is: cuBLASLt's bf16
-// matmuls with sums of length 768 at 620 of 989 TFLOP/s. Both shares are taken to be the
-// same on all chips. The second-level cache delivers 5120 bytes a clock (NVIDIA A100
+// MPT has measured those of epilogues alone. Of memory's peak 0.866 is reached: copies on
+// an H100 were seen at 3.0 of 3.35 TB/s. Of the peak of tensor cores 0.627 is: cuBLASLt's
+// bf16 matmuls with sums of length 768 at 620 of 989 TFLOP/s. Both shares are taken to be
+// the same on all chips. The second-level cache delivers 5120 bytes a clock (NVIDIA A100
 // Tensor Core GPU Architecture), of which 0.65 is taken to be reached. mma.sync reaches
 // 5/8 of Hopper's tensor cores, which only wgmma fills, and is taken to be as fast on
 // Blackwell. `halfWarps` makes the attention kernels as slow as hand estimates from their
@@ -48,6 +47,21 @@ static constexpr double kFloatShare = 0.75, kConvolutionShare = 0.35;
 // with longer rows and wider heads, which is not counted on. Its deterministic gradient
 // is guessed at nine tenths of that.
 static constexpr double kAttentionShare = 0.29, kAttentionGradShare = 0.26;
+
+// What epilogues add to a matmul, in clocks of one multiprocessor for each element.
+// Measured on an H200 (CUDA 13, bf16; cuBLASLt's first proposals), as the time beyond
+// that of a plain matmul of the same FLOPs at 740 TFLOP/s:
+//   DGELU_BGRAD    65536 x 3072 x 768    1.740 ms, plain 0.418
+//   GELU_AUX_BIAS  65536 x 3072 x 768    0.604 ms, plain 0.418
+//   BGRADA         768 x 2304 x 65536    0.496 ms, plain 0.313 (1.2 ps for each element)
+//                  768 x 50304 x 65536  11.963 ms, plain 6.843 (1.6 ps)
+//                  768 x 2304 x 16384    0.131 ms, plain 0.078 (1.4 ps)
+//                  768 x 30528 x 16384   1.451 ms, plain 1.038 (0.8 ps)
+// All chips are taken to need the same clocks.
+static constexpr double kEpilogueUnit = 132 * 1.7e9;
+static constexpr double kGeluAuxClocks = 0.92e-12 * kEpilogueUnit,
+                        kGeluGradClocks = 6.57e-12 * kEpilogueUnit,
+                        kBiasGradClocks = 1.2e-12 * kEpilogueUnit;
 
 static constexpr GpuChip
 makeChip(const char *name, const char *fullName, int architecture, double processors,
@@ -79,6 +93,9 @@ makeChip(const char *name, const char *fullName, int architecture, double proces
   chip.convolutionLow = kConvolutionShare * peakLow;
   chip.attentionLow = kAttentionShare * peakLow;
   chip.attentionGradLow = kAttentionGradShare * peakLow;
+  chip.geluAuxTime = kGeluAuxClocks / (processors * clock);
+  chip.geluGradTime = kGeluGradClocks / (processors * clock);
+  chip.biasGradTime = kBiasGradClocks / (processors * clock);
   chip.nodeGap = 1.5e-6;
   chip.memoryLatency = 520e-9;
   chip.cacheLatency = 280e-9;
@@ -111,6 +128,23 @@ const GpuChip *mpt::findGpuChip(int architecture) {
     if (chip.architecture == architecture)
       return &chip;
   return nullptr;
+}
+
+double mpt::getEpilogueTime(rt::GemmEpilogue epilogue, double result, double rhs,
+                            const GpuChip &chip) {
+  switch (epilogue) {
+  case rt::GemmEpilogue::GeluAux:
+  case rt::GemmEpilogue::GeluAuxBias:
+    return chip.geluAuxTime * result;
+  case rt::GemmEpilogue::DGelu:
+  case rt::GemmEpilogue::DGeluBGrad:
+    return chip.geluGradTime * result;
+  case rt::GemmEpilogue::BGradA:
+  case rt::GemmEpilogue::BGradB:
+    return chip.biasGradTime * rhs;
+  default:
+    return 0;
+  }
 }
 
 llvm::StringRef mpt::getName(CostBound bound) {
@@ -364,12 +398,17 @@ static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
         cost.flops;
   if (cost.flops == 0)
     estimate.tensorType.clear();
+  const double epilogue = matmul
+                              ? getEpilogueTime(rt::getGemmEpilogue(*matmul),
+                                                double(call.refs[call.numInputs].count()),
+                                                double(call.refs[1].count()), chip)
+                              : 0;
   Longest longest;
   longest.add(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
   longest.add(isTensor ? CostBound::TensorCores : CostBound::Arithmetic,
               cost.flops / rate);
   estimate.bound = longest.seconds > chip.nodeGap ? longest.bound : CostBound::Gap;
-  estimate.seconds = chip.nodeGap + longest.seconds;
+  estimate.seconds = chip.nodeGap + longest.seconds + epilogue;
 }
 
 /// Multiplies what is of one run.
