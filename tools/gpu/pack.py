@@ -23,6 +23,8 @@ import sys
 
 import numpy
 
+import check
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 EXAMPLES = os.path.join(ROOT, "docs", "examples")
@@ -73,6 +75,8 @@ func.func @loss(%x: tensor<64x32xf32> {mpt.name = "exchanged", mpt.role = "input
 """
 # Of a timed network that tells classes apart: how many.
 CLASSES = {"gpt2": 50304, "bert_base": 30528, "resnet50": 1000, "llama": 32000}
+# Whose first loss is computed on the CPU: that of a regression, and of logits that are far from zero, as behind norms.
+COMPUTED = ("sincos", "resnet50")
 # Networks that convolve, which run with cuDNN and without.
 CONVOLVING = ("resnet", "resnet50")
 FLOATS = {"f64": ("F64", "<f8"), "f32": ("F32", "<f4"), "f16": ("F16", "<f2"), "bf16": ("BF16", None),
@@ -179,7 +183,7 @@ def read_losses(metrics):
 
 class Packer:
     def __init__(self, build, folder, options):
-        self.bin, self.folder, self.options = os.path.join(build, "bin"), folder, options
+        self.bin, self.lib, self.folder, self.options = os.path.join(build, "bin"), os.path.join(build, "lib"), folder, options
         self.work = os.path.join(folder, "..", os.path.basename(folder) + ".work")
         os.makedirs(self.work, exist_ok=True)
         # Of each network: the file of the first state packed, and its tensors.
@@ -340,7 +344,20 @@ class Packer:
             return {**entry, "program": None, "why": str(failure)}
         entry["arguments"] = [[argument, role, kind, shape, init, numbers]
                               for argument, role, kind, shape, init, numbers in read_arguments(step, "loss")]
+        if name in COMPUTED:
+            model = os.path.join(self.work, f"time.{name}.{precision}.model.mlir")
+            entry["first_loss"] = self.compute_first_loss(model, entry)
         return entry
+
+    def compute_first_loss(self, model, entry):
+        """The loss of a timed step's first batch: in f32, and forward alone, which takes little memory."""
+        forward = os.path.join(self.work, f"first.{entry['network']}.so")
+        run(self.tool("mpt-opt"), model, f"--mpt-specialize=batch={entry['batch']}", "-o", forward + ".mlir")
+        run(self.tool("mpt-compile"), forward + ".mlir", "--function=loss", "-o", forward)
+        with check.Program(check.Runtime(os.path.join(self.lib, "libMPTRuntime.so")), forward) as program:
+            check.give(program, entry)
+            program.run()
+            return program.loss()
 
 
 def main():
