@@ -204,7 +204,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
     planOptions.maxThreads = 1;
     planOptions.lowBiases = options.lowBiases;
     planOptions.fusedAttention = options.fusedAttention;
-    planOptions.savingEpilogues = options.savingEpilogues;
+    planOptions.epilogues = options.epilogues;
     planOptions.joinMatmuls = options.joinMatmuls;
     buildPlanStepPipeline(plan, planOptions);
   }

@@ -44,7 +44,8 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
     passes.addPass(createLegalizeForGPUPass(legalize));
     if (options.joinMatmuls)
       passes.addPass(createJoinMatmulsPass(join));
-    if (options.savingEpilogues)
+    epilogues.always = options.epilogues == "saving";
+    if (options.epilogues != "plain")
       passes.addPass(createFuseGemmEpiloguesPass(epilogues));
   }
   if (!isForGPU && options.fusedAttention)

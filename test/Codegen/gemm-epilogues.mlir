@@ -7,6 +7,8 @@
 // RUN: FileCheck %s --input-file=%t.mlir --check-prefix=AMPERE
 // RUN: FileCheck %s --input-file=%t.txt --check-prefix=SLOW
 // RUN: not mpt-opt %s --mpt-fuse-gemm-epilogues="chip=gfx90a" -o /dev/null 2>&1 | FileCheck %s --check-prefix=CHIP
+// All that there are, whether they pay or not.
+// RUN: mpt-opt %s --mpt-fuse-gemm-epilogues="chip=sm_90 always" -o - | FileCheck %s --check-prefix=ALWAYS
 // CHIP: error: mpt-fuse-gemm-epilogues: unknown chip 'gfx90a'; expected one such as sm_90
 // RUN: not mpt-opt %t.mlir --mpt-plan-step="function=relu" -o /dev/null 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: 'mpt.gemm' op is done on GPUs only
@@ -64,7 +66,7 @@ func.func @batches(%x: tensor<2x16x24xbf16>, %w: tensor<24x128xbf16>, %b: tensor
 // AMPERE: mpt.linear
 // AMPERE: mpt.gelu
 // AMPERE: mpt.gelu_grad
-// SLOW: remark: {{.*}}mpt.cuda.epilogue-slow{{.*}}a file for sm_90 and sm_100 alone has it
+// SLOW: remark: {{.*}}mpt.cuda.epilogue-slow{{.*}}cuBLASLt does GELU in a kernel of its own, except on sm_90 and sm_100
 func.func @gelu(%x: tensor<16x24xbf16>, %w: tensor<24x40xbf16>, %b: tensor<40xbf16>,
     %dy: tensor<16x8xbf16>, %v: tensor<40x8xbf16>) -> (tensor<16x40xbf16>, tensor<16x40xbf16>, tensor<40xbf16>) {
   %z = mpt.linear %x, %w, %b : (tensor<16x24xbf16>, tensor<24x40xbf16>, tensor<40xbf16>) -> tensor<16x40xbf16>
@@ -231,4 +233,61 @@ func.func @long_rows(%x: tensor<32x16xbf16>, %g: tensor<32x32768xbf16>, %h: tens
   %dw = mpt.matmul %x, %dz {transpose_lhs} : (tensor<32x16xbf16>, tensor<32x32768xbf16>) -> tensor<16x32768xf32>
   %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<32x32768xbf16>) -> tensor<32768xf32>
   return %dw, %db : tensor<16x32768xf32>, tensor<32768xf32>
+}
+
+// Of a large matrix GELU's gradient, and a bias's, take longer in a matmul than as launches; what
+// GELU saves does not. Small ones save launches (above).
+// CHECK-LABEL: func @large
+// CHECK-SAME: %[[X:[^:]*]]: tensor<65536x768xbf16>
+// CHECK: %{{.*}}, %[[Z:.*]] = mpt.gemm {{.*}} -> (tensor<65536x3072xbf16>, tensor<65536x3072xbf16>)
+// CHECK: %[[P:.*]] = mpt.matmul
+// CHECK: %[[DZ:.*]] = mpt.gelu_grad %[[P]], %[[Z]]
+// CHECK: %[[DB:.*]] = mpt.reduce %[[DZ]]
+// CHECK: mpt.matmul %[[X]], %[[DZ]] {transpose_lhs}
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-slow{{.*}}sm_90: DGELU_BGRAD would add 1322.{{.}} us to the matmul, launches take 4{{..\..}} us
+// ALWAYS-LABEL: func @large
+// ALWAYS: mpt.gemm {{.*}} -> (tensor<65536x3072xbf16>, tensor<65536x3072xbf16>)
+// ALWAYS: mpt.gemm {{.*}} aux({{.*}} -> (tensor<65536x3072xbf16>, tensor<3072xbf16>)
+// ALWAYS-NOT: mpt.gelu_grad
+// ALWAYS: return
+func.func @large(%x: tensor<65536x768xbf16>, %w: tensor<768x3072xbf16>, %b: tensor<3072xbf16>,
+    %dy: tensor<65536x768xbf16>, %v: tensor<3072x768xbf16>)
+    -> (tensor<65536x3072xbf16>, tensor<3072xbf16>, tensor<768x3072xf32>) {
+  %z = mpt.linear %x, %w, %b : (tensor<65536x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<65536x3072xbf16>
+  %y = mpt.gelu %z {approximate = #mpt.gelu<tanh>} : (tensor<65536x3072xbf16>) -> tensor<65536x3072xbf16>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<65536x768xbf16>, tensor<3072x768xbf16>) -> tensor<65536x3072xbf16>
+  %dz = mpt.gelu_grad %p, %z {approximate = #mpt.gelu<tanh>} : (tensor<65536x3072xbf16>, tensor<65536x3072xbf16>) -> tensor<65536x3072xbf16>
+  %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<65536x3072xbf16>) -> tensor<3072xbf16>
+  %dw = mpt.matmul %x, %dz {transpose_lhs} : (tensor<65536x768xbf16>, tensor<65536x3072xbf16>) -> tensor<768x3072xf32>
+  return %y, %db, %dw : tensor<65536x3072xbf16>, tensor<3072xbf16>, tensor<768x3072xf32>
+}
+// Of a ReLU nothing was measured: it stays.
+// CHECK-LABEL: func @large_relu
+// CHECK: mpt.gemm {{.*}} -> (tensor<65536x3072xbf16>, tensor<65536x384xi8>)
+// CHECK: mpt.gemm {{.*}} aux({{.*}} -> (tensor<65536x3072xbf16>, tensor<3072xbf16>)
+// CHECK: return
+func.func @large_relu(%x: tensor<65536x768xbf16>, %w: tensor<768x3072xbf16>, %b: tensor<3072xbf16>,
+    %dy: tensor<65536x768xbf16>, %v: tensor<3072x768xbf16>)
+    -> (tensor<65536x3072xbf16>, tensor<65536x3072xbf16>, tensor<3072xbf16>) {
+  %y = mpt.linear %x, %w, %b {epilogue = #mpt.epilogue<relu>} : (tensor<65536x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<65536x3072xbf16>
+  %p = mpt.matmul %dy, %v {transpose_rhs} : (tensor<65536x768xbf16>, tensor<3072x768xbf16>) -> tensor<65536x3072xbf16>
+  %dz = mpt.relu_grad %p, %y : (tensor<65536x3072xbf16>, tensor<65536x3072xbf16>) -> tensor<65536x3072xbf16>
+  %db = mpt.reduce %dz {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<65536x3072xbf16>) -> tensor<3072xbf16>
+  return %y, %dz, %db : tensor<65536x3072xbf16>, tensor<65536x3072xbf16>, tensor<3072xbf16>
+}
+// A gradient that no kernel makes: summed by its matmul only where that is shorter than a launch.
+// CHECK-LABEL: func @large_bias
+// CHECK-NOT: mpt.gemm
+// CHECK: return
+// REMARK: remark: {{.*}}mpt.cuda.epilogue-slow{{.*}}sm_90: BGRADA would add
+// ALWAYS-LABEL: func @large_bias
+// ALWAYS: mpt.gemm {{.*}} -> (tensor<768x2304xf32>, tensor<2304xf32>)
+func.func @large_bias(%x: tensor<65536x768xbf16>, %dz: tensor<65536x2304xbf16>)
+    -> (tensor<768x2304xf32>, tensor<2304xf32>) {
+  %dw = mpt.matmul %x, %dz {transpose_lhs} : (tensor<65536x768xbf16>, tensor<65536x2304xbf16>) -> tensor<768x2304xf32>
+  %wide = mpt.cast %dz : (tensor<65536x2304xbf16>) -> tensor<65536x2304xf32>
+  %db = mpt.reduce %wide {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<65536x2304xf32>) -> tensor<2304xf32>
+  return %dw, %db : tensor<768x2304xf32>, tensor<2304xf32>
 }

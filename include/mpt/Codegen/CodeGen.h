@@ -63,8 +63,9 @@ struct CudaOptions {
   bool lowBiases = false;
   /// Attention as device functions, where there are some for it.
   bool fusedAttention = true;
-  /// Epilogues that save and read what gradients need (mpt-fuse-gemm-epilogues).
-  bool savingEpilogues = true;
+  /// Epilogues that save and read what gradients need (mpt-fuse-gemm-epilogues): those
+  /// that are faster, saving (all that there are) or plain (none).
+  std::string epilogues = "faster";
   /// Matmuls that share their left operand as one, where that is faster
   /// (mpt-join-matmuls).
   bool joinMatmuls = true;

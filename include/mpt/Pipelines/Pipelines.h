@@ -35,11 +35,12 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::desc(
           "Attention as one call of the program, where the target has one for it"),
       llvm::cl::init(true)};
-  Option<bool> savingEpilogues{
-      *this, "saving-epilogues",
+  Option<std::string> epilogues{
+      *this, "epilogues",
       llvm::cl::desc("On GPUs, epilogues that save and read what gradients need "
-                     "(mpt-fuse-gemm-epilogues)"),
-      llvm::cl::init(true)};
+                     "(mpt-fuse-gemm-epilogues): those that are faster, saving (all "
+                     "that there are) or plain (none)"),
+      llvm::cl::init("faster")};
   Option<bool> joinMatmuls{
       *this, "join-matmuls",
       llvm::cl::desc("On GPUs, matmuls that share their left operand as one, where that "

@@ -235,10 +235,11 @@ def EpilogueSource : CudaRemark<"EpilogueSource", 66, "epilogue-source", "missed
   "A gradient of ReLU can be the epilogue of a matmul only if the ReLU is one, too, and "
   "then saves one bit per element for it.">;
 def EpilogueSlow : CudaRemark<"EpilogueSlow", 67, "epilogue-slow", "missed",
-  "it is no faster on all of the chips",
-  "a file for sm_90 and sm_100 alone has it",
-  "Before sm_90 and on sm_120 cuBLASLt does GELU in a separate kernel after the "
-  "matmul.">;
+  "it is slower on one of the chips",
+  "",
+  "`Reason` has the chip and the times by its rates, which were measured on an H200; "
+  "`--epilogues=saving` takes what cuBLASLt has all the same. Before sm_90 and on sm_120 "
+  "cuBLASLt does GELU in a separate kernel after the matmul.">;
 def TensorCoresOff : CudaRemark<"TensorCoresOff", 68, "no-tensor-cores", "missed",
   "the matmul has operands that tensor cores do not take as they are",
   "--f32-matmuls=tf32, or mixed precision",

@@ -38,10 +38,9 @@ struct CompileOptions {
   uint64_t pageSize = 0;
   bool isCuda = false, emulatedKernels = false;
   std::vector<std::string> chips;
-  std::string toolkit, f32Matmuls = "exact";
-  bool fastMath = true, lowBiases = false, fusedAttention = true, savingEpilogues = true,
-       joinMatmuls = true, cudnn = true, cudnnAttention = false,
-       warpgroupAttention = false;
+  std::string toolkit, f32Matmuls = "exact", epilogues = "faster";
+  bool fastMath = true, lowBiases = false, fusedAttention = true, joinMatmuls = true,
+       cudnn = true, cudnnAttention = false, warpgroupAttention = false;
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;
   int threads = 8;

@@ -16,6 +16,7 @@
 
 #include "../Common/ChipName.h"
 
+#include "mpt/Codegen/CUDA/CostModel.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/IR/Gemm.h"
@@ -106,9 +107,9 @@ struct Wanted {
 
 class Fuser {
 public:
-  Fuser(func::FuncOp function, ArrayRef<int64_t> architectures)
-      : function(function), architectures(architectures), builder(function.getContext()) {
-  }
+  Fuser(func::FuncOp function, ArrayRef<int64_t> architectures, bool always)
+      : function(function), architectures(architectures), always(always),
+        builder(function.getContext()) {}
 
   void run() {
     SmallVector<Operation *> gradients, forward, sums, microBatches;
@@ -156,6 +157,8 @@ private:
   ReduceOp findBiasGrad(Value gradient);
   void finishGrad(Operation *op, Wanted wanted, Value dy);
 
+  /// Whether all chips have the epilogue and, unless `always`, it is no slower there than
+  /// without; says why not.
   bool canDo(Operation *op, const Wanted &wanted);
   GemmOp create(const Wanted &wanted, Location loc);
   Value flat(Value value) {
@@ -182,6 +185,7 @@ private:
 
   func::FuncOp function;
   ArrayRef<int64_t> architectures;
+  bool always;
   OpBuilder builder;
   llvm::DenseSet<Operation *> erased;
 };
@@ -214,7 +218,26 @@ bool Fuser::canDo(Operation *op, const Wanted &wanted) {
   bool isGelu = wanted.activation == Epilogue::Gelu;
   if (isGelu &&
       llvm::any_of(architectures, [](int64_t sm) { return sm < 90 || sm >= 120; })) {
-    remark(RemarkId::EpilogueSlow, op);
+    remark(RemarkId::EpilogueSlow, op) << remark::reason(
+        "cuBLASLt does GELU in a kernel of its own, except on sm_90 and "
+        "sm_100");
+    return false;
+  }
+  if (always)
+    return true;
+  const RankedTensorType rhs = typeOf(wanted.rhs);
+  const bool isOfRhs = wanted.activation == Epilogue::None;
+  const double elementBytes =
+      (isOfRhs ? rhs : wanted.result).getElementTypeBitWidth() / 8.0;
+  for (int64_t sm : architectures) {
+    const EpilogueChoice choice =
+        chooseEpilogue(wanted.epilogue(), double(wanted.result.getNumElements()),
+                       double(rhs.getNumElements()), elementBytes, getNearestGpuChip(sm));
+    if (choice.isFaster())
+      continue;
+    remark(RemarkId::EpilogueSlow, op) << remark::reason(
+        "sm_{0}: {1} would add {2:F1} us to the matmul, launches take {3:F1} us", sm,
+        rt::getName(wanted.epilogue()), 1e6 * choice.inMatmul, 1e6 * choice.apart);
     return false;
   }
   return true;
@@ -625,7 +648,7 @@ struct FuseGemmEpiloguesPass
                                             "no op of the mpt dialect");
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isDeclaration())
-        Fuser(function, architectures).run();
+        Fuser(function, architectures, always).run();
   }
 };
 

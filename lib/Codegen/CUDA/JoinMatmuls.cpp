@@ -375,13 +375,8 @@ struct JoinMatmulsPass : mpt::impl::JoinMatmulsPassBase<JoinMatmulsPass> {
             << chip << "'; expected one such as sm_90";
         return signalPassFailure();
       }
-      // The newest whose rates are known and that is no newer, or the oldest.
-      const GpuChip *known = &getGpuChips().front();
-      for (const GpuChip &other : getGpuChips())
-        if (other.architecture <= *architecture &&
-            other.architecture > known->architecture)
-          known = &other;
-      rates.push_back({known->memoryRate, known->nodeGap});
+      const GpuChip &known = getNearestGpuChip(*architecture);
+      rates.push_back({known.memoryRate, known.nodeGap});
     }
     if (!mpt::detail::hasOpsOfMPT(getOperation()))
       return mpt::detail::warnOfNothingToDo(getOperation(), getArgument(),

@@ -203,10 +203,10 @@ llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
     return machine.takeError();
   llvm::LLVMContext llvmContext;
   CudaOptions cuda{
-      options.chips,          options.toolkit,         options.emulatedKernels,
-      options.f32Matmuls,     options.fastMath,        options.lowBiases,
-      options.fusedAttention, options.savingEpilogues, options.joinMatmuls,
-      options.cudnn,          options.cudnnAttention,  options.warpgroupAttention,
+      options.chips,          options.toolkit,        options.emulatedKernels,
+      options.f32Matmuls,     options.fastMath,       options.lowBiases,
+      options.fusedAttention, options.epilogues,      options.joinMatmuls,
+      options.cudnn,          options.cudnnAttention, options.warpgroupAttention,
       TuneMatmuls()};
   if (!options.autotune.empty())
     cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) {

@@ -117,11 +117,11 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     return llvm::createStringError("--attention-variant: expected mma or auto, found '" +
                                    variant + "'");
   options.warpgroupAttention = variant == "auto";
-  llvm::StringRef epilogues = args.getLastArgValue(OPT_epilogues, "saving");
-  if (epilogues != "saving" && epilogues != "plain")
-    return llvm::createStringError("--epilogues: expected saving or plain, found '" +
-                                   epilogues + "'");
-  options.savingEpilogues = epilogues == "saving";
+  llvm::StringRef epilogues = args.getLastArgValue(OPT_epilogues, "faster");
+  if (epilogues != "faster" && epilogues != "saving" && epilogues != "plain")
+    return llvm::createStringError(
+        "--epilogues: expected faster, saving or plain, found '" + epilogues + "'");
+  options.epilogues = epilogues.str();
   llvm::StringRef matmuls = args.getLastArgValue(OPT_shared_operands, "joined");
   if (matmuls != "joined" && matmuls != "separate")
     return llvm::createStringError(

@@ -56,8 +56,8 @@ defm attention_variant : Eq<"attention-variant", "KIND",
   "heads of 64 or 128; a GPU runs it if it then computes the same; default: mma)">;
 defm epilogues : Eq<"epilogues", "KIND",
   "With --target=cuda: saving (activations that save what their gradients need, and "
-  "gradients as epilogues, if cuBLASLt has them) or plain (bias and activation only; "
-  "default: saving)">;
+  "gradients as epilogues, if cuBLASLt has them), faster (those of them that take no longer "
+  "by the chips' rates) or plain (bias and activation only; default: faster)">;
 defm shared_operands : Eq<"shared-operands", "KIND",
   "With --target=cuda: matmuls that share their left operand joined into one, where that is "
   "faster by the chips' rates, or separate (default: joined)">;

@@ -375,6 +375,28 @@ TEST(CostModelTest, EpiloguesTakeWhatWasMeasured) {
             getEpilogueTime(GemmEpilogue::BGradA, 1, kRows, h200));
 }
 
+TEST(CostModelTest, ChoosesEpilogues) {
+  // bf16, hidden layers of 3072.
+  auto isFaster = [](rt::GemmEpilogue epilogue, double rows) {
+    return chooseEpilogue(epilogue, rows * 3072, rows * 3072, 2, h100()).isFaster();
+  };
+  using rt::GemmEpilogue;
+  // They save launches of small matrices, and cost more than passes over large ones.
+  EXPECT_TRUE(isFaster(GemmEpilogue::DGeluBGrad, 64));
+  EXPECT_FALSE(isFaster(GemmEpilogue::DGeluBGrad, 65536));
+  EXPECT_TRUE(isFaster(GemmEpilogue::BGradA, 512));
+  EXPECT_FALSE(isFaster(GemmEpilogue::BGradA, 65536));
+  for (GemmEpilogue epilogue :
+       {GemmEpilogue::GeluAuxBias, GemmEpilogue::ReluAuxBias, GemmEpilogue::DReluBGrad})
+    EXPECT_TRUE(isFaster(epilogue, 65536));
+  // Three matrices in one launch, and the second stage of the sums.
+  EXPECT_DOUBLE_EQ(chooseEpilogue(GemmEpilogue::DGeluBGrad, 1e8, 0, 2, h100()).apart,
+                   2 * h100().nodeGap + 6e8 / h100().memoryRate);
+  EXPECT_STREQ(getNearestGpuChip(70).name, "a100");
+  EXPECT_STREQ(getNearestGpuChip(90).name, "h100");
+  EXPECT_STREQ(getNearestGpuChip(120).name, "b200");
+}
+
 TEST(CostModelTest, ManyBlocksAreBoundByMemory) {
   LaunchTrace trace;
   trace.warps = 1e6;

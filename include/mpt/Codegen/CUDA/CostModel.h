@@ -64,11 +64,25 @@ struct GpuChip {
 llvm::ArrayRef<GpuChip> getGpuChips();
 const GpuChip *findGpuChip(llvm::StringRef name);
 const GpuChip *findGpuChip(int architecture);
+/// The first of the newest architecture that is no newer, or the oldest chip.
+const GpuChip &getNearestGpuChip(int64_t architecture);
 
 /// Seconds that `epilogue` adds to a matmul. Its result has `result` elements, its right
 /// operand `rhs`, whose rows BGRADA sums. 0 of epilogues that were not measured.
 double getEpilogueTime(rt::GemmEpilogue epilogue, double result, double rhs,
                        const GpuChip &chip);
+
+/// Seconds that something takes as an epilogue, beyond the matmul, and as launches of
+/// kernels beside a matmul without it.
+struct EpilogueChoice {
+  double inMatmul = 0, apart = 0;
+  bool isFaster() const { return inMatmul <= apart; }
+};
+
+/// For `result` and `rhs` as above, of elements of `elementBytes`. The launches read and
+/// write each matrix once; sums over rows have a second stage.
+EpilogueChoice chooseEpilogue(rt::GemmEpilogue epilogue, double result, double rhs,
+                              double elementBytes, const GpuChip &chip);
 
 /// What takes longest in a launch or call.
 enum class CostBound {

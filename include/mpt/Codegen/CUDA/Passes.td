@@ -168,12 +168,16 @@ def FuseGemmEpiloguesPass : Pass<"mpt-fuse-gemm-epilogues", "::mlir::ModuleOp"> 
     - for a micro-batch's gradient of a weight, the sum over the micro-batches before.
 
     Does only what cuBLASLt supports on all of `chip`. GELU is fused only if all are sm_90
-    or sm_100: elsewhere cuBLASLt runs a separate kernel for it after the matmul. The
+    or sm_100: elsewhere cuBLASLt runs a separate kernel for it after the matmul. Unless
+    `always` is set, only those become epilogues that by the rates of all chips take no
+    longer than launches of kernels (`chooseEpilogue`, mpt/Codegen/CUDA/CostModel.h). The
     result of a matmul is not rounded before its GELU or GELU's gradient: one rounding less.
     Bodies of `mpt.scan` stay as they are.
   }];
   let options = [
     ListOption<"chips", "chip", "std::string", "Architectures (sm_80, sm_90, ...)">,
+    Option<"always", "always", "bool", "false",
+           "All that cuBLASLt has, whether they are faster or not">,
   ];
 }
 

@@ -129,6 +129,13 @@ const GpuChip *mpt::findGpuChip(int architecture) {
       return &chip;
   return nullptr;
 }
+const GpuChip &mpt::getNearestGpuChip(int64_t architecture) {
+  const GpuChip *nearest = &chips[0];
+  for (const GpuChip &chip : chips)
+    if (chip.architecture <= architecture && chip.architecture > nearest->architecture)
+      nearest = &chip;
+  return *nearest;
+}
 
 double mpt::getEpilogueTime(rt::GemmEpilogue epilogue, double result, double rhs,
                             const GpuChip &chip) {
@@ -145,6 +152,38 @@ double mpt::getEpilogueTime(rt::GemmEpilogue epilogue, double result, double rhs
   default:
     return 0;
   }
+}
+
+EpilogueChoice mpt::chooseEpilogue(rt::GemmEpilogue epilogue, double result, double rhs,
+                                   double elementBytes, const GpuChip &chip) {
+  double elements = 0, nodes = 0;
+  switch (epilogue) {
+  case rt::GemmEpilogue::GeluAux:
+  case rt::GemmEpilogue::GeluAuxBias:
+    elements = 2 * result;
+    nodes = 1;
+    break;
+  case rt::GemmEpilogue::DRelu:
+  case rt::GemmEpilogue::DGelu:
+    elements = 3 * result;
+    nodes = 1;
+    break;
+  case rt::GemmEpilogue::DReluBGrad:
+  case rt::GemmEpilogue::DGeluBGrad:
+    elements = 3 * result;
+    nodes = 2;
+    break;
+  case rt::GemmEpilogue::BGradA:
+  case rt::GemmEpilogue::BGradB:
+    elements = rhs;
+    nodes = 2;
+    break;
+  default:
+    // A ReLU is part of the matmul whether it is saved or not.
+    break;
+  }
+  return {getEpilogueTime(epilogue, result, rhs, chip),
+          nodes * chip.nodeGap + elements * elementBytes / chip.memoryRate};
 }
 
 llvm::StringRef mpt::getName(CostBound bound) {
