@@ -18,6 +18,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/ReplaceConstant.h"
 
@@ -399,9 +400,44 @@ void Emulator::replaceShared(llvm::GlobalVariable &global) {
 
 /// Conversions of bf16 in integers: on processors without that type LLVM calls a
 /// library for them that may not be there.
+/// The larger or smaller of two bf16 or f16, by way of f32.
+static void expandExtreme(llvm::IntrinsicInst &extreme) {
+  llvm::Type *type = extreme.getType();
+  const llvm::Intrinsic::ID id = extreme.getIntrinsicID();
+  if ((id != llvm::Intrinsic::maximum && id != llvm::Intrinsic::minimum) ||
+      type->getScalarSizeInBits() != 16)
+    return;
+  llvm::IRBuilder<> b(&extreme);
+  llvm::Type *wide = type->getWithNewType(b.getFloatTy());
+  const bool isBF16 = type->getScalarType()->isBFloatTy();
+  auto widen = [&](llvm::Value *x) {
+    if (!isBF16)
+      return b.CreateFPExt(x, wide);
+    llvm::Type *i32 = type->getWithNewType(b.getInt32Ty());
+    x = b.CreateZExt(b.CreateBitCast(x, type->getWithNewType(b.getInt16Ty())), i32);
+    return b.CreateBitCast(b.CreateShl(x, llvm::ConstantInt::get(i32, 16)), wide);
+  };
+  llvm::Value *value = b.CreateBinaryIntrinsic(id, widen(extreme.getArgOperand(0)),
+                                               widen(extreme.getArgOperand(1)));
+  if (isBF16) {
+    llvm::Type *i32 = type->getWithNewType(b.getInt32Ty());
+    value = b.CreateLShr(b.CreateBitCast(value, i32), llvm::ConstantInt::get(i32, 16));
+    value =
+        b.CreateBitCast(b.CreateTrunc(value, type->getWithNewType(b.getInt16Ty())), type);
+  } else {
+    value = b.CreateFPTrunc(value, type);
+  }
+  extreme.replaceAllUsesWith(value);
+  extreme.eraseFromParent();
+}
+
 void Emulator::expandBF16(llvm::Function &function) {
   for (llvm::Instruction &instruction :
        llvm::make_early_inc_range(llvm::instructions(function))) {
+    if (auto *extreme = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+      expandExtreme(*extreme);
+      continue;
+    }
     auto *cast = llvm::dyn_cast<llvm::CastInst>(&instruction);
     if (!cast)
       continue;

@@ -25,6 +25,9 @@ static constexpr unsigned kGlobal = 1, kShared = 3;
 /// More warps than these hand their sums to a butterfly.
 static constexpr int64_t kMostWarpsInOrder = 8;
 
+/// Of a frame that has one column, wherever that is.
+static constexpr unsigned kOneColumn = ~0U;
+
 /// What a vector of `lanes` elements starts at a multiple of. All buffers do at one
 /// of 64 bytes; more than 16 are of use to no access.
 static unsigned alignmentOf(Type element, int64_t lanes) {
@@ -81,7 +84,8 @@ void GPUKernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &
 Value GPUKernelEmitter::load(unsigned operand, Frame &frame) {
   OpBuilder &b = *frame.builder;
   const KernelBuffer &buffer = buffers[operand];
-  if (isPacked && !isCombining && frame.lanes != 0 && isKeptPacked(operand)) {
+  if (isPacked && !isCombining && frame.lanes != 0 && frame.number != kOneColumn &&
+      isKeptPacked(operand)) {
     Value words = loadPacked(operand, frame);
     Type memory = vectorOf(storageOf(buffer.element), frame.lanes);
     return fromStorage(b, LLVM::BitcastOp::create(b, loc, memory, words), buffer.element);
@@ -206,6 +210,99 @@ Value GPUKernelEmitter::butterfly(OpBuilder &b, ReduceKind kind, Value value,
   return value;
 }
 
+/// The f16 or bf16 whose largest or smallest is that of `reduce`, which widens it; null
+/// if there is none.
+static Value getNarrowSource(kernel::RowReduceOp reduce) {
+  if (reduce.getKind() != ReduceKind::Max && reduce.getKind() != ReduceKind::Min)
+    return Value();
+  auto extension = reduce.getValue().getDefiningOp<arith::ExtFOp>();
+  Type type = extension ? extension.getIn().getType() : Type();
+  return type && (type.isF16() || type.isBF16()) ? extension.getIn() : Value();
+}
+
+Type GPUKernelEmitter::getReducedType(kernel::RowReduceOp reduce) const {
+  return getReducedValue(reduce).getType();
+}
+
+/// One instruction compares two narrow floats.
+Value GPUKernelEmitter::getReducedValue(kernel::RowReduceOp reduce) const {
+  Value narrow = lanes % 2 == 0 ? getNarrowSource(reduce) : Value();
+  return narrow ? narrow : reduce.getValue();
+}
+
+std::optional<Value> GPUKernelEmitter::getComparedColumn(arith::CmpIOp op) {
+  Value place = op.getRhs();
+  auto index = op.getLhs().getDefiningOp<kernel::IndexOp>();
+  if (!index) {
+    index = place.getDefiningOp<kernel::IndexOp>();
+    place = op.getLhs();
+  }
+  if (!index || index.getDim() + 1 != domain.size() || !isRowUniform(place) ||
+      info.isAfterColumns(place))
+    return std::nullopt;
+  return place;
+}
+
+/// Lanes are compared with how far away the column is: one subtraction for all.
+Value GPUKernelEmitter::cloneOp(Operation *op, Frame &frame) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  std::optional<Value> place;
+  if (compare && frame.lanes > 1 &&
+      llvm::is_contained({arith::CmpIPredicate::eq, arith::CmpIPredicate::ne},
+                         compare.getPredicate()))
+    place = getComparedColumn(compare);
+  if (!place || !frame.outer)
+    return KernelEmitter::cloneOp(op, frame);
+  OpBuilder &b = *frame.builder;
+  Value wanted = evaluate(*place, *frame.outer);
+  Type type = wanted.getType();
+  Value first = type.isInteger(64)
+                    ? frame.column
+                    : arith::TruncIOp::create(b, loc, type, frame.column).getResult();
+  Value distance = vector::BroadcastOp::create(
+      b, loc, vectorOf(type, frame.lanes), arith::SubIOp::create(b, loc, wanted, first));
+  SmallVector<Attribute> steps;
+  for (int64_t lane = 0; lane < frame.lanes; ++lane)
+    steps.push_back(b.getIntegerAttr(type, lane));
+  Value lanesHere = arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(cast<VectorType>(vectorOf(type, frame.lanes)), steps));
+  return arith::CmpIOp::create(b, loc, compare.getPredicate(), distance, lanesHere);
+}
+
+/// The sum over a row of what is zero but in the column that the row names: one load.
+Value GPUKernelEmitter::reduceAtOnce(OpBuilder &b, kernel::RowReduceOp reduce,
+                                     Frame &rowFrame) {
+  auto select = reduce.getValue().getDefiningOp<arith::SelectOp>();
+  if (reduce.getKind() != ReduceKind::Sum || !select ||
+      !(matchPattern(select.getFalseValue(), m_PosZeroFloat()) ||
+        matchPattern(select.getFalseValue(), m_Zero())))
+    return Value();
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return Value();
+  std::optional<Value> named = getComparedColumn(compare);
+  if (!named)
+    return Value();
+  Value place = evaluate(*named, rowFrame);
+  Type type = place.getType();
+  auto number = [&](int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+  };
+  // Negative ones are large.
+  Value exists = isBelow(b, place, number(columns));
+  Frame frame;
+  frame.builder = &b;
+  frame.lanes = 1;
+  frame.number = kOneColumn;
+  frame.outer = &rowFrame;
+  frame.column = widen(b, arith::SelectOp::create(b, loc, exists, place, number(0)));
+  Value value = vector::ExtractOp::create(b, loc, evaluate(select.getTrueValue(), frame),
+                                          ArrayRef<int64_t>{0});
+  return arith::SelectOp::create(b, loc, exists, value,
+                                 identity(b, ReduceKind::Sum, value.getType()));
+}
+
 Value GPUKernelEmitter::finishRowReduction(OpBuilder &b, ReduceKind kind, Value vector) {
   Value value = foldLanes(b, kind, vector);
   value = butterfly(b, kind, value, std::min(groupThreads, kWarp));
@@ -267,6 +364,84 @@ KernelEmitter::Frame GPUKernelEmitter::makeFrame(OpBuilder &b, Frame *rowFrame,
   return frame;
 }
 
+SmallVector<Value> GPUKernelEmitter::walk(OpBuilder &b, Frame &rowFrame, ValueRange init,
+                                          ColumnsBody body) {
+  // Whole turns of a loop, and what is left.
+  const int64_t perTurn = groupThreads * framesAtOnce;
+  const int64_t whole = vectors / perTurn * perTurn;
+  SmallVector<Value> carried(init);
+  auto emitFrames = [&](OpBuilder &inner, Value first, int64_t count) {
+    SmallVector<Frame> now;
+    for (int64_t i = 0; i < count; ++i) {
+      Frame &frame = now.emplace_back();
+      frame.builder = &inner;
+      frame.outer = &rowFrame;
+      frame.lanes = lanes;
+      Value vector =
+          arith::AddIOp::create(inner, loc, first, constant32(inner, i * groupThreads));
+      frame.column =
+          arith::MulIOp::create(inner, loc, widen(inner, vector), constant(inner, lanes));
+    }
+    // Loads first: stores may be to the same bytes for all that LLVM knows. Those that
+    // this walk does not need are removed.
+    for (Frame &frame : now)
+      for (BlockArgument argument : this->body.getArguments())
+        if (isInRow && isFull(argument) &&
+            buffers[argument.getArgNumber()].columnStride() != 0)
+          (void)evaluate(argument, frame);
+    for (Frame &frame : now)
+      carried = body(frame, carried);
+  };
+  auto emitWhole = [&] {
+    if (whole == 0)
+      return;
+    auto loop = scf::ForOp::create(b, loc, constant32(b, 0), constant32(b, whole),
+                                   constant32(b, perTurn), carried);
+    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+    Value first = loop.getInductionVar();
+    if (isBackward)
+      first =
+          arith::SubIOp::create(inner, loc, constant32(inner, whole - perTurn), first);
+    carried.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    emitFrames(inner, arith::AddIOp::create(inner, loc, first, inGroup), framesAtOnce);
+    if (!init.empty())
+      scf::YieldOp::create(inner, loc, carried);
+    carried.assign(loop.getResults().begin(), loop.getResults().end());
+  };
+  const int64_t rest = (vectors - whole) / groupThreads, last = vectors % groupThreads;
+  auto emitRest = [&] {
+    if (rest != 0)
+      emitFrames(b, arith::AddIOp::create(b, loc, inGroup, constant32(b, whole)), rest);
+  };
+  auto emitLast = [&] {
+    if (last == 0)
+      return;
+    auto branch = scf::IfOp::create(b, loc, ValueRange(carried).getTypes(),
+                                    isBelow(b, inGroup, constant32(b, last)),
+                                    /*addThenBlock=*/true, /*addElseBlock=*/true);
+    SmallVector<Value> before = carried;
+    OpBuilder inner = OpBuilder::atBlockBegin(branch.thenBlock());
+    emitFrames(
+        inner,
+        arith::AddIOp::create(inner, loc, inGroup, constant32(inner, vectors - last)), 1);
+    scf::YieldOp::create(inner, loc, carried);
+    OpBuilder other = OpBuilder::atBlockBegin(branch.elseBlock());
+    scf::YieldOp::create(other, loc, before);
+    carried.assign(branch.getResults().begin(), branch.getResults().end());
+  };
+  if (isBackward) {
+    emitLast();
+    emitRest();
+    emitWhole();
+  } else {
+    emitWhole();
+    emitRest();
+    emitLast();
+  }
+  isBackward = !isBackward;
+  return carried;
+}
+
 SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
                                                 ValueRange init, ColumnsBody body) {
   int64_t kept = framesPerThread, count = vectors, step = groupThreads;
@@ -277,6 +452,8 @@ SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
     step = combineThreads;
   }
   SmallVector<Value> carried(init);
+  if (kept == 0 && !isCombining)
+    return walk(b, rowFrame, init, body);
   if (kept == 0) {
     auto loop = scf::ForOp::create(b, loc, constant32(b, 0), constant32(b, count),
                                    constant32(b, step), carried);
@@ -485,7 +662,10 @@ void GPUKernelEmitter::emitRows(OpBuilder &b) {
       rowMask);
   frames.clear();
   packedWords.clear();
+  isInRow = true;
+  isBackward = false;
   emitRow(b, widen(b, row), constant(b, 0));
+  isInRow = false;
 }
 
 void GPUKernelEmitter::emitColumns(OpBuilder &b) {
@@ -553,7 +733,10 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
   }
   frames.clear();
   packedWords.clear();
+  isInRow = true;
+  isBackward = false;
   emitRow(inner, row, task);
+  isInRow = false;
   SmallVector<Value> yielded;
   for (ArrayRef<Value> partSums : sums)
     yielded.append(partSums.begin(), partSums.end());
@@ -617,6 +800,10 @@ void GPUKernelEmitter::emit(OpBuilder &moduleBuilder) {
     function->setAttr(
         NVVM::NVVMDialect::getMaxntidAttrName(),
         moduleBuilder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.threads)}));
+    if (stage == 0 && blocksAtOnce != 0)
+      function->setAttr(
+          NVVM::NVVMDialect::getMinctasmAttrName(),
+          moduleBuilder.getI32IntegerAttr(static_cast<int32_t>(blocksAtOnce)));
     Block *entry = function.addEntryBlock(moduleBuilder);
     OpBuilder b = OpBuilder::atBlockEnd(entry);
     emitBlock(b, stage, entry->getArguments().take_front(buffers.size()),
@@ -642,6 +829,13 @@ static constexpr int64_t kMostFrames = 4, kMostKeptValues = 96;
 /// keeps: less than half of the registers that it can have.
 static constexpr std::pair<int64_t, int64_t> kPackedRows[] = {
     {256, 48}, {512, 48}, {1024, 28}};
+
+/// Threads that share a still longer row, which they read again for each reduction;
+/// blocks of them that share a multiprocessor, so that one loads while another computes;
+/// words that a thread loads before it works on them, and the vectors that these are at
+/// most.
+static constexpr int64_t kRereading = 512, kRereadingAtOnce = 2, kMostWordsAtOnce = 16,
+                         kMostFramesAtOnce = 4;
 
 /// Rows of a pointwise kernel that a thread takes at most, registers that it keeps what
 /// they share in, and blocks that are left: four for each of an H200's 132 processors.
@@ -874,13 +1068,22 @@ void GPUKernelEmitter::chooseLongRows(int64_t fullSums) {
     int64_t frames = llvm::divideCeil(vectors, threads);
     if (words == 0 || frames * words > mostWords)
       continue;
+    // One block of so many threads and registers has a multiprocessor to itself.
+    if (fullSums == 0 && threads > kBlock)
+      break;
     groupThreads = threads;
     framesPerThread = frames;
     isPacked = true;
     return;
   }
-  groupThreads = kBlock;
   framesPerThread = 0;
+  groupThreads = kBlock;
+  if (vectors >= 2 * kRereading) {
+    groupThreads = kRereading;
+    blocksAtOnce = kRereadingAtOnce;
+  }
+  framesAtOnce = std::clamp<int64_t>(kMostWordsAtOnce / std::max<int64_t>(words, 1), 1,
+                                     kMostFramesAtOnce);
 }
 
 SmallVector<DeviceLaunch> GPUKernelEmitter::getLaunches() {

@@ -34,11 +34,12 @@ inline int64_t bytesOf(mlir::Type element) {
 /// operands: a thread then loads these once. `row`: a group of `groupThreads` threads a
 /// row; a thread keeps what it has read of its `framesPerThread` vectors in
 /// registers, of long rows as it lies in memory (`isPacked`), or, of rows too long for
-/// that, reads them again. Sums go through the lanes, then a butterfly over the warp,
-/// then the warps in order, or, where there are more than eight, through a butterfly.
-/// `column`: the same groups, several of which share a task's rows; a thread keeps its
-/// columns' sums in registers. If there is one task, its blocks also do what follows from
-/// the sums; otherwise a second launch does.
+/// that, reads them again, from the caches: backward in every second walk. Sums go
+/// through the lanes, then a butterfly over the warp, then the warps in order, or, where
+/// there are more than eight, through a butterfly. `column`: the same groups, several of
+/// which share a task's rows; a thread keeps its columns' sums in registers. If there is
+/// one task, its blocks also do what follows from the sums; otherwise a second launch
+/// does.
 class GPUKernelEmitter : public KernelEmitter {
 public:
   /// `isBatched`: launches do other work besides this kernel's. A row kernel then has
@@ -87,6 +88,7 @@ private:
   using ColumnsBody =
       llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)>;
 
+  Value cloneOp(mlir::Operation *op, Frame &frame) override;
   Value load(unsigned operand, Frame &frame) override;
   void store(unsigned result, Value value, Frame &frame) override;
   Value loadFrom(Value pointer, mlir::Type element, Frame &frame) override;
@@ -94,6 +96,10 @@ private:
   llvm::SmallVector<Value> forColumns(mlir::OpBuilder &b, Frame &rowFrame,
                                       mlir::ValueRange init, ColumnsBody body) override;
   Value finishRowReduction(mlir::OpBuilder &b, ReduceKind kind, Value vector) override;
+  mlir::Type getReducedType(kernel::RowReduceOp reduce) const override;
+  Value getReducedValue(kernel::RowReduceOp reduce) const override;
+  Value reduceAtOnce(mlir::OpBuilder &b, kernel::RowReduceOp reduce,
+                     Frame &rowFrame) override;
   void accumulate(const ColumnPartials &part, Value task, Frame &frame) override;
   void sumTasks(const ColumnPartials &part, Frame &frame) override;
   void sumTasksInGroups(const ColumnPartials &part, Frame &frame);
@@ -122,9 +128,14 @@ private:
   void storeSums(mlir::OpBuilder &b, const ColumnPartials &part, Value task,
                  llvm::ArrayRef<Value> sums);
   Frame makeFrame(mlir::OpBuilder &b, Frame *rowFrame, unsigned number, Value vector);
+  /// forColumns of a row that no thread keeps.
+  llvm::SmallVector<Value> walk(mlir::OpBuilder &b, Frame &rowFrame,
+                                mlir::ValueRange init, ColumnsBody body);
   /// Reduces `value` over `threads` (a power of two up to 32) neighbours.
   Value butterfly(mlir::OpBuilder &b, ReduceKind kind, Value value, int64_t threads);
   Value shuffle(mlir::OpBuilder &b, Value value, int64_t distance);
+  /// Whether `op` compares the column with what all columns of a row share; what that is.
+  std::optional<Value> getComparedColumn(mlir::arith::CmpIOp op);
   /// Whether a thread keeps its part of `operand`'s row as it lies in memory.
   bool isKeptPacked(unsigned operand) const;
   /// What a thread keeps of `operand` in `frame`, as a vector of words.
@@ -144,6 +155,10 @@ private:
   /// Threads that share a row; groups of them in a block; vectors that a thread
   /// keeps, or 0 if rows are too long.
   int64_t groupThreads = 1, groups = 1, framesPerThread = 1;
+  /// Of rows that are read again: vectors that a thread loads before it works on them.
+  int64_t framesAtOnce = 1;
+  /// Blocks for which a multiprocessor must have registers; 0: as ptxas likes.
+  int64_t blocksAtOnce = 0;
   /// Blocks side by side along a row.
   int64_t columnBlocks = 1;
   int64_t combineBlocks = 1, combineThreads = 32;
@@ -176,6 +191,9 @@ private:
   Value isFirst;
   mlir::LLVM::GlobalOp shared;
   std::vector<Frame> frames;
+  /// Of rows that are read again: whether there is a row, and whether the next walk over
+  /// it begins with the last columns.
+  bool isInRow = false, isBackward = false;
   /// Of a pointwise thread's rows: what they share.
   ValueMap sharedValues;
   /// Words of a row that a thread keeps, by frame and operand.

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-math-to-instructions`: maxima and minima of f32 become one instruction each.
-/// With `fast` sums of products become FMAs, exponentials ex2.approx, and erf two
-/// polynomials.
+/// `--mpt-math-to-instructions`: maxima and minima of f32, and of pairs of f16 or bf16,
+/// become one instruction each. With `fast` sums of products become FMAs, exponentials
+/// ex2.approx, and erf two polynomials.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -42,13 +42,21 @@ static Value makeConstant(OpBuilder &b, Location loc, Type type, float number) {
 
 namespace {
 
+/// Pairs of f16 or bf16.
+static bool isPairs(Value value) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  return vector &&
+         (vector.getElementType().isF16() || vector.getElementType().isBF16()) &&
+         vector.getNumElements() % 2 == 0;
+}
+
 /// To LLVM's intrinsic of the same meaning, which is an instruction from sm_80 on.
 template <typename Op, typename Intrinsic>
 struct UseInstruction : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!isF32(op.getResult()))
+    if (!isF32(op.getResult()) && !isPairs(op.getResult()))
       return failure();
     rewriter.replaceOpWithNewOp<Intrinsic>(op, op.getType(), op.getLhs(), op.getRhs());
     return success();
@@ -82,6 +90,34 @@ struct Contract : OpRewritePattern<Op> {
       return success();
     }
     return failure();
+  }
+};
+
+/// Pairs of bf16 to f32: their bits are the high ones of a word. LLVM takes two
+/// instructions for the second of a pair.
+struct WidenPairs : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!from || from.getRank() != 1 || !from.getElementType().isBF16() ||
+        !isF32(op.getOut()) || !isPairs(op.getIn()))
+      return failure();
+    Location loc = op.getLoc();
+    const int64_t pairs = from.getNumElements() / 2;
+    auto words = VectorType::get({pairs}, rewriter.getI32Type());
+    Value bits = vector::BitCastOp::create(rewriter, loc, words, op.getIn());
+    auto number = [&](int32_t value) {
+      return arith::ConstantOp::create(rewriter, loc,
+                                       DenseElementsAttr::get(words, value));
+    };
+    Value low = arith::ShLIOp::create(rewriter, loc, bits, number(16));
+    Value high = arith::AndIOp::create(rewriter, loc, bits,
+                                       number(static_cast<int32_t>(0xffff0000)));
+    Value both = vector::InterleaveOp::create(rewriter, loc, low, high);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getOut().getType(), both);
+    return success();
   }
 };
 
@@ -172,6 +208,7 @@ struct MathToInstructionsPass
                  UseInstruction<arith::MinimumFOp, LLVM::MinimumOp>,
                  UseInstruction<arith::MaxNumFOp, LLVM::MaxNumOp>,
                  UseInstruction<arith::MinNumFOp, LLVM::MinNumOp>>(&getContext());
+    patterns.add<WidenPairs>(&getContext());
     if (math == "fast")
       patterns.add<Contract<arith::AddFOp>, Contract<arith::SubFOp>, UseErf, UseExp2>(
           &getContext());

@@ -246,13 +246,19 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
   for (auto reduce : body.getOps<kernel::RowReduceOp>()) {
     if (levels.lookup(reduce) != level || info.isAfterColumns(reduce))
       continue;
+    if (Value value = reduceAtOnce(b, reduce, rowFrame)) {
+      rowFrame.values[reduce] = value;
+      continue;
+    }
     // Of a value that is the same for the whole row: still one for each point.
     reductions.push_back(reduce);
-    Value start = identity(b, reduce.getKind(), vectorOf(reduce.getType(), lanes));
-    Type type = vectorOf(getReducedType(reduce), lanes);
-    init.push_back(start.getType() == type
-                       ? start
-                       : arith::BitcastOp::create(b, loc, type, start).getResult());
+    Type type = getReducedType(reduce);
+    const bool isBits = isa<IntegerType>(type) && isa<FloatType>(reduce.getType());
+    Value start =
+        identity(b, reduce.getKind(), vectorOf(isBits ? reduce.getType() : type, lanes));
+    if (isBits)
+      start = arith::BitcastOp::create(b, loc, vectorOf(type, lanes), start);
+    init.push_back(start);
   }
   if (reductions.empty())
     return;
@@ -289,7 +295,7 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
         for (auto [reduce, sum, tracks] :
              llvm::zip_equal(reductions, carried.take_front(count), tracksNaN)) {
           OpBuilder &inner = *frame.builder;
-          Value value = evaluate(reduce.getValue(), frame);
+          Value value = evaluate(getReducedValue(reduce), frame);
           if (value.getType() != sum.getType())
             value = arith::BitcastOp::create(inner, loc, sum.getType(), value);
           if (frame.mask)
@@ -333,6 +339,11 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
   }
   sums.truncate(count);
   for (auto [reduce, sum] : llvm::zip_equal(reductions, sums)) {
+    Type element = getElementTypeOrSelf(sum.getType());
+    if (isa<FloatType>(element) &&
+        element.getIntOrFloatBitWidth() < reduce.getType().getIntOrFloatBitWidth())
+      sum = arith::ExtFOp::create(
+          b, loc, cast<VectorType>(sum.getType()).clone(reduce.getType()), sum);
     Value value = finishRowReduction(b, reduce.getKind(), sum);
     if (getElementTypeOrSelf(value) != reduce.getType()) {
       auto vector = dyn_cast<VectorType>(value.getType());

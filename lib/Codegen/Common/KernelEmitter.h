@@ -81,7 +81,7 @@ protected:
   virtual void store(unsigned result, Value value, Frame &frame);
   Value pointerTo(unsigned buffer, Frame &frame);
   Value convertFloat(mlir::OpBuilder &b, Value value, mlir::Type from, mlir::Type to);
-  Value cloneOp(mlir::Operation *op, Frame &frame);
+  virtual Value cloneOp(mlir::Operation *op, Frame &frame);
   /// Finds what is read from tables, and makes these.
   void emitTables(mlir::ModuleOp module);
   /// A load from `table` for each of the frame's lanes.
@@ -138,7 +138,15 @@ protected:
   virtual void beforeSharedStores(mlir::OpBuilder &) {}
   /// What vectors of `reduce` hold: the largest magnitude is that of the largest bits,
   /// NaN among them, as integers.
-  mlir::Type getReducedType(kernel::RowReduceOp reduce) const;
+  virtual mlir::Type getReducedType(kernel::RowReduceOp reduce) const;
+  /// What is reduced, as long as it gives the same: a narrow float instead of its f32.
+  virtual Value getReducedValue(kernel::RowReduceOp reduce) const {
+    return reduce.getValue();
+  }
+  /// The reduction, if that takes no walk over the row; null otherwise.
+  virtual Value reduceAtOnce(mlir::OpBuilder &, kernel::RowReduceOp, Frame &) {
+    return Value();
+  }
   void emitRowReductions(mlir::OpBuilder &builder, Frame &rowFrame, unsigned level);
   /// Asks for the same columns of the next row of each operand, ahead of the walk that
   /// reads them first.

@@ -257,6 +257,10 @@ static double compare(arith::CmpFPredicate predicate, double x, double y) {
 }
 
 static double evaluateOp(Operation &op, llvm::ArrayRef<double> x) {
+  if (auto cmp = dyn_cast<arith::CmpIOp>(op)) {
+    EXPECT_EQ(cmp.getPredicate(), arith::CmpIPredicate::eq);
+    return x[0] == x[1];
+  }
   llvm::StringRef name = op.getName().getStringRef();
   if (auto cmp = dyn_cast<arith::CmpFOp>(op))
     return compare(cmp.getPredicate(), x[0], x[1]);

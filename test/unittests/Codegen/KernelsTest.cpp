@@ -376,9 +376,9 @@ TEST(Kernels, ExtremesOfRows) {
   }
 }
 
-/// Softmax of long rows, which a GPU's threads keep as bf16 (with 256, 512 and 1024
-/// threads, with a tail and without) or read again (one element at a time; too long). A
-/// thread adds at most 128 of a row's terms, each off by 4 ulp (exp), and 15 partial sums
+/// Softmax of long rows, which a GPU's threads keep as bf16 (8192 and 16392) or read
+/// again (with whole turns, single vectors and a tail; one element at a time). A thread
+/// adds at most 128 of a row's terms, each off by 4 ulp (exp), and 15 partial sums
 /// follow.
 TEST(Kernels, LongRows) {
   std::vector<int> sizes = {8192, 16392, 40000, 50304, 3001, 70000};
@@ -410,6 +410,76 @@ TEST(Kernels, LongRows) {
 #endif
     EXPECT_LE(distance(found[0], expected[0]), most) << n;
     EXPECT_LE(distance(found[1], expected[1]), most) << n;
+  }
+}
+
+/// Cross-entropy and its gradient, in place, of rows that a GPU keeps as f32, packed, or
+/// reads again; the class is in the first vector, the last, or none. The largest logit
+/// and that of the class are exact.
+TEST(Kernels, CrossEntropy) {
+  const std::vector<std::pair<int, std::string>> cases = {
+      {40, "bf16"},    {40, "f16"},    {3001, "bf16"}, {8200, "f16"},
+      {50304, "bf16"}, {50304, "f16"}, {28000, "f32"}, {30528, "bf16"}};
+  std::string text;
+  for (const auto &[n, type] : cases) {
+    std::string size = std::to_string(n), full = "(d0, d1) -> (d0, d1)";
+    std::string row = "(d0, d1) -> (d0)", logits = "5x" + size + "x" + type;
+    std::string body =
+        type == "f32"
+            ? "%zero = arith.constant 0.0 : f32\n%x = arith.addf %h, %zero : f32"
+            : "%x = arith.extf %h : " + type + " to f32";
+    body += R"(
+      %m = mpt_kernel.row_reduce <max> %x : f32
+      %d = arith.subf %x, %m : f32
+      %e = math.exp %d : f32
+      %s = mpt_kernel.row_reduce <sum> %e : f32
+      %i = mpt_kernel.index 1 : i32
+      %is = arith.cmpi eq, %i, %t : i32
+      %none = arith.constant 0.0 : f32
+      %one = arith.constant 1.0 : f32
+      %l = arith.select %is, %x, %none : f32
+      %of = mpt_kernel.row_reduce <sum> %l : f32
+      %p = arith.divf %e, %s : f32
+      %q = arith.select %is, %one, %none : f32
+      %g = arith.subf %p, %q : f32
+    )";
+    if (type != "f32")
+      body += "%y = arith.truncf %g : f32 to " + type + "\n";
+    body += "mpt_kernel.yield " + std::string(type == "f32" ? "%g" : "%y") +
+            ", %m, %of : " + type + ", f32, f32\n";
+    text += KernelText{"k" + size + type,
+                       "row",
+                       {5, n},
+                       1,
+                       {full, row},
+                       {logits, "5xi32"},
+                       {full, row, row},
+                       {logits, "5xf32", "5xf32"},
+                       "%h: " + type + ", %t: i32",
+                       body}
+                .str();
+  }
+  KernelModule module(text);
+  for (const auto &[n, type] : cases) {
+    std::string name = "k" + std::to_string(n) + type;
+    Tensors inputs = module.makeInputs(name, n);
+    for (auto [row, label] : llvm::enumerate(std::vector<int>{0, n - 1, n, -1, n / 2}))
+      inputs[1].setElement(row, label);
+    Tensors expected = module.evaluate(name, inputs), found = module.run(name, inputs);
+    expectSame(module.runInPlace(name, inputs, 0, 0), found);
+    for (int row = 0; row < 5; ++row)
+      for (int result : {1, 2})
+        EXPECT_EQ(found[result].getElement(row), expected[result].getElement(row))
+            << name << " " << row;
+    // Probabilities are at most 1: 2^-9 for bf16.
+    for (int64_t i = 0; i < int64_t(5) * n; ++i)
+      ASSERT_NEAR(found[0].getElement(i), expected[0].getElement(i), 0x1p-8)
+          << name << " at " << i;
+    // A NaN is the largest.
+    inputs[0].setElement(2 * n + n - 2, NAN);
+    found = module.run(name, inputs);
+    EXPECT_TRUE(std::isnan(found[1].getElement(2))) << name;
+    EXPECT_FALSE(std::isnan(found[1].getElement(1))) << name;
   }
 }
 
