@@ -73,6 +73,19 @@ bool mpt::rt::makeCudnnPlan(const Instruction &call, CudnnPlan &plan,
   return true;
 }
 
+static int64_t roundUp(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+int64_t CudnnPlan::workspaceBytes() const {
+  int64_t bytes = kGemmWorkspaceBytes;
+  for (const CudnnTensor *tensor : {&x, &w, &y}) {
+    const auto &d = tensor->dims;
+    bytes += getSize(tensor->type) * roundUp(d[0], 8) * roundUp(d[1], 8) * d[2] * d[3];
+  }
+  return bytes;
+}
+
 std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
   auto tensor = [](const char *name, const CudnnTensor &tensor) {
     std::string text = std::string(name) + "=" + nameOf(tensor.type) + "[";
@@ -101,9 +114,73 @@ std::string mpt::rt::describeCudnnPlan(const CudnnPlan &plan) {
 //===----------------------------------------------------------------------===//
 
 int64_t CudnnAttentionPlan::workspaceBytes() const {
-  const int64_t keyRows = batch * heads * keys;
-  return isGrad ? kGemmWorkspaceBytes + 4 * width * (rows() + 2 * keyRows)
-                : kGemmWorkspaceBytes;
+  if (!isGrad)
+    return kGemmWorkspaceBytes;
+  const int64_t size = getSize(type), shared = groups < heads ? 2 * width * keys : 0;
+  return kGemmWorkspaceBytes +
+         size * batch * heads * (roundUp(queries, 128) * roundUp(keys, 128) + shared);
+}
+
+int64_t CudnnAttentionPlan::offsetOf(int buffer, int64_t entry, int64_t head) const {
+  for (int i = 0; i < (isGrad ? 8 : 4); ++i)
+    if (numberOf(i) == buffer)
+      return getSize(type) *
+             (entry * strides[i].batch +
+              (isOfKeys(i) ? head / (heads / groups) : head) * strides[i].head);
+  if (buffer == sumsNumber())
+    return 4 * (entry * heads + head) * queries;
+  const bool isBias = hasBias && buffer == biasNumber();
+  if (!isBias && !(hasBiasGrad && buffer == lastNumber()))
+    // The workspace, which all parts use.
+    return 0;
+  const int64_t matrix = biasSizes[2] * biasSizes[3];
+  return (isBias ? 4 : getSize(type)) * matrix *
+         ((biasSizes[0] > 1 ? entry * biasSizes[1] : 0) + (biasSizes[1] > 1 ? head : 0));
+}
+
+CudnnAttentionParts mpt::rt::cutCudnnPlan(const CudnnAttentionPlan &plan,
+                                          int64_t scoreBytes) {
+  CudnnAttentionParts parts;
+  parts.plan = plan;
+  parts.begins = {{0, 0}};
+  const int64_t most = kGemmWorkspaceBytes + scoreBytes;
+  // Some groups have all of their heads of queries.
+  auto cut = [&](int64_t entries, int64_t groups) {
+    CudnnAttentionPlan part = plan;
+    part.batch = entries;
+    part.groups = groups;
+    part.heads = plan.heads / plan.groups * groups;
+    part.biasSizes[0] = std::min(plan.biasSizes[0], part.batch);
+    part.biasSizes[1] = std::min(plan.biasSizes[1], part.heads);
+    // Each begins where cuDNN is told that tensors are aligned.
+    for (int i = 0; i <= plan.lastNumber(); ++i)
+      for (int64_t offset : {plan.offsetOf(i, entries < plan.batch ? entries : 0, 0),
+                             plan.offsetOf(i, 0, groups < plan.groups ? part.heads : 0)})
+        if (offset % kGemmOperandAlignment != 0)
+          return;
+    parts.plan = part;
+    parts.begins.clear();
+    for (int64_t entry = 0; entry < plan.batch; entry += entries)
+      for (int64_t head = 0; head < plan.heads; head += part.heads)
+        parts.begins.push_back({entry, head});
+  };
+  const auto isLarge = [&] { return parts.plan.workspaceBytes() > most; };
+  const auto isSummed = [&](int dimension) {
+    return plan.hasBiasGrad && plan.biasSizes[dimension] == 1;
+  };
+  for (int64_t entries = plan.batch - 1; entries > 0 && isLarge() && !isSummed(0);
+       --entries)
+    if (plan.batch % entries == 0)
+      cut(entries, plan.groups);
+  if (parts.plan.batch == 1 && !isSummed(1))
+    for (int64_t groups = plan.groups - 1; groups > 0 && isLarge(); --groups)
+      if (plan.groups % groups == 0)
+        cut(1, groups);
+  const int64_t gradients =
+      4 * plan.width * (plan.rows() + 2 * plan.batch * plan.heads * plan.keys);
+  parts.workspaceBytes = std::min(parts.plan.workspaceBytes(),
+                                  std::max(most, kGemmWorkspaceBytes + gradients));
+  return parts;
 }
 
 template <typename Call>
@@ -158,9 +235,7 @@ static bool makePlan(const Call &call, const Instruction &instruction,
   }
   for (int next = 0; next < (plan.isGrad ? 8 : 4); ++next) {
     const int i = plan.numberOf(next);
-    // query, key, value, result; dy before them, and gradients after them.
-    const int tensor = next - plan.isGrad;
-    const bool isKeys = tensor == 1 || tensor == 2 || next > 5;
+    const bool isKeys = plan.isOfKeys(next);
     const int64_t dims[] = {plan.batch, isKeys ? plan.groups : plan.heads,
                             isKeys ? plan.keys : plan.queries};
     last = plan.width - 1;

@@ -21,6 +21,8 @@
 
 #include "mpt/ProgramABI/ProgramFormat.h"
 
+#include <utility>
+
 namespace mpt::rt {
 
 /// Whether `instruction` is a convolution, attention, or a gradient of one of them, that
@@ -40,6 +42,10 @@ struct CudnnPlan {
   /// Along the height and the width.
   int64_t strides[2] = {1, 1}, padBefore[2] = {}, padAfter[2] = {}, dilations[2] = {1, 1};
   bool allowTF32 = false;
+
+  /// What is offered to a plan of cuDNN: a copy of each tensor in another layout, its
+  /// channels filled up to a multiple of 8, as tensor cores want them.
+  int64_t workspaceBytes() const;
 };
 
 /// The plan of a convolution that checkCall takes. False, with `error` set, if cuDNN has
@@ -75,9 +81,40 @@ struct CudnnAttentionPlan {
   int lastNumber() const { return 8 + hasBias + hasBiasGrad; }
 
   int64_t rows() const { return batch * heads * queries; }
-  /// What is offered to a plan of cuDNN: where the gradients are summed in f32.
+  /// Whether strides[i] are those of a key, a value or their gradients.
+  bool isOfKeys(int i) const {
+    const int tensor = i - isGrad;
+    return tensor == 1 || tensor == 2 || i > 5;
+  }
+  /// What is offered to a plan of cuDNN. Of a deterministic gradient cuDNN 9.19 keeps the
+  /// slopes of all scores there, rows filled up, and gradients of each head of queries
+  /// where these share heads of keys.
   int64_t workspaceBytes() const;
+  /// Where a batch entry and a head of queries begin in a buffer of the call, in bytes;
+  /// the head is the first of those that share one of keys.
+  int64_t offsetOf(int buffer, int64_t entry, int64_t head) const;
 };
+
+/// Attention as equal parts that cuDNN does one after the other: of the batch, or of the
+/// heads of one of its entries.
+struct CudnnAttentionParts {
+  /// Of each.
+  CudnnAttentionPlan plan;
+  /// The first batch entry and head of each.
+  std::vector<std::pair<int64_t, int64_t>> begins;
+  /// What is offered to each: what `plan` says, at most what parts are cut for, or all
+  /// gradients in f32 if that is more.
+  int64_t workspaceBytes = 0;
+};
+
+/// What slopes of scores may take before a gradient is cut.
+inline constexpr int64_t kAttentionScoreBytes = 256 << 20;
+
+/// As few parts as need at most `scoreBytes` each besides the workspace of any call; the
+/// smallest if none are that small. Forward, and where the gradient of a bias is summed
+/// over what would be cut, there is one.
+CudnnAttentionParts cutCudnnPlan(const CudnnAttentionPlan &plan,
+                                 int64_t scoreBytes = kAttentionScoreBytes);
 
 /// False if `call` is none, or its inputs and outputs do not hold what it says.
 bool makeCudnnAttentionPlan(const Instruction &call, CudnnAttentionPlan &plan);

@@ -82,6 +82,7 @@ enum class CudnnAttribute : int {
   HeuristicsResults = 202,
   HeuristicsDevice = 204,
   ConfigEngine = 300,
+  ConfigWorkspace = 303,
   PlanHandle = 400,
   PlanConfig = 401,
   PlanWorkspace = 402,

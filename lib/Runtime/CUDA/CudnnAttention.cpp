@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudnnGraph.h"
-#include "mpt/ProgramABI/GemmPlan.h"
 
 #include <limits>
 
@@ -215,7 +214,14 @@ void CudnnGraph::makeAttention(const CudnnAttentionPlan &plan) {
   addMatmul(slopes, key, dquery);
 }
 
-Status CudnnGraph::create(const CudnnAttentionPlan &plan, const char *&what) {
-  makeAttention(plan);
-  return makeGraph(/*isExact=*/false, plan.workspaceBytes(), what);
+Status CudnnGraph::create(const CudnnAttentionPlan &plan, const char *&what,
+                          int64_t scoreBytes) {
+  const CudnnAttentionParts parts = cutCudnnPlan(plan, scoreBytes);
+  makeAttention(parts.plan);
+  for (auto [entry, head] : parts.begins) {
+    offsets.emplace_back();
+    for (int buffer : buffers)
+      offsets.back().push_back(buffer < 0 ? 0 : plan.offsetOf(buffer, entry, head));
+  }
+  return makeGraph(/*isExact=*/false, parts.workspaceBytes, what);
 }

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudnnGraph.h"
-#include "mpt/ProgramABI/GemmPlan.h"
 
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
@@ -66,5 +65,6 @@ Status CudnnGraph::create(const CudnnPlan &plan, const char *&what) {
   makeConvolution(plan);
   const bool isF32 = plan.x.type == DataType::F32 && plan.w.type == DataType::F32 &&
                      plan.y.type == DataType::F32;
-  return makeGraph(isF32 && !plan.allowTF32, kGemmWorkspaceBytes, what);
+  offsets = {std::vector<int64_t>(buffers.size())};
+  return makeGraph(isF32 && !plan.allowTF32, plan.workspaceBytes(), what);
 }

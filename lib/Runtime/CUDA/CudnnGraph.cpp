@@ -72,12 +72,6 @@ Status CudnnContext::describe(const std::string &json, const char *&what) {
       .finalize();
 }
 
-CudnnGraph::~CudnnGraph() {
-  // The plan goes before what it was made from.
-  while (!kept.empty())
-    kept.pop_back();
-}
-
 CudnnDesc CudnnGraph::makeDescriptor(CudnnKind kind) {
   CudnnDesc made = nullptr;
   if (!status) {
@@ -117,15 +111,20 @@ CudnnDesc CudnnGraph::addTensor(const CudnnTensor &tensor, CudnnPlace place, int
   return made;
 }
 
-Status CudnnGraph::makePlan(CudnnDesc config, const char *&what) {
+/// Configurations behind the first that becomes a plan: cuDNN orders them by what it
+/// guesses that they take.
+static constexpr size_t kMostOthers = 5;
+
+Status CudnnGraph::take(int proposal, bool &isTaken, const char *&what) {
+  isTaken = false;
   // A plan that is not taken goes.
-  CudnnDescriptors own(context.api);
+  auto own = std::make_unique<CudnnDescriptors>(context.api);
   CudnnDesc made = nullptr;
-  MPT_DNN_TRY("a plan", own.create(CudnnKind::ExecutionPlan, made));
+  MPT_DNN_TRY("a plan", own->create(CudnnKind::ExecutionPlan, made));
   Status finalized =
       CudnnSetter(context.api, made)
           .place(context, CudnnAttribute::PlanHandle, CudnnAttribute::PlanDevice)
-          .descriptor(CudnnAttribute::PlanConfig, config)
+          .descriptor(CudnnAttribute::PlanConfig, proposals[proposal].config)
           .finalize();
   // An engine may also fail to be compiled; the next one may do. A device that is only
   // described loads nothing.
@@ -143,15 +142,21 @@ Status CudnnGraph::makePlan(CudnnDesc config, const char *&what) {
                                                    CudnnType::Int64, 1, &count, &bytes));
   if (bytes > mostBytes) {
     ++tooLarge;
+    leastBytes = leastBytes ? std::min(leastBytes, bytes) : bytes;
     return 0;
   }
-  workspaceBytes = bytes;
+  // Once memory is taken there is no more than that.
+  if (executionPlan && bytes > workspaceBytes)
+    return 0;
+  workspaceBytes = std::max(workspaceBytes, bytes);
   executionPlan = made;
-  kept.push_back(std::move(own));
+  plan = std::move(own);
+  taken = proposal;
+  isTaken = true;
   return 0;
 }
 
-Status CudnnGraph::tryConfig(CudnnDesc config, bool isExact, const char *&what) {
+Status CudnnGraph::consider(CudnnDesc config, bool isExact, const char *&what) {
   CudnnDescriptors own(context.api);
   CudnnDesc engine = nullptr;
   int64_t count = 0;
@@ -176,7 +181,19 @@ Status CudnnGraph::tryConfig(CudnnDesc config, bool isExact, const char *&what) 
     ++inexact;
     return 0;
   }
-  return makePlan(config, what);
+  // Before 9.2 cuDNN tells only once there is a plan.
+  int64_t bytes = 0;
+  if (context.api.cudnnGetVersion() >= 90200)
+    MPT_DNN_TRY("an engine's workspace", context.api.cudnnBackendGetAttribute(
+                                             config, CudnnAttribute::ConfigWorkspace,
+                                             CudnnType::Int64, 1, &count, &bytes));
+  if (bytes > mostBytes) {
+    ++tooLarge;
+    leastBytes = leastBytes ? std::min(leastBytes, bytes) : bytes;
+    return 0;
+  }
+  proposals.push_back({config, bytes});
+  return 0;
 }
 
 Status CudnnGraph::propose(int mode, bool isExact, const char *&what) {
@@ -195,27 +212,33 @@ Status CudnnGraph::propose(int mode, bool isExact, const char *&what) {
   MPT_DNN_TRY("heuristics",
               api.cudnnBackendGetAttribute(heuristics, CudnnAttribute::HeuristicsResults,
                                            CudnnType::Descriptor, 0, &count, nullptr));
-  CudnnDescriptors made(api);
-  std::vector<CudnnDesc> configs(count);
-  for (CudnnDesc &config : configs) {
-    MPT_DNN_TRY("an engine configuration", made.create(CudnnKind::EngineConfig, config));
+  std::vector<CudnnDesc> made(count);
+  for (CudnnDesc &config : made) {
+    MPT_DNN_TRY("an engine configuration",
+                configs.create(CudnnKind::EngineConfig, config));
   }
   if (count > 0) {
     MPT_DNN_TRY("heuristics", api.cudnnBackendGetAttribute(
                                   heuristics, CudnnAttribute::HeuristicsResults,
-                                  CudnnType::Descriptor, count, &count, configs.data()));
+                                  CudnnType::Descriptor, count, &count, made.data()));
   }
-  configs.resize(std::min<size_t>(configs.size(), count));
-  for (CudnnDesc config : configs) {
+  made.resize(std::min<size_t>(made.size(), count));
+  for (CudnnDesc config : made) {
     ++proposed;
-    if (Status status = tryConfig(config, isExact, what))
+    if (Status status = consider(config, isExact, what))
       return status;
-    if (executionPlan) {
-      // What it was made from stays with it, and goes after it.
-      kept.insert(kept.begin(), std::move(made));
-      break;
-    }
   }
+  bool isTaken = false;
+  for (int i = 0; i < countProposals() && !isTaken; ++i)
+    if (Status status = take(i, isTaken, what))
+      return status;
+  if (!isTaken) {
+    proposals.clear();
+    return 0;
+  }
+  proposals.resize(std::min(proposals.size(), taken + 1 + kMostOthers));
+  for (const Proposal &proposal : proposals)
+    workspaceBytes = std::max(workspaceBytes, proposal.bytes);
   return 0;
 }
 
@@ -250,26 +273,50 @@ Status CudnnGraph::makeGraph(bool isExact, int64_t mostWorkspace, const char *&w
     refusal = "it proposes no engine" + (lastStatus ? ": " + last : "");
     return 0;
   }
+  auto mebibytes = [](int64_t bytes) {
+    return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB";
+  };
   refusal = "none of its " + std::to_string(proposed) +
             " engine configurations can be used (" + std::to_string(inexact) +
             " are not deterministic or not exact, " + std::to_string(tooLarge) +
-            " need more than " + std::to_string(mostBytes >> 20) + " MiB, " +
+            " need more than " + mebibytes(mostBytes) +
+            (tooLarge ? ", the smallest " + mebibytes(leastBytes) : "") + ", " +
             std::to_string(unfinished) + " could not be made into a plan" +
             (lastStatus ? ", the last one: " + last + ")" : ")");
+  return 0;
+}
+
+Status CudnnVariantPack::run(const CudnnContext &context, const CudnnGraph &graph) const {
+  for (CudnnDesc pack : packs)
+    if (Status status =
+            context.api.cudnnBackendExecute(context.handle, graph.executionPlan, pack))
+      return status;
   return 0;
 }
 
 Status CudnnVariantPack::create(const CudnnGraph &graph,
                                 const std::vector<void *> &buffers, void *workspace,
                                 const char *&what) {
-  MPT_DNN_TRY("a call's buffers", descriptors.create(CudnnKind::VariantPack, pack));
-  std::vector<const void *> pointers;
-  for (int buffer : graph.buffers)
-    pointers.push_back(buffer < 0 ? &graph.numbers[-1 - buffer] : buffers[buffer]);
+  what = "a call's buffers";
+  std::vector<const void *> pointers(graph.buffers.size());
   const auto count = static_cast<int64_t>(pointers.size());
-  return CudnnSetter(*descriptors.api, pack)
-      .set(CudnnAttribute::PackIds, CudnnType::Int64, count, graph.ids.data())
-      .set(CudnnAttribute::PackPointers, CudnnType::VoidPtr, count, pointers.data())
-      .set(CudnnAttribute::PackWorkspace, CudnnType::VoidPtr, 1, &workspace)
-      .finalize();
+  for (const std::vector<int64_t> &offsets : graph.offsets) {
+    for (size_t i = 0; i < pointers.size(); ++i) {
+      const int buffer = graph.buffers[i];
+      pointers[i] = buffer < 0 ? static_cast<const void *>(&graph.numbers[-1 - buffer])
+                               : static_cast<char *>(buffers[buffer]) + offsets[i];
+    }
+    packs.push_back(nullptr);
+    if (Status status = descriptors.create(CudnnKind::VariantPack, packs.back()))
+      return status;
+    if (Status status =
+            CudnnSetter(*descriptors.api, packs.back())
+                .set(CudnnAttribute::PackIds, CudnnType::Int64, count, graph.ids.data())
+                .set(CudnnAttribute::PackPointers, CudnnType::VoidPtr, count,
+                     pointers.data())
+                .set(CudnnAttribute::PackWorkspace, CudnnType::VoidPtr, 1, &workspace)
+                .finalize())
+      return status;
+  }
+  return 0;
 }

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// cuDNN proposes engine configurations for a graph of operations; the first that
-/// becomes a plan and that MPT can use is the one. All of it is made before anything is
-/// recorded; a run is one call.
+/// cuDNN proposes engine configurations for a graph of operations; the first that MPT can
+/// use and that becomes a plan is the one, unless another is faster (CudnnTuning.cpp).
+/// All of it is made before anything is recorded; a run is one call, or one for each part
+/// of attention.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@
 #include "mpt/ProgramABI/CudnnPlan.h"
 
 #include <initializer_list>
-#include <list>
+#include <memory>
 
 namespace mpt::rt::cuda {
 
@@ -119,20 +120,31 @@ enum class CudnnPlace {
 class CudnnGraph {
 public:
   explicit CudnnGraph(const CudnnContext &context)
-      : context(context), descriptors(context.api) {}
-  ~CudnnGraph();
+      : context(context), descriptors(context.api), configs(context.api) {}
   CudnnGraph(const CudnnGraph &) = delete;
   CudnnGraph &operator=(const CudnnGraph &) = delete;
 
   /// Returns cuDNN's status if it fails; `what` says of what. If cuDNN refuses, the
   /// status is 0 and `refusal` says why.
   Status create(const CudnnPlan &plan, const char *&what);
-  Status create(const CudnnAttentionPlan &plan, const char *&what);
+  Status create(const CudnnAttentionPlan &plan, const char *&what,
+                int64_t scoreBytes = kAttentionScoreBytes);
   bool hasPlan() const { return executionPlan != nullptr; }
+  /// How many configurations may be used, in cuDNN's order.
+  int countProposals() const { return static_cast<int>(proposals.size()); }
+  /// Makes the plan of the configuration `proposal`, which then runs. False, and the plan
+  /// is as before, if it does not become one. cuDNN's status as above.
+  Status take(int proposal, bool &isTaken, const char *&what);
 
   std::string refusal;
   CudnnDesc executionPlan = nullptr;
+  /// The configuration that runs.
+  int taken = 0;
+  /// The most that any of the configurations needs.
   int64_t workspaceBytes = 0;
+  /// Of each part: how far its tensors lie behind those of the first, in bytes, in the
+  /// order of `buffers`.
+  std::vector<std::vector<int64_t>> offsets;
   /// Of the tensors in memory: their names in the graph, and which buffer of the call
   /// each is, or -1 - i for `numbers[i]`.
   std::vector<int64_t> ids;
@@ -173,8 +185,8 @@ private:
   Status makeGraph(bool isExact, int64_t mostWorkspace, const char *&what);
 
   Status propose(int mode, bool isExact, const char *&what);
-  Status tryConfig(CudnnDesc config, bool isExact, const char *&what);
-  Status makePlan(CudnnDesc config, const char *&what);
+  /// Keeps `config` if it may be used.
+  Status consider(CudnnDesc config, bool isExact, const char *&what);
 
   const CudnnContext &context;
   CudnnDescriptors descriptors;
@@ -185,10 +197,17 @@ private:
   int64_t nextId = 1;
   std::vector<CudnnDesc> operations;
   int64_t mostBytes = 0;
-  /// Of the plan.
-  std::list<CudnnDescriptors> kept;
-  /// Configurations that were proposed, and why they were not taken.
-  int64_t proposed = 0, inexact = 0, tooLarge = 0, unfinished = 0;
+  /// What proposals are made from; and what the plan is.
+  CudnnDescriptors configs;
+  struct Proposal {
+    CudnnDesc config;
+    int64_t bytes;
+  };
+  std::vector<Proposal> proposals;
+  std::unique_ptr<CudnnDescriptors> plan;
+  /// Configurations that were proposed, and why they were not taken; what the smallest of
+  /// those that are too large needs.
+  int64_t proposed = 0, inexact = 0, tooLarge = 0, unfinished = 0, leastBytes = 0;
   Status lastStatus = 0;
 };
 
@@ -200,13 +219,12 @@ public:
   /// `buffers`: those of the call.
   Status create(const CudnnGraph &graph, const std::vector<void *> &buffers,
                 void *workspace, const char *&what);
-  Status run(const CudnnContext &context, const CudnnGraph &graph) const {
-    return context.api.cudnnBackendExecute(context.handle, graph.executionPlan, pack);
-  }
+  Status run(const CudnnContext &context, const CudnnGraph &graph) const;
 
 private:
   CudnnDescriptors descriptors;
-  CudnnDesc pack = nullptr;
+  /// One for each part.
+  std::vector<CudnnDesc> packs;
 };
 
 } // namespace mpt::rt::cuda

@@ -43,7 +43,6 @@ CublasLtContext::~CublasLtContext() = default;
 CublasLtMatmul::~CublasLtMatmul() = default;
 CudnnContext::~CudnnContext() = default;
 CudnnDescriptors::~CudnnDescriptors() = default;
-CudnnGraph::~CudnnGraph() = default;
 DeviceState::~DeviceState() = default;
 KeptResults::~KeptResults() = default;
 NcclRanks::~NcclRanks() = default;

@@ -151,16 +151,23 @@ std::vector<int> proposalsOf(int mode, const CudnnState &graph) {
   return mode == kDnnModeFallback ? std::vector<int>{4} : all;
 }
 
-/// What an engine's plan needs. The engine of attention that will do keeps an f32 copy of
-/// a gradient, the first that is made.
+/// What an engine's plan needs. The engine of attention that will do keeps the slopes of
+/// all scores of a gradient in 16 bits, as cuDNN's deterministic ones do.
 int64_t workspaceOf(int engine, const CudnnState &graph) {
   if (engine != 3 || !isFused(graph))
     return engines[engine].workspace;
-  int64_t bytes = 0;
-  const CudnnTensorState last = buffersOf(graph).back();
-  for (int64_t dim : last.dims)
-    bytes = std::max<int64_t>(bytes, 1) * dim;
-  return 4 * bytes;
+  int64_t bytes = 0, matmuls = 0;
+  for (const CudnnState *operation : operationsOf(graph))
+    if (operation->kind == K::MatmulOperation) {
+      const CudnnTensorState result = tensorOf(
+          *static_cast<const CudnnState *>(operation->get<void *>(A::MatmulC).front()));
+      int64_t size = 2;
+      for (size_t d = 0; d < result.dims.size(); ++d)
+        size *= d < 2 ? result.dims[d] : (result.dims[d] + 127) / 128 * 128;
+      bytes = std::max(bytes, result.isVirtual ? size : 0);
+      ++matmuls;
+    }
+  return matmuls == 5 ? bytes : 256;
 }
 
 /// The dimensions that an operation's y must have.
@@ -446,6 +453,12 @@ Status cudnnBackendGetAttribute(CudnnDesc desc, CudnnAttribute attribute, CudnnT
     const std::vector<int> &notes = engines[source->engine].notes;
     *count = static_cast<int64_t>(notes.size());
     std::copy(notes.begin(), notes.end(), static_cast<int *>(values));
+    return 0;
+  }
+  if (source->kind == K::EngineConfig && attribute == A::ConfigWorkspace &&
+      hasType(T::Int64) && requested == 1 && state.dnnVersion >= 90200) {
+    *static_cast<int64_t *>(values) = workspaceOf(source->engine, *source->graph);
+    *count = 1;
     return 0;
   }
   if (source->kind == K::ExecutionPlan && attribute == A::PlanWorkspace &&

@@ -14,6 +14,7 @@
 
 #include "CUDA/CudnnGraph.h"
 #include "DescribedDevice.h"
+#include "StandIn.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 
@@ -198,6 +199,142 @@ TEST(CudnnAttention, BiasesThatMisfit) {
                     [](Instruction &call) { call.refs[10].dims = {1, 1, 64, 64}; }));
 }
 
+/// The parts of a gradient: none is needed up to a number of bytes; of the batch before
+/// of the heads; and they begin at multiples of 16 bytes.
+TEST(CudnnAttention, Parts) {
+  auto cut = [](Sizes sizes, int64_t bytes, bool isGrad = true) {
+    return cutCudnnPlan(makePlan(sizes, DataType::BF16, isGrad), bytes);
+  };
+  using Begins = std::vector<std::pair<int64_t, int64_t>>;
+  // 2 x 128 x 128 bytes for each head.
+  const int64_t head = 32768;
+  Sizes sizes;
+  CudnnAttentionParts parts = cut(sizes, 8 * head);
+  EXPECT_EQ(parts.begins, Begins({{0, 0}}));
+  EXPECT_EQ(parts.plan.workspaceBytes(), kGemmWorkspaceBytes + 8 * head);
+  parts = cut(sizes, 8 * head - 1);
+  EXPECT_EQ(parts.begins, Begins({{0, 0}, {1, 0}}));
+  EXPECT_EQ(parts.plan.batch, 1);
+  EXPECT_EQ(parts.plan.heads, 4);
+  parts = cut(sizes, 2 * head);
+  EXPECT_EQ(parts.begins, Begins({{0, 0}, {0, 2}, {1, 0}, {1, 2}}));
+  EXPECT_EQ(parts.plan.heads, 2);
+  // As small as can be.
+  EXPECT_EQ(cut(sizes, 1).begins.size(), 8u);
+  // Forward nothing is kept.
+  EXPECT_EQ(cut(sizes, 1, false).begins.size(), 1u);
+  // Heads that share one of keys stay together, and have gradients of their own.
+  sizes.groups = 2;
+  parts = cut(sizes, 4 * head);
+  EXPECT_EQ(parts.begins, Begins({{0, 0}, {0, 2}, {1, 0}, {1, 2}}));
+  EXPECT_EQ(parts.plan.groups, 1);
+  EXPECT_EQ(parts.plan.workspaceBytes(),
+            kGemmWorkspaceBytes + 2 * head + 2 * 2 * (2 * 64 * 64));
+  const CudnnAttentionPlan whole = makePlan(sizes, DataType::BF16, true);
+  // dy, and dkey [2, 64, 2, 64].
+  EXPECT_EQ(whole.offsetOf(0, 1, 2), 2 * (64 * 4 * 64 + 2 * 64));
+  EXPECT_EQ(whole.offsetOf(whole.numberOf(6), 1, 2), 2 * (64 * 2 * 64 + 64));
+  EXPECT_EQ(whole.offsetOf(whole.sumsNumber(), 1, 2), 4 * 6 * 64);
+  // 3 rows of one head are 12 bytes: four entries begin at a multiple of 16.
+  sizes = Sizes();
+  sizes.batch = 8;
+  sizes.heads = sizes.groups = 1;
+  sizes.queries = 3;
+  EXPECT_EQ(cut(sizes, 2 * head).begins, Begins({{0, 0}, {4, 0}}));
+  // A bias's gradient that is one for the batch is summed over all of it.
+  sizes = Sizes();
+  sizes.bias = {1, 4, 64, 64};
+  EXPECT_EQ(cut(sizes, 4 * head).begins.size(), 2u);
+  sizes.biasGrad = true;
+  EXPECT_EQ(cut(sizes, 4 * head).begins.size(), 1u);
+  sizes.bias = {2, 1, 64, 64};
+  EXPECT_EQ(cut(sizes, 2 * head).begins.size(), 2u);
+  sizes.bias = {2, 4, 64, 64};
+  parts = cut(sizes, 2 * head);
+  EXPECT_EQ(parts.begins.size(), 4u);
+  EXPECT_EQ(parts.plan.biasSizes[1], 2);
+  const CudnnAttentionPlan biased = makePlan(sizes, DataType::BF16, true);
+  EXPECT_EQ(biased.offsetOf(biased.biasNumber(), 1, 2), 4 * 6 * 64 * 64);
+  EXPECT_EQ(biased.offsetOf(biased.lastNumber(), 1, 2), 2 * 6 * 64 * 64);
+  EXPECT_EQ(biased.offsetOf(biased.lastNumber() + 1, 1, 2), 0);
+}
+
+/// In parts it is what it is as a whole.
+TEST(CudnnAttention, RunsInParts) {
+  Sizes shared;
+  shared.groups = 2;
+  shared.keys = 48;
+  Sizes biased;
+  biased.causal = biased.biasGrad = true;
+  biased.bias = {2, 4, 64, 64};
+  Sizes masked;
+  masked.bias = {2, 1, 1, 64};
+  for (const Sizes &sizes : {Sizes(), shared, biased, masked}) {
+    mpt_standin_reset();
+    const Instruction call = makeCall<CudnnAttentionGradCall>(sizes, DataType::BF16);
+    const CudnnAttentionPlan plan = makePlan(sizes, DataType::BF16, true);
+    SCOPED_TRACE(describeCudnnPlan(plan));
+    cuda::Api api;
+    std::string error;
+    ASSERT_TRUE(api.load(MPT_STANDIN, MPT_STANDIN, error)) << error;
+    cuda::CudnnContext context;
+    ASSERT_TRUE(context.api.load(MPT_STANDIN, error)) << error;
+    const char *what = nullptr;
+    cuda::Stream stream = nullptr;
+    ASSERT_EQ(api.cudaStreamCreateWithFlags(&stream, cuda::kNonBlocking), 0);
+    ASSERT_EQ(context.create(stream, what), 0) << what;
+    std::vector<std::string> results[2];
+    for (int isCut : {0, 1}) {
+      // Scratch comes last.
+      std::vector<int64_t> bytes;
+      for (const BufferRef &ref : call.refs)
+        bytes.push_back(ref.bytes());
+      bytes.push_back(4 * plan.rows());
+      bytes.push_back(64 << 20);
+      std::vector<void *> buffers;
+      uint32_t random = 1;
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        void *made = nullptr;
+        ASSERT_EQ(api.cudaMalloc(&made, bytes[i]), 0);
+        buffers.push_back(made);
+        std::string data(bytes[i], 0);
+        for (size_t j = 0; j + 1 < data.size() && i < call.numInputs; j += 2) {
+          random = random * 1664525u + 1013904223u;
+          data[j] = static_cast<char>(random >> 16);
+          data[j + 1] = static_cast<char>(0x3e | (random >> 31) << 7);
+        }
+        ASSERT_EQ(
+            api.cudaMemcpyAsync(made, data.data(), bytes[i], cuda::HostToDevice, stream),
+            0);
+      }
+      cuda::CudnnGraph graph(context);
+      ASSERT_EQ(graph.create(plan, what, isCut ? 1 : INT64_MAX / 2), 0) << what;
+      ASSERT_TRUE(graph.hasPlan()) << graph.refusal;
+      EXPECT_EQ(graph.offsets.size(), isCut ? sizes.batch * sizes.groups : 1u);
+      {
+        cuda::CudnnVariantPack pack(context.api);
+        ASSERT_EQ(pack.create(graph, buffers, buffers.back(), what), 0) << what;
+        ASSERT_EQ(pack.run(context, graph), 0);
+      }
+      ASSERT_EQ(api.cudaStreamSynchronize(stream), 0);
+      for (size_t i = call.numInputs; i < call.refs.size(); ++i) {
+        std::string data(bytes[i], 0);
+        ASSERT_EQ(api.cudaMemcpyAsync(data.data(), buffers[i], bytes[i],
+                                      cuda::DeviceToHost, stream),
+                  0);
+        ASSERT_EQ(api.cudaStreamSynchronize(stream), 0);
+        results[isCut].push_back(data);
+        EXPECT_NE(data, std::string(bytes[i], 0));
+      }
+      for (void *buffer : buffers)
+        api.cudaFree(buffer);
+    }
+    api.cudaStreamDestroy(stream);
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_STREQ(mpt_standin_breach(), "");
+  }
+}
+
 #ifdef MPT_CUDNN
 /// cuDNN's engines for attention want a driver to compile for a device that is only
 /// described. That of the toolkit for linking does until machine code is to be loaded.
@@ -221,6 +358,9 @@ TEST(CudnnAttention, GraphsOfCudnn) {
       {{32, 12, 12, 512, 512, 64, false, {32, 1, 1, 512}}, DataType::BF16},
       {{8, 12, 12, 512, 512, 64, true, {1, 12, 512, 512}, true}, DataType::BF16},
       {{2, 4, 2, 100, 77, 128, false, {2, 1, 100, 77}, true}, DataType::F16},
+      // In parts; with heads that share one of keys; rows that are filled up.
+      {{2, 32, 8, 4096, 4096, 128, true}, DataType::BF16},
+      {{7, 3, 3, 65, 129, 192, false}, DataType::F16},
   };
   for (const auto &[sizes, type] : cases)
     for (bool isGrad : {false, true}) {
@@ -230,11 +370,28 @@ TEST(CudnnAttention, GraphsOfCudnn) {
       EXPECT_EQ(graph.create(plan, what), 0) << what;
       // With a device it is a plan.
       if (!graph.hasPlan())
+        EXPECT_NE(
+            graph.refusal.find("(0 are not deterministic or not exact, 0 need more "),
+            std::string::npos)
+            << graph.refusal;
+      if (!graph.hasPlan())
         EXPECT_NE(graph.refusal.find("could not be made into a plan, the last one: "
                                      "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER"),
                   std::string::npos)
             << graph.refusal;
     }
+  // One head's slopes are larger than what is offered.
+  {
+    cuda::CudnnGraph graph(context);
+    const CudnnAttentionPlan large =
+        makePlan({1, 1, 1, 32768, 32768, 64, true}, DataType::BF16, true);
+    EXPECT_EQ(graph.create(large, what), 0) << what;
+    EXPECT_EQ(
+        graph.refusal,
+        "none of its 2 engine configurations can be used (0 are not deterministic "
+        "or not exact, 2 need more than 288 MiB, the smallest 2049 MiB, 0 could not "
+        "be made into a plan)");
+  }
   // Heads of 12 elements are none that it knows.
   CudnnAttentionPlan plan = makePlan(Sizes(), DataType::BF16, false);
   plan.width = 12;
