@@ -470,7 +470,7 @@ int CudaExecutable::chooseVariant(const mpt_cuda_variant &variant,
   // Equal attentions share a kernel.
   std::vector<size_t> users;
   for (size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].launch && !steps[i].isSkipped &&
+    if (steps[i].launch && !steps[i].isSkipped && !steps[i].isReplaced &&
         program.instructions[i].kernel == variant.kernel)
       users.push_back(i);
   if (users.empty())
@@ -719,7 +719,7 @@ int CudaExecutable::prepare(std::string &error) {
                     instruction.location + ": kernel " + step.launch->name, error));
       if (step.launch->bound != 0)
         step.buffers.push_back(memory + checksAt + kCheckBytes * numChecks++);
-      step.isSkipped |= instruction.replacesEpilogue && hasEpilogue;
+      step.isSkipped = instruction.replacesEpilogue && hasEpilogue && !step.isReplaced;
     } else if (step.graph) {
       CudnnVariantPack pack(dnn->api);
       const char *what = nullptr;
@@ -729,7 +729,7 @@ int CudaExecutable::prepare(std::string &error) {
                     instruction.location + ": " + what + ": " + dnn->api.nameOf(code));
       step.pack = static_cast<int>(packs.size());
       packs.push_back(std::move(pack));
-    } else if (step.isSkipped) {
+    } else if (step.isReplaced) {
       // Nothing more to prepare.
     } else if (instruction.getCall<MatmulCall>()) {
       const Instruction *next =
@@ -992,7 +992,7 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
                            std::string &error) {
   BoundInstruction &step = steps[index];
   const Instruction &instruction = program.instructions[index];
-  if (step.isSkipped)
+  if (step.isSkipped || step.isReplaced)
     return MPT_RT_OK;
   for (auto [position, base] : step.moving)
     step.buffers[position] =
@@ -1413,13 +1413,13 @@ int CudaExecutable::planCudnn(std::string &error) {
     size_t fallback = i + parts.after + 1;
     if (steps[i].graph) {
       for (int64_t j = 0; j < parts.fallback; ++j)
-        steps[fallback + j].isSkipped = true;
+        steps[fallback + j].isReplaced = true;
       workspaceBytes = std::max(workspaceBytes, steps[i].graph->workspaceBytes);
       continue;
     }
     notes += call.location + ": " + why + "; it runs without cuDNN\n";
     for (size_t j = i - parts.before; j < fallback; ++j)
-      steps[j].isSkipped = true;
+      steps[j].isReplaced = true;
   }
   return MPT_RT_OK;
 }

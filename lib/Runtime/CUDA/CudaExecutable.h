@@ -120,9 +120,9 @@ private:
     const CudnnGraph *graph = nullptr;
     int pack = -1;
     size_t copyBytes = 0;
-    /// What is done otherwise: by the epilogue of the matmul before, by cuDNN, or
+    /// What is done otherwise: by the epilogue of the matmul before; by cuDNN, or
     /// without it.
-    bool isSkipped = false;
+    bool isSkipped = false, isReplaced = false;
     /// The buffers that move in loops: which, and where they are in the first iteration.
     std::vector<std::pair<size_t, char *>> moving;
     /// Of the first of exchanges that are one group: how many they are, and when they
@@ -193,8 +193,37 @@ private:
   int measureReplacement(size_t index, double &microseconds, std::string &error);
   /// Has the matmuls of `plan` run without their epilogues, and the launches after them.
   int dropEpilogues(const std::string &plan, std::string &error);
-  /// What choices are good for: the GPU, the driver and cuBLASLt.
-  std::string describeTuned(const std::string &plan) const;
+  /// What choices are good for: the GPU, the driver and cuBLASLt, or cuDNN.
+  std::string describeTuned(const std::string &plan, bool ofCudnn = false) const;
+  /// Adds the choices of the file to `choices`, or puts them in the place of others:
+  /// another run may have been the first to choose.
+  void takeKept(GemmChoices &choices) const;
+  /// Writes the file, and ends a line of `notes` with how that went.
+  void keepChoices(const GemmChoices &choices);
+  int makeMarks(std::string &error);
+  static double getSeconds();
+  /// Numbers from 0.5 to 1 of both signs for who reads them as bf16 or f32, small ones
+  /// for who reads them as another type.
+  static std::vector<uint16_t> makeRandom();
+  /// Of arena and inputs.
+  int fillRandomly(const std::vector<uint16_t> &random, const BufferRef &ref, void *data,
+                   std::string &error);
+  /// Arena and outputs are as the first step expects them.
+  int clearMeasured(std::string &error);
+  /// What a call of cuDNN is with the launches around it, and what runs without it.
+  struct CudnnWay;
+  CudnnWay getCudnnWay(size_t call, bool isWithout) const;
+  void useCudnn(size_t call, bool isUsed);
+  /// Prepares what runs without cuDNN; false if it cannot run.
+  bool prepareWithoutCudnn(size_t call);
+  /// What one of several launches takes, after the first; of one if that is much more
+  /// than `fastest`.
+  int measureCudnn(CudnnWay way, double fastest, double &microseconds,
+                   std::string &error);
+  /// Measures cuDNN's configurations for plans that `tuningFile` does not know, and adds
+  /// them to the file and to `choices`. Writes arena, inputs and outputs.
+  int tuneCudnn(GemmChoices &choices, std::string &error);
+  int takeCudnnChoices(const GemmChoices &choices, std::string &error);
   /// Runs a matmul with the algorithm that it has.
   Status runGemm(const CublasLtMatmul &gemm, const Instruction &call,
                  const BoundInstruction &step);
@@ -309,6 +338,8 @@ private:
   std::unique_ptr<CudnnContext> dnn;
   std::map<std::string, std::unique_ptr<CudnnGraph>> graphs;
   std::vector<CudnnVariantPack> packs;
+  /// What measuring them took.
+  double tuningSeconds = 0;
   /// What ReLU saves has the order of the launches that replace epilogues.
   bool hasOwnBits = false;
   /// Records of bad indices: their launches, where they lie on the device, and

@@ -42,15 +42,13 @@ static constexpr int64_t kMostRandom = 256 << 20;
   if (int status = (expression))                                                         \
   return status
 
-static double getSeconds() {
+double CudaExecutable::getSeconds() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-/// Numbers from 0.5 to 1 of both signs for who reads them as bf16 or f32, small ones for
-/// who reads them as another type.
-static std::vector<uint16_t> makeRandom() {
+std::vector<uint16_t> CudaExecutable::makeRandom() {
   std::vector<uint16_t> numbers(1 << 20);
   uint32_t random = 12345;
   for (uint16_t &number : numbers) {
@@ -60,12 +58,72 @@ static std::vector<uint16_t> makeRandom() {
   return numbers;
 }
 
-std::string CudaExecutable::describeTuned(const std::string &plan) const {
+int CudaExecutable::fillRandomly(const std::vector<uint16_t> &random,
+                                 const BufferRef &ref, void *data, std::string &error) {
+  if (ref.space != SpaceId::Arena && ref.space != SpaceId::Input)
+    return MPT_RT_OK;
+  auto *begin = static_cast<char *>(data);
+  const int64_t bytes = std::min(ref.bytes(), kMostRandom);
+  int64_t filled =
+      std::min(bytes, static_cast<int64_t>(random.size() * sizeof(random[0])));
+  MPT_TRY(check(
+      api.cudaMemcpyAsync(begin, random.data(), filled, HostToDevice, state->stream),
+      "measuring", error));
+  for (int64_t piece; filled < bytes; filled += piece) {
+    piece = std::min(filled, bytes - filled);
+    MPT_TRY(check(
+        api.cudaMemcpyAsync(begin + filled, begin, piece, DeviceToDevice, state->stream),
+        "measuring", error));
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::makeMarks(std::string &error) {
+  marks.resize(std::max<size_t>(marks.size(), 2), nullptr);
+  for (Event &mark : marks)
+    if (!mark)
+      MPT_TRY(check(api.cudaEventCreateWithFlags(&mark, 0), "an event", error));
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::clearMeasured(std::string &error) {
+  for (auto [at, bytes] : {std::pair<int64_t, int64_t>(0, program.arenaBytes),
+                           std::pair<int64_t, int64_t>(outputAt, program.outputBytes)})
+    if (bytes > 0)
+      MPT_TRY(check(api.cudaMemsetAsync(memory + at, 0, bytes, state->stream), "clearing",
+                    error));
+  return MPT_RT_OK;
+}
+
+void CudaExecutable::keepChoices(const GemmChoices &choices) {
+  std::string why;
+  if (writeGemmChoices(tuningFile, choices, why))
+    notes += "; " + tuningFile + " keeps that\n";
+  else
+    notes += "; that cannot be kept in " + tuningFile + " (" + why +
+             "): the next run may choose another, and sum in another order\n";
+}
+
+void CudaExecutable::takeKept(GemmChoices &choices) const {
+  GemmChoices kept;
+  std::string unused;
+  if (!readGemmChoices(tuningFile, kept, unused))
+    return;
+  for (const auto &[plan, choice] : kept) {
+    GemmChoice &own = choices.try_emplace(plan, choice).first->second;
+    if (own.proposals == choice.proposals && choice.nanoseconds > 0)
+      own = choice;
+  }
+}
+
+std::string CudaExecutable::describeTuned(const std::string &plan, bool ofCudnn) const {
   int driver = 0;
   (void)api.cudaDriverGetVersion(&driver);
-  return "cublaslt " + std::to_string(api.cublasLtGetVersion()) + "; driver " +
-         std::to_string(driver) + "; sm_" + std::to_string(state->architecture) +
-         " with " + std::to_string(state->multiprocessors) + " multiprocessors; " + plan;
+  return (ofCudnn ? "cudnn " + std::to_string(dnn->api.cudnnGetVersion())
+                  : "cublaslt " + std::to_string(api.cublasLtGetVersion())) +
+         "; driver " + std::to_string(driver) + "; sm_" +
+         std::to_string(state->architecture) + " with " +
+         std::to_string(state->multiprocessors) + " multiprocessors; " + plan;
 }
 
 int CudaExecutable::measureGemm(const Instruction &call, BoundInstruction &step,
@@ -253,7 +311,7 @@ int CudaExecutable::dropEpilogues(const std::string &plan, std::string &error) {
 int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
   std::string why;
   if (!readGemmChoices(tuningFile, choices, why))
-    notes += tuningFile + ": " + why + "; the matmuls are measured again\n";
+    notes += tuningFile + ": " + why + "; all is measured again\n";
   // Of each plan the first matmul, in the order of what they all cost.
   struct Unknown {
     std::string plan;
@@ -275,7 +333,7 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
       continue;
     Unknown entry = {key, steps.size(), nullptr, 0, {}};
     for (size_t i = 0; i < steps.size(); ++i)
-      if (steps[i].proposals == &made && steps[i].gemm >= 0 && !steps[i].isSkipped) {
+      if (steps[i].proposals == &made && steps[i].gemm >= 0 && !steps[i].isReplaced) {
         entry.index = std::min(entry.index, i);
         entry.flops +=
             static_cast<double>(countIterations(program, i)) * getCost(program, i).flops;
@@ -322,33 +380,9 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
   std::sort(unknown.begin(), unknown.end(), [](const Unknown &x, const Unknown &y) {
     return x.flops != y.flops ? x.flops > y.flops : x.plan < y.plan;
   });
-  marks.resize(std::max<size_t>(marks.size(), 2), nullptr);
-  for (Event &mark : marks)
-    if (!mark)
-      MPT_TRY(check(api.cudaEventCreateWithFlags(&mark, 0), "an event", error));
+  MPT_TRY(makeMarks(error));
   const std::vector<uint16_t> random = makeRandom();
-  const auto randomBytes = static_cast<int64_t>(random.size() * sizeof(random[0]));
-  auto fill = [&](const BufferRef &ref, void *data) -> int {
-    if (ref.space != SpaceId::Arena && ref.space != SpaceId::Input)
-      return MPT_RT_OK;
-    auto *begin = static_cast<char *>(data);
-    const int64_t bytes = std::min(ref.bytes(), kMostRandom);
-    int64_t filled = std::min(bytes, randomBytes);
-    MPT_TRY(check(
-        api.cudaMemcpyAsync(begin, random.data(), filled, HostToDevice, state->stream),
-        "measuring", error));
-    for (int64_t piece; filled < bytes; filled += piece) {
-      piece = std::min(filled, bytes - filled);
-      MPT_TRY(check(api.cudaMemcpyAsync(begin + filled, begin, piece, DeviceToDevice,
-                                        state->stream),
-                    "measuring", error));
-    }
-    return MPT_RT_OK;
-  };
-  const double deadline = getSeconds() + kMostSeconds;
-  auto toNanoseconds = [](double microseconds) {
-    return static_cast<int64_t>(1000 * std::max(microseconds, 0.0) + 0.5);
-  };
+  const double deadline = getSeconds() + kMostSeconds - tuningSeconds;
   for (Unknown &entry : unknown) {
     GemmChoice &choice = choices[entry.plan];
     choice = GemmChoice();
@@ -361,7 +395,8 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
         continue;
       bool isWhole = getSeconds() < deadline;
       for (size_t i = 0; i < 2 && isWhole; ++i)
-        MPT_TRY(fill(program.instructions[entry.index].refs[i], entry.step->buffers[i]));
+        MPT_TRY(fillRandomly(random, program.instructions[entry.index].refs[i],
+                             entry.step->buffers[i], error));
       if (isWhole)
         MPT_TRY(measureGemm(program.instructions[entry.index], *entry.step, deadline,
                             entry.times, isWhole, error));
@@ -383,39 +418,24 @@ int CudaExecutable::tuneAlone(GemmChoices &choices, std::string &error) {
     const int64_t replaced = without.nanoseconds + toNanoseconds(entry.microseconds);
     // Less is noise.
     if (replaced < 0.97 * choice.nanoseconds) {
-      choice.proposal = kWithoutEpilogue;
+      choice.proposal = kWithoutChoice;
       choice.nanoseconds = replaced;
     }
   }
   // Another run may have been the first to choose.
-  GemmChoices kept;
-  if (readGemmChoices(tuningFile, kept, why))
-    for (const auto &[plan, choice] : kept) {
-      GemmChoice &own = choices.try_emplace(plan, choice).first->second;
-      if (own.proposals == choice.proposals && choice.nanoseconds > 0)
-        own = choice;
-    }
+  takeKept(choices);
   int plain = 0;
   for (const Unknown &entry : unknown) {
     other += choices[entry.plan].proposal > 0;
-    plain += choices[entry.plan].proposal == kWithoutEpilogue;
+    plain += choices[entry.plan].proposal == kWithoutChoice;
   }
-  // As the first step expects it.
-  for (auto [at, bytes] : {std::pair<int64_t, int64_t>(0, program.arenaBytes),
-                           std::pair<int64_t, int64_t>(outputAt, program.outputBytes)})
-    if (bytes > 0)
-      MPT_TRY(check(api.cudaMemsetAsync(memory + at, 0, bytes, state->stream), "clearing",
-                    error));
+  MPT_TRY(clearMeasured(error));
   notes += "matmuls: " + std::to_string(unknown.size() - late) + " of " +
            std::to_string(unknown.size()) + " plans were measured, " +
            std::to_string(other) + " run with another algorithm than the first";
   if (plain > 0)
     notes += ", " + std::to_string(plain) + " without their epilogues, which are slower";
-  if (writeGemmChoices(tuningFile, choices, why))
-    notes += "; " + tuningFile + " keeps that\n";
-  else
-    notes += "; that cannot be kept in " + tuningFile + " (" + why +
-             "): the next run may choose another, and sum in another order\n";
+  keepChoices(choices);
   return MPT_RT_OK;
 }
 
@@ -444,10 +464,14 @@ int CudaExecutable::shareChoices(GemmChoices &choices, std::string &error) {
 }
 
 int CudaExecutable::tune(std::string &error) {
-  GemmChoices choices;
+  GemmChoices choices, ofCudnn;
   int status = MPT_RT_OK;
-  if (!tuningFile.empty() && rank == 0)
-    status = tuneAlone(choices, error);
+  if (!tuningFile.empty() && rank == 0) {
+    // First: what it finds slow are matmuls.
+    status = graphs.empty() ? int(MPT_RT_OK) : tuneCudnn(ofCudnn, error);
+    status = status ? status : tuneAlone(choices, error);
+    choices.insert(ofCudnn.begin(), ofCudnn.end());
+  }
   if (others) {
     // The other ranks wait for this, whatever became of it.
     std::string unused;
@@ -456,10 +480,12 @@ int CudaExecutable::tune(std::string &error) {
   }
   if (status)
     return status;
+  if (dnn)
+    MPT_TRY(takeCudnnChoices(choices, error));
   std::vector<std::string> dropped;
   for (auto &[plan, made] : proposals)
     if (auto known = choices.find(describeTuned(plan));
-        known != choices.end() && known->second.proposal == kWithoutEpilogue &&
+        known != choices.end() && known->second.proposal == kWithoutChoice &&
         known->second.proposals == static_cast<int>(made.found.size()))
       dropped.push_back(plan);
   for (const std::string &plan : dropped)

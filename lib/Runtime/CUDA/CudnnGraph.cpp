@@ -232,11 +232,11 @@ Status CudnnGraph::propose(int mode, bool isExact, const char *&what) {
   for (int i = 0; i < countProposals() && !isTaken; ++i)
     if (Status status = take(i, isTaken, what))
       return status;
-  if (!isTaken) {
-    proposals.clear();
-    return 0;
-  }
-  proposals.resize(std::min(proposals.size(), taken + 1 + kMostOthers));
+  // Those that become no plan are none.
+  proposals.erase(proposals.begin(),
+                  proposals.begin() + (isTaken ? taken : countProposals()));
+  taken = 0;
+  proposals.resize(std::min(proposals.size(), 1 + kMostOthers));
   for (const Proposal &proposal : proposals)
     workspaceBytes = std::max(workspaceBytes, proposal.bytes);
   return 0;

@@ -1,4 +1,4 @@
-//===- GemmChoices.cpp - Which of cuBLASLt's proposals run ------*- C++ -*-===//
+//===- GemmChoices.cpp - Which proposals of libraries run -------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -8,6 +8,7 @@
 
 #include "GemmChoices.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -30,6 +31,10 @@ int mpt::rt::cuda::chooseProposal(const std::vector<double> &microseconds) {
         (chosen < 0 || microseconds[i] < 0.97 * microseconds[chosen]))
       chosen = i;
   return chosen < 0 ? 0 : chosen;
+}
+
+int64_t mpt::rt::cuda::toNanoseconds(double microseconds) {
+  return static_cast<int64_t>(1000 * std::max(microseconds, 0.0) + 0.5);
 }
 
 std::string mpt::rt::cuda::printGemmChoices(const GemmChoices &choices) {
@@ -59,7 +64,7 @@ bool mpt::rt::cuda::parseGemmChoices(const std::string &text, GemmChoices &choic
                     &choice.proposals, &choice.nanoseconds, &choice.firstNanoseconds,
                     &length) != 4 ||
         length == 0 || static_cast<size_t>(length) >= line.size() ||
-        choice.proposal < kWithoutEpilogue || choice.proposal >= choice.proposals ||
+        choice.proposal < kWithoutChoice || choice.proposal >= choice.proposals ||
         choice.proposals < 0) {
       choices.clear();
       return false;

@@ -1,4 +1,4 @@
-//===- GemmChoices.h - Which of cuBLASLt's proposals run --------*- C++ -*-===//
+//===- GemmChoices.h - Which proposals of libraries run ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -7,17 +7,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The choice among cuBLASLt's proposals by their times, and the file that keeps it
-/// beside a program, so that later runs sum in the same order. The file is text: a line
-/// that says what it is, then a line for each plan,
+/// The choice among cuBLASLt's and cuDNN's proposals by their times, and the file that
+/// keeps it beside a program, so that later runs sum in the same order. The file is text:
+/// a line that says what it is, then a line for each plan,
 ///
 ///   PROPOSAL PROPOSALS NANOSECONDS FIRST PLAN
 ///
 /// with the number of the chosen proposal, from 0 (-1: none of them, but a matmul without
-/// the epilogue and launches after it), and of all; how long it took, and how
-/// long the first one did (0: not measured); and what the choice is for: the versions of
-/// cuBLASLt and of the driver, the GPU, the plan and its matrices' alignments. Needs
-/// neither CUDA nor LLVM.
+/// the epilogue and launches after it, or what runs without cuDNN), and of all; how long
+/// it took, and how long the first one did (0: not measured); and what the choice is for:
+/// the versions of the library and of the driver, the GPU, the plan and its matrices'
+/// alignments. Needs neither CUDA nor LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +32,11 @@
 namespace mpt::rt::cuda {
 
 /// Instead of a proposal's number: the matmul without its epilogue, and launches that do
-/// the rest, are faster than all of them.
-inline constexpr int kWithoutEpilogue = -1;
+/// the rest, are faster than all of them; or what the program does without cuDNN.
+inline constexpr int kWithoutChoice = -1;
 
 struct GemmChoice {
-  /// The number of the proposal, from 0, or kWithoutEpilogue; and how many there are.
+  /// The number of the proposal, from 0, or kWithoutChoice; and how many there are.
   int proposal = 0, proposals = 0;
   /// Of what was chosen and of the first; 0: not measured.
   int64_t nanoseconds = 0, firstNanoseconds = 0;
@@ -48,6 +48,9 @@ using GemmChoices = std::map<std::string, GemmChoice>;
 /// The proposal to run with, by what each takes; negative: it does not run. A later one
 /// must be at least 3 % faster than those before it: less is noise.
 int chooseProposal(const std::vector<double> &microseconds);
+
+/// 0: not measured.
+int64_t toNanoseconds(double microseconds);
 
 std::string printGemmChoices(const GemmChoices &choices);
 /// False if `text` is none that printGemmChoices made; `choices` is empty then.

@@ -127,6 +127,13 @@ void mpt_standin_set_times(double first, double second, double third, double fou
   for (int i = 0; i < 4; ++i)
     state.milliseconds[i] = times[i] / 1000;
 }
+void mpt_standin_set_engine_times(double first, double second, double third) {
+  const double times[] = {first, second, third};
+  std::copy(times, times + 3, state.engineMicroseconds);
+}
+void mpt_standin_set_launch_time(const char *kernel, double microseconds) {
+  state.launchMicroseconds[kernel] = microseconds;
+}
 void mpt_standin_slow_epilogues(double factor) { state.epilogueFactor = factor; }
 void mpt_standin_set_parts(int64_t parts) { state.parts = parts; }
 void mpt_standin_fail_maps(int code) { state.mapsCode = code; }
@@ -555,7 +562,10 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
                          kInvalidValue);
     values.push_back(value);
   }
+  const auto time = state.launchMicroseconds.find(found->kernel->name);
+  const double microseconds = time == state.launchMicroseconds.end() ? 0 : time->second;
   return submit(call, stream, [=]() -> Error {
+    state.now += microseconds / 1000;
     std::vector<void *> slots = values, pointers;
     std::vector<Map> places = maps;
     for (Map &place : places)

@@ -47,6 +47,11 @@ void mpt_standin_fail_algorithms(int count, int code, int withEpilogueOnly);
 void mpt_standin_set_times(double first, double second, double third, double fourth);
 /// Matmuls with other epilogues than a bias take `factor` times as long.
 void mpt_standin_slow_epilogues(double factor);
+/// What cuDNN's three engines with tensor cores that become plans take, in microseconds;
+/// at first 50, 20 and 35. The one without takes 60, and attention has the first alone.
+void mpt_standin_set_engine_times(double first, double second, double third);
+/// What launches of this kernel take; at first nothing.
+void mpt_standin_set_launch_time(const char *kernel, double microseconds);
 /// Copies by tensor maps read `bytes` further on, and `entryBytes` more for each step of
 /// their last dimension, as a GPU would that has another idea of them. That is so of the
 /// maps that are encoded from the `first`th to the `last`th.

@@ -125,7 +125,8 @@ CudnnState *getDesc(Call &call, CudnnDesc desc) {
 }
 
 /// Engines: the plan of the first cannot be made, the second is not deterministic, the
-/// third wants much workspace, the fourth has tensor cores, the last has none.
+/// third wants much workspace, the fourth has tensor cores, the fifth has none, the
+/// others have tensor cores.
 struct EngineModel {
   bool finalizes;
   int64_t workspace;
@@ -137,18 +138,24 @@ const EngineModel engines[] = {
     {true, int64_t(64) << 20, {kNoteTensorCore}},
     {true, int64_t(1) << 20, {kNoteTensorCore}},
     {true, 4096, {}},
+    {true, int64_t(2) << 20, {kNoteTensorCore}},
+    {true, 0, {kNoteTensorCore}},
 };
+
+double microsecondsOf(int engine) {
+  return engine == 4 ? 60 : state.engineMicroseconds[engine == 3 ? 0 : engine - 4];
+}
 
 /// Which engines a mode proposes. Results have the operands' type: cuDNN 9.19 proposes
 /// nothing for others.
 std::vector<int> proposalsOf(int mode, const CudnnState &graph) {
-  const std::vector<int> all = {0, 1, 2, 3};
   if (isFused(graph))
-    return mode == kDnnModeFallback ? std::vector<int>() : all;
+    return mode == kDnnModeFallback ? std::vector<int>() : std::vector<int>{0, 1, 2, 3};
   const CudnnOperation op = operationOf(graph);
   if (op.x.type != op.w.type || op.x.type != op.y.type)
     return {};
-  return mode == kDnnModeFallback ? std::vector<int>{4} : all;
+  return mode == kDnnModeFallback ? std::vector<int>{4}
+                                  : std::vector<int>{0, 1, 2, 3, 5, 6};
 }
 
 /// What an engine's plan needs. The engine of attention that will do keeps the slopes of
@@ -507,6 +514,7 @@ Status cudnnBackendExecute(CudnnHandle handle, CudnnDesc plan, CudnnDesc pack) {
   if (bytes > 0 && (!isOnDevice(workspace, bytes) ||
                     reinterpret_cast<uintptr_t>(workspace) % kGemmWorkspaceAlignment))
     return call.breach("the workspace is not aligned or not on the device", kBadPointer);
+  const double microseconds = microsecondsOf(config->engine);
   if (isFused(*config->graph)) {
     std::map<int64_t, void *> places;
     for (size_t i = 0; i < ids.size(); ++i)
@@ -516,6 +524,7 @@ Status cudnnBackendExecute(CudnnHandle handle, CudnnDesc plan, CudnnDesc pack) {
         return status;
     const CudnnState &graph = *config->graph;
     return submit(call, library->stream, [=, &graph]() -> Error {
+      state.now += microseconds / 1000;
       runFused(graph, [&](const CudnnTensorState &tensor) {
         auto place = places.find(tensor.id);
         return place == places.end() ? nullptr : place->second;
@@ -533,8 +542,10 @@ Status cudnnBackendExecute(CudnnHandle handle, CudnnDesc plan, CudnnDesc pack) {
   const std::vector<int> &notes = engines[config->engine].notes;
   bool cuts = std::find(notes.begin(), notes.end(), kNoteTensorCore) != notes.end();
   return submit(call, library->stream, [=]() -> Error {
+    state.now += microseconds / 1000;
     convolve(op, cuts, x, w, y);
-    std::memset(workspace, 0xa5, std::min<int64_t>(bytes, 4096));
+    if (bytes > 0)
+      std::memset(workspace, 0xa5, std::min<int64_t>(bytes, 4096));
     return kSuccess;
   });
 }

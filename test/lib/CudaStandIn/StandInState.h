@@ -141,12 +141,16 @@ struct State {
   std::map<const char *, Block> blocks;
   /// Everything that has to be destroyed, by address.
   std::map<void *, std::string> objects;
-  /// A clock that only matmuls move, by what their algorithm is said to take.
+  /// A clock that only matmuls, cuDNN and some kernels move, by what they are said to
+  /// take.
   double now = 0;
   /// How often events were recorded in streams whose work is put off.
   uint64_t records = 0;
   /// What each algorithm that is proposed takes.
   double milliseconds[4] = {0.03, 0.02, 0.01, 0.04};
+  /// Of cuDNN's engines, and of kernels by name.
+  double engineMicroseconds[3] = {50, 20, 35};
+  std::map<std::string, double> launchMicroseconds;
   /// Of matmuls with other epilogues than a bias, times these.
   double epilogueFactor = 1;
   /// Epilogues that cuBLASLt is to refuse.

@@ -18,6 +18,10 @@
 #include "StandIn.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 using namespace mpt::rt;
 
 namespace {
@@ -217,6 +221,136 @@ TEST_F(CudaConvolutions, Refused) {
                 ": an operation: CUDNN_STATUS_NOT_SUPPORTED (3000)");
 }
 
+/// Engines are measured, beside what runs without cuDNN, and the choice is kept.
+class CudnnTuning : public CudaConvolutions {
+protected:
+  void SetUp() override {
+    CudaConvolutions::SetUp();
+    // TF32, as there are three engines for it.
+    std::get<Conv2DCall>(*model.call().call).allowTf32 = true;
+    mpt_standin_set_launch_time("transpose", 10);
+    mpt_standin_set_launch_time("finish", 5);
+    mpt_standin_set_launch_time("instead", 200);
+    char name[] = "/tmp/mpt-tuning-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder = name;
+    path = folder + "/step.tuning";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  /// Runs three steps; returns the notes.
+  std::string runTuned(bool isWithout = false, bool on = true) {
+    std::string notes;
+    {
+      Context context;
+      EXPECT_EQ(mpt_rt_set_tuning(context.rt, on, path.c_str()), 0);
+      open(context);
+      for (int step = 0; step < 3; ++step)
+        EXPECT_EQ(run(context), isWithout
+                                    ? std::vector<float>(kHeight * kWidth * kOut, -1)
+                                    : model.expected());
+      notes = mpt_rt_notes(context.rt);
+    }
+    EXPECT_EQ(std::string(mpt_standin_breach()), "");
+    EXPECT_EQ(mpt_standin_alive(), 0);
+    return notes;
+  }
+  std::string readFile() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static std::string expectedFile(const std::string &choice) {
+    return "MPT's choices among algorithms of cuBLASLt, 1\n" + choice +
+           " cudnn 91900; driver 13000; sm_90 with 132 multiprocessors; " + kPlan +
+           " tf32\n";
+  }
+  std::string note(const std::string &found) const {
+    return "cuDNN: 1 of 1 plans were compared, " + found + "; " + path + " keeps that\n";
+  }
+  std::string folder, path;
+};
+
+TEST_F(CudnnTuning, FastestIsKept) {
+  EXPECT_EQ(runTuned(), note("1 run with another engine than the first, 0 without "
+                             "cuDNN: 0.035 ms of a step instead of 0.065"));
+  EXPECT_EQ(readFile(), expectedFile("1 3 35000 65000"));
+  // The launches around it count, and the choice is that of later runs.
+  mpt_standin_set_engine_times(1, 2, 3);
+  const int64_t calls = mpt_standin_calls("cudnnBackendExecute");
+  EXPECT_EQ(runTuned(), "");
+  EXPECT_EQ(readFile(), expectedFile("1 3 35000 65000"));
+  EXPECT_EQ(mpt_standin_calls("cudnnBackendExecute"), calls + 2);
+  // Without the file it is the first one's.
+  EXPECT_EQ(runTuned(false, false), "");
+}
+
+TEST_F(CudnnTuning, ChosenRuns) {
+  for (bool on : {true, true, false}) {
+    Context context;
+    EXPECT_EQ(mpt_rt_set_tuning(context.rt, on, path.c_str()), 0);
+    open(context);
+    mpt_rt_set_profiling(context.rt, 1);
+    EXPECT_EQ(run(context), model.expected());
+    const char *what = nullptr, *location = nullptr;
+    double milliseconds = 0;
+    ASSERT_EQ(mpt_rt_get_profile(context.rt, 1, &what, &location, &milliseconds), 0);
+    EXPECT_FLOAT_EQ(milliseconds, on ? 0.02f : 0.05f);
+  }
+}
+
+TEST_F(CudnnTuning, WithoutCudnn) {
+  mpt_standin_set_launch_time("instead", 30);
+  EXPECT_EQ(runTuned(true), note("0 run with another engine than the first, 1 without "
+                                 "cuDNN: 0.030 ms of a step instead of 0.065"));
+  EXPECT_EQ(readFile(), expectedFile("-1 3 30000 65000"));
+  const int64_t calls = mpt_standin_calls("cudnnBackendExecute");
+  EXPECT_EQ(runTuned(true), "");
+  EXPECT_EQ(mpt_standin_calls("cudnnBackendExecute"), calls);
+  // What is no faster than 3 % is not taken.
+  std::filesystem::remove(path);
+  mpt_standin_set_launch_time("instead", 34);
+  EXPECT_EQ(runTuned(), note("1 run with another engine than the first, 0 without "
+                             "cuDNN: 0.035 ms of a step instead of 0.065"));
+}
+
+/// A file of another cuDNN, or of another number of engines, says nothing.
+TEST_F(CudnnTuning, OtherChoices) {
+  std::string other = expectedFile("2 3 1 1");
+  other.replace(other.find("91900"), 5, "91800");
+  std::ofstream(path) << other << expectedFile("0 2 1 1").substr(other.find('\n') + 1);
+  EXPECT_NE(runTuned(), "");
+  EXPECT_EQ(readFile(),
+            other + expectedFile("1 3 35000 65000").substr(other.find('\n') + 1));
+}
+
+/// What writes state cannot be tried.
+TEST_F(CudnnTuning, WritesState) {
+  Instruction &finish = model.builder.program.instructions[2];
+  BufferRef count = model.builder.state("count", DataType::F32, {1});
+  finish.refs.push_back(count);
+  ++finish.numOutputs;
+  EXPECT_EQ(runTuned(), "");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+/// An engine that fails to run is none, nor is one that becomes no plan.
+TEST_F(CudnnTuning, Fails) {
+  // Behind the first, which ran four times; the second and third fail, and the step runs.
+  mpt_standin_fail("cudnnBackendExecute", 5, 3000);
+  {
+    Context context;
+    EXPECT_EQ(mpt_rt_set_tuning(context.rt, 1, path.c_str()), 0);
+    open(context);
+    EXPECT_EQ(mpt_rt_run(context.rt), MPT_RT_RUN_FAILED);
+  }
+  EXPECT_EQ(readFile(), expectedFile("0 3 65000 65000"));
+  SetUp();
+  std::filesystem::remove(path);
+  // The third plan: the first becomes none, the second is the first that will do.
+  mpt_standin_fail("cudnnBackendFinalize", 11, 3000);
+  EXPECT_EQ(runTuned(), note("0 run with another engine than the first, 0 without "
+                             "cuDNN: 0.065 ms of a step instead of 0.065"));
+}
+
 /// As where a part of the library is missing.
 TEST_F(CudaConvolutions, NotInitialized) {
   mpt_standin_fail("cudnnCreate", 1, 1001);
@@ -231,11 +365,11 @@ TEST_F(CudaConvolutions, NoHeuristics) {
 }
 
 TEST_F(CudaConvolutions, NoPlan) {
-  // Four have tensor cores, which cut f32; the fifth, of the fallback mode, fails.
+  // Six have tensor cores, which cut f32; the seventh, of the fallback mode, fails.
   mpt_standin_fail("cudnnBackendFinalize", 9, 4000);
   expectWithout(
       std::string("cuDNN refuses ") + kPlan +
-      ": none of its 5 engine configurations can be used (4 are not deterministic or "
+      ": none of its 7 engine configurations can be used (6 are not deterministic or "
       "not exact, 0 need more than 33 MiB, 1 could not be made into a plan, the last "
       "one: "
       "CUDNN_STATUS_INTERNAL_ERROR (4000))");

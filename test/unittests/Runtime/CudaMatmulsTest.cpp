@@ -594,7 +594,7 @@ TEST_F(CudaTuning, Damaged) {
     SCOPED_TRACE(text);
     std::ofstream(path) << text;
     EXPECT_EQ(runTuned(), path +
-                              ": it is damaged, or of another version; the matmuls are "
+                              ": it is damaged, or of another version; all is "
                               "measured again\n" +
                               note(1));
     EXPECT_EQ(readFile(), whole);

@@ -1,0 +1,240 @@
+//===- CudnnTuning.cpp - cuDNN's engines by measuring -----------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Before the first step each plan's engine configurations are measured where the step
+/// will run them, with the launches around them, and beside what runs without cuDNN. What
+/// a program spends most of its time with comes first.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaExecutable.h"
+#include "mpt/ProgramABI/CallPlan.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace mpt::rt;
+using namespace mpt::rt::cuda;
+
+/// Measuring ends after so many seconds; what has not been compared then runs with the
+/// first configuration, also later.
+static constexpr double kMostSeconds = 0.35;
+/// The fastest of so many rounds counts, of what is not much slower than the best.
+static constexpr int kRounds = 3;
+static constexpr double kMuchSlower = 1.5;
+
+#define MPT_TRY(expression)                                                              \
+  if (int status = (expression))                                                         \
+  return status
+
+/// The instructions from `begin` to `end`.
+struct CudaExecutable::CudnnWay {
+  size_t begin, end;
+};
+
+CudaExecutable::CudnnWay CudaExecutable::getCudnnWay(size_t call, bool isWithout) const {
+  const CudnnParts &parts = program.instructions[call].parts;
+  const size_t behind = call + 1 + parts.after;
+  return isWithout ? CudnnWay{behind, behind + parts.fallback}
+                   : CudnnWay{call - parts.before, behind};
+}
+
+void CudaExecutable::useCudnn(size_t call, bool isUsed) {
+  for (bool isWithout : {false, true}) {
+    const CudnnWay way = getCudnnWay(call, isWithout);
+    for (size_t i = way.begin; i < way.end; ++i)
+      steps[i].isReplaced = isWithout == isUsed;
+  }
+}
+
+bool CudaExecutable::prepareWithoutCudnn(size_t call) {
+  const std::string before = notes;
+  const CudnnWay way = getCudnnWay(call, /*isWithout=*/true);
+  bool hasEpilogue = false, isGood = true;
+  for (size_t i = way.begin; i < way.end && isGood; ++i) {
+    const Instruction &instruction = program.instructions[i];
+    BoundInstruction &step = steps[i];
+    std::string unused;
+    if (!instruction.isCall())
+      step.isSkipped = instruction.replacesEpilogue && hasEpilogue;
+    else if (!instruction.getCall<MatmulCall>())
+      step.copyBytes = instruction.refs[0].bytes();
+    else if (step.gemm < 0 && !step.kernel)
+      isGood = prepareGemm(instruction,
+                           i + 1 < way.end ? &program.instructions[i + 1] : nullptr, step,
+                           hasEpilogue, unused) == MPT_RT_OK;
+    else
+      hasEpilogue = i + 1 < way.end && steps[i + 1].isSkipped;
+  }
+  // Said only of what runs.
+  notes = before;
+  return isGood;
+}
+
+int CudaExecutable::measureCudnn(CudnnWay way, double fastest, double &microseconds,
+                                 std::string &error) {
+  const std::vector<int64_t> first(program.loops.size());
+  microseconds = -1;
+  // The first time code is loaded.
+  for (int round = 0; round <= kRounds; ++round) {
+    if (round > 1 && fastest >= 0 && microseconds > kMuchSlower * fastest)
+      break;
+    MPT_TRY(check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
+    for (size_t i = way.begin; i < way.end; ++i)
+      MPT_TRY(launch(i, first, error));
+    MPT_TRY(check(api.cudaEventRecord(marks[1], state->stream), "measuring", error));
+    MPT_TRY(check(api.cudaEventSynchronize(marks[1]), "measuring", error));
+    float milliseconds = 0;
+    MPT_TRY(check(api.cudaEventElapsedTime(&milliseconds, marks[0], marks[1]),
+                  "measuring", error));
+    if (round == 1 || (round > 1 && 1000.0 * milliseconds < microseconds))
+      microseconds = 1000.0 * milliseconds;
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::takeCudnnChoices(const GemmChoices &choices, std::string &error) {
+  for (auto &[plan, graph] : graphs) {
+    const auto known = choices.find(describeTuned(plan, /*ofCudnn=*/true));
+    if (known == choices.end() || !graph->hasPlan() ||
+        known->second.proposals != graph->countProposals())
+      continue;
+    const int chosen = known->second.proposal;
+    const char *what = nullptr;
+    bool isTaken = true;
+    if (chosen >= 0 && chosen != graph->taken)
+      if (Status status = graph->take(chosen, isTaken, what)) {
+        error = std::string(what) + ": " + dnn->api.nameOf(status);
+        return MPT_RT_RUN_FAILED;
+      }
+    for (size_t i = 0; i < steps.size() && chosen < 0; ++i)
+      if (steps[i].graph == graph.get())
+        useCudnn(i, !prepareWithoutCudnn(i));
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
+  std::string why;
+  if (!readGemmChoices(tuningFile, choices, why))
+    notes += tuningFile + ": " + why + "; all is measured again\n";
+  struct Unknown {
+    std::string key;
+    CudnnGraph *graph;
+    size_t call;
+    double uses = 0;
+    /// Microseconds of the configurations, and without cuDNN; negative: not measured.
+    std::vector<double> times;
+    double without = -1;
+    double ofStep() const { return uses * times[0]; }
+  };
+  std::vector<Unknown> unknown;
+  // State holds what is needed.
+  auto writesState = [&](size_t call) {
+    const size_t end = getCudnnWay(call, true).end;
+    for (size_t i = getCudnnWay(call, false).begin; i < end; ++i) {
+      const Instruction &instruction = program.instructions[i];
+      for (size_t j = instruction.numInputs; j < instruction.refs.size(); ++j)
+        if (instruction.refs[j].space == SpaceId::State)
+          return true;
+    }
+    return false;
+  };
+  for (auto &[plan, graph] : graphs) {
+    const int count = graph->countProposals();
+    Unknown entry = {
+        describeTuned(plan, /*ofCudnn=*/true), graph.get(), steps.size(), 0, {}};
+    const auto known = choices.find(entry.key);
+    if (count == 0 || (known != choices.end() && known->second.proposals == count))
+      continue;
+    for (size_t i = 0; i < steps.size(); ++i)
+      if (steps[i].graph == graph.get()) {
+        entry.uses += static_cast<double>(countIterations(program, i));
+        if (entry.call == steps.size() && !writesState(i))
+          entry.call = i;
+      }
+    entry.times.assign(count, -1);
+    if (entry.call < steps.size())
+      unknown.push_back(std::move(entry));
+  }
+  if (unknown.empty())
+    return takeCudnnChoices(choices, error);
+  const double start = getSeconds(), deadline = start + kMostSeconds;
+  MPT_TRY(makeMarks(error));
+  const std::vector<uint16_t> random = makeRandom();
+  for (Unknown &entry : unknown) {
+    const CudnnWay way = getCudnnWay(entry.call, /*isWithout=*/false);
+    for (size_t i = way.begin; i <= entry.call; ++i)
+      for (size_t j = 0; j < program.instructions[i].numInputs; ++j)
+        MPT_TRY(fillRandomly(random, program.instructions[i].refs[j], steps[i].buffers[j],
+                             error));
+    MPT_TRY(measureCudnn(way, -1, entry.times[0], error));
+  }
+  int compared = 0, others = 0, without = 0;
+  double before = 0, after = 0;
+  for (size_t done = 0; done < unknown.size(); ++done) {
+    for (size_t i = done + 1; i < unknown.size(); ++i)
+      if (unknown[i].ofStep() > unknown[done].ofStep())
+        std::swap(unknown[i], unknown[done]);
+    Unknown &entry = unknown[done];
+    const bool isInTime = getSeconds() < deadline;
+    double fastest = entry.times[0];
+    if (isInTime && prepareWithoutCudnn(entry.call)) {
+      useCudnn(entry.call, false);
+      const int measured =
+          measureCudnn(getCudnnWay(entry.call, true), fastest, entry.without, error);
+      useCudnn(entry.call, true);
+      MPT_TRY(measured);
+      fastest = std::min(fastest, entry.without);
+    }
+    // Another plan of attention is compiled for longer than there is time.
+    const bool isMany = getConv(program.instructions[entry.call]).has_value();
+    for (int i = 1; i < entry.graph->countProposals() && isMany; ++i) {
+      bool isTaken = false;
+      const char *what = nullptr;
+      if (getSeconds() >= deadline || entry.graph->take(i, isTaken, what))
+        break;
+      std::string unused;
+      double &time = entry.times[i];
+      // Another that fails is none.
+      if (!isTaken || measureCudnn(getCudnnWay(entry.call, false), fastest, time, unused))
+        continue;
+      fastest = std::min(fastest, time);
+    }
+    GemmChoice &choice = choices[entry.key];
+    choice.proposals = entry.graph->countProposals();
+    choice.proposal = chooseProposal(entry.times);
+    double best = entry.times[choice.proposal];
+    // Less is noise.
+    if (entry.without >= 0 && entry.without < 0.97 * best) {
+      choice.proposal = kWithoutChoice;
+      best = entry.without;
+    }
+    choice.nanoseconds = toNanoseconds(best);
+    choice.firstNanoseconds = toNanoseconds(entry.times[0]);
+    compared += isInTime;
+    before += entry.ofStep() / 1000;
+    after += entry.uses * best / 1000;
+  }
+  takeKept(choices);
+  for (const Unknown &entry : unknown) {
+    others += choices[entry.key].proposal > 0;
+    without += choices[entry.key].proposal < 0;
+  }
+  MPT_TRY(clearMeasured(error));
+  tuningSeconds = getSeconds() - start;
+  char times[64];
+  std::snprintf(times, sizeof(times), "%.3f ms of a step instead of %.3f", after, before);
+  notes += "cuDNN: " + std::to_string(compared) + " of " +
+           std::to_string(unknown.size()) + " plans were compared, " +
+           std::to_string(others) + " run with another engine than the first, " +
+           std::to_string(without) + " without cuDNN: " + times;
+  keepChoices(choices);
+  return takeCudnnChoices(choices, error);
+}
