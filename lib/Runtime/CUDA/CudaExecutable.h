@@ -216,8 +216,8 @@ private:
   void useCudnn(size_t call, bool isUsed);
   /// Prepares what runs without cuDNN; false if it cannot run.
   bool prepareWithoutCudnn(size_t call);
-  /// What one of several launches takes, after the first; of one if that is much more
-  /// than `fastest`.
+  /// What the fastest of several launches takes, after the first; of one if that takes
+  /// long, or much longer than `fastest`, unless that is negative.
   int measureCudnn(CudnnWay way, double fastest, double &microseconds,
                    std::string &error);
   /// Measures cuDNN's configurations for plans that `tuningFile` does not know, and adds
@@ -338,7 +338,7 @@ private:
   std::unique_ptr<CudnnContext> dnn;
   std::map<std::string, std::unique_ptr<CudnnGraph>> graphs;
   std::vector<CudnnVariantPack> packs;
-  /// What measuring them took.
+  /// Of the time for measuring matmuls, what measuring cuDNN has taken.
   double tuningSeconds = 0;
   /// What ReLU saves has the order of the launches that replace epilogues.
   bool hasOwnBits = false;

@@ -22,12 +22,17 @@
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
-/// Measuring ends after so many seconds; what has not been compared then runs with the
-/// first configuration, also later.
+/// Once the first configurations of all plans are measured, comparing ends after so many
+/// seconds; what has not been compared then runs with the first one, also later.
 static constexpr double kMostSeconds = 0.35;
-/// The fastest of so many rounds counts, of what is not much slower than the best.
+/// What of the time that matmuls have this may take.
+static constexpr double kMostOfMatmuls = 0.5;
+/// The fastest of so many rounds counts, of what is not much slower than the best; one
+/// of what takes long.
 static constexpr int kRounds = 3;
-static constexpr double kMuchSlower = 1.5;
+static constexpr double kMuchSlower = 1.5, kLongMicroseconds = 1000;
+/// What loading code at the first launch may take.
+static constexpr double kLoadMicroseconds = 10000;
 
 #define MPT_TRY(expression)                                                              \
   if (int status = (expression))                                                         \
@@ -83,8 +88,6 @@ int CudaExecutable::measureCudnn(CudnnWay way, double fastest, double &microseco
   microseconds = -1;
   // The first time code is loaded.
   for (int round = 0; round <= kRounds; ++round) {
-    if (round > 1 && fastest >= 0 && microseconds > kMuchSlower * fastest)
-      break;
     MPT_TRY(check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
     for (size_t i = way.begin; i < way.end; ++i)
       MPT_TRY(launch(i, first, error));
@@ -93,8 +96,13 @@ int CudaExecutable::measureCudnn(CudnnWay way, double fastest, double &microseco
     float milliseconds = 0;
     MPT_TRY(check(api.cudaEventElapsedTime(&milliseconds, marks[0], marks[1]),
                   "measuring", error));
-    if (round == 1 || (round > 1 && 1000.0 * milliseconds < microseconds))
-      microseconds = 1000.0 * milliseconds;
+    const double time = 1000.0 * milliseconds;
+    microseconds = round < 2 ? time : std::min(microseconds, time);
+    if (fastest >= 0 &&
+        time > kMuchSlower * fastest + (round == 0 ? kLoadMicroseconds : 0))
+      break;
+    if (round > 0 && time > kLongMicroseconds)
+      break;
   }
   return MPT_RT_OK;
 }
@@ -165,7 +173,7 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
   }
   if (unknown.empty())
     return takeCudnnChoices(choices, error);
-  const double start = getSeconds(), deadline = start + kMostSeconds;
+  const double start = getSeconds();
   MPT_TRY(makeMarks(error));
   const std::vector<uint16_t> random = makeRandom();
   for (Unknown &entry : unknown) {
@@ -176,6 +184,7 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
                              error));
     MPT_TRY(measureCudnn(way, -1, entry.times[0], error));
   }
+  const double deadline = getSeconds() + kMostSeconds;
   int compared = 0, others = 0, without = 0;
   double before = 0, after = 0;
   for (size_t done = 0; done < unknown.size(); ++done) {
@@ -228,7 +237,7 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
     without += choices[entry.key].proposal < 0;
   }
   MPT_TRY(clearMeasured(error));
-  tuningSeconds = getSeconds() - start;
+  tuningSeconds = std::min(getSeconds() - start, kMostOfMatmuls);
   char times[64];
   std::snprintf(times, sizeof(times), "%.3f ms of a step instead of %.3f", after, before);
   notes += "cuDNN: " + std::to_string(compared) + " of " +

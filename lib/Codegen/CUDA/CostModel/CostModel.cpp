@@ -381,6 +381,35 @@ static std::string getKind(llvm::StringRef function) {
   return "kernel" + suffix.str();
 }
 
+/// What cuDNN moves besides the buffers of a call; returns how many times the FLOPs it
+/// does. Tensor cores want channels in multiples of 8: tensors with others are copied.
+/// The slopes of scores are written and read.
+static double addCudnnWork(const rt::Instruction &call, InstructionEstimate &estimate) {
+  double extra = 0, factor = 1;
+  rt::CudnnAttentionPlan attention;
+  rt::CudnnPlan plan;
+  std::string unused;
+  if (rt::makeCudnnAttentionPlan(call, attention)) {
+    if (attention.isGrad)
+      extra = double(attention.rows()) * double(attention.keys) *
+              double(rt::getSize(attention.type)) / (attention.causal ? 2 : 1);
+  } else if (rt::isCudnnCall(call) && rt::makeCudnnPlan(call, plan, unused) &&
+             rt::getSize(plan.x.type) == 2 && plan.x.dims[1] == plan.w.dims[1]) {
+    for (const rt::CudnnTensor *tensor : {&plan.x, &plan.y}) {
+      const int64_t *dims = tensor->dims;
+      const auto filled = double(llvm::alignTo(dims[1], 8));
+      if (dims[1] % 8 == 0)
+        continue;
+      factor *= filled / double(dims[1]);
+      extra += double(rt::getSize(tensor->type)) * double(dims[0]) * filled *
+               double(dims[2]) * double(dims[3]);
+    }
+  }
+  estimate.bytesRead += extra;
+  estimate.bytesWritten += extra;
+  return factor;
+}
+
 /// A library call: what it computes against what it moves.
 static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
                          InstructionEstimate &estimate) {
@@ -391,6 +420,7 @@ static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
   const auto *matmul = call.getCall<rt::MatmulCall>();
   if (matmul && matmul->accumulate)
     estimate.bytesRead += double(call.refs[call.numInputs].bytes());
+  const double times = addCudnnWork(call, estimate);
   estimate.cacheBytes = estimate.getBytes();
   estimate.kind =
       std::visit([](const auto &c) { return std::string(c.name); }, *call.call);
@@ -445,7 +475,7 @@ static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
   Longest longest;
   longest.add(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
   longest.add(isTensor ? CostBound::TensorCores : CostBound::Arithmetic,
-              cost.flops / rate);
+              times * cost.flops / rate);
   estimate.bound = longest.seconds > chip.nodeGap ? longest.bound : CostBound::Gap;
   estimate.seconds = chip.nodeGap + longest.seconds + epilogue;
 }
