@@ -439,7 +439,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 // x86-64 has it for processors before AVX2, as small code.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && __has_attribute(minsize)
+#define MPT_PLAIN __attribute__((cold, minsize))
+#elif defined(__x86_64__)
 #define MPT_PLAIN __attribute__((cold))
 #else
 #define MPT_PLAIN
