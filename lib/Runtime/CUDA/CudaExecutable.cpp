@@ -1010,7 +1010,7 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
                  instruction.location + ": launching " + step.launch->name, error);
   }
   if (step.graph)
-    return launchCudnn(step, instruction, error);
+    return launchCudnn(index, error);
   if (instruction.getCall<WaitCall>() || isExchange(instruction))
     return launchExchange(index, error);
   if (instruction.getCall<RankCall>())
@@ -1424,8 +1424,8 @@ int CudaExecutable::planCudnn(std::string &error) {
   return MPT_RT_OK;
 }
 
-int CudaExecutable::launchCudnn(const BoundInstruction &step, const Instruction &call,
-                                std::string &error) {
+int CudaExecutable::launchCudnn(size_t index, std::string &error) {
+  const BoundInstruction &step = steps[index];
   Status status;
   if (step.moving.empty()) {
     status = packs[step.pack].run(*dnn, *step.graph);
@@ -1438,6 +1438,13 @@ int CudaExecutable::launchCudnn(const BoundInstruction &step, const Instruction 
   }
   if (!status)
     return MPT_RT_OK;
-  error = call.location + ": a call of cuDNN: " + dnn->api.nameOf(status);
-  return MPT_RT_RUN_FAILED;
+  error = program.instructions[index].location +
+          ": a call of cuDNN: " + dnn->api.nameOf(status);
+  // What has begun to be recorded cannot be taken back, and a broken device runs nothing.
+  if (recording || !isCudnnRefusal(status) || !prepareWithoutCudnn(index))
+    return MPT_RT_RUN_FAILED;
+  // That comes after it.
+  useCudnn(index, false);
+  notes += error + "; it runs without cuDNN\n";
+  return MPT_RT_OK;
 }

@@ -243,8 +243,8 @@ private:
   /// Of all of the program, before memory is taken; also says which other instructions
   /// are skipped.
   int planCudnn(std::string &error);
-  int launchCudnn(const BoundInstruction &step, const Instruction &call,
-                  std::string &error);
+  /// Where cuDNN refuses to run it, what runs without cuDNN does from now on.
+  int launchCudnn(size_t index, std::string &error);
   /// Meets the other ranks, if there are any. `status` and `error`: how the start went.
   int connectRanks(int status, std::string &error);
   /// Finds the exchanges that are one group each.
@@ -291,7 +291,7 @@ private:
   /// Of outputs, while there is no device.
   std::vector<char> hostOutput;
   bool started = false;
-  /// The step is being recorded: what fails is not tried again.
+  /// The step is being recorded or measured: what fails is not tried again.
   bool recording = false;
   /// Why it could not be started. Other programs of its state may run.
   int failed = 0;

@@ -10,6 +10,7 @@
 #include "mpt/ProgramABI/GemmPlan.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 using namespace mpt::rt;
@@ -274,15 +275,18 @@ Status CudnnGraph::makeGraph(bool isExact, int64_t mostWorkspace, const char *&w
     return 0;
   }
   auto mebibytes = [](int64_t bytes) {
-    return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB";
+    return static_cast<long long>((bytes + (1 << 20) - 1) >> 20);
   };
-  refusal = "none of its " + std::to_string(proposed) +
-            " engine configurations can be used (" + std::to_string(inexact) +
-            " are not deterministic or not exact, " + std::to_string(tooLarge) +
-            " need more than " + mebibytes(mostBytes) +
-            (tooLarge ? ", the smallest " + mebibytes(leastBytes) : "") + ", " +
-            std::to_string(unfinished) + " could not be made into a plan" +
-            (lastStatus ? ", the last one: " + last + ")" : ")");
+  char smallest[48] = "", text[256];
+  if (tooLarge)
+    std::snprintf(smallest, sizeof(smallest), ", the smallest %lld MiB",
+                  mebibytes(leastBytes));
+  std::snprintf(text, sizeof(text),
+                "none of its %d engine configurations can be used (%d are not "
+                "deterministic or not exact, %d need more than %lld MiB%s, %d could not "
+                "be made into a plan",
+                proposed, inexact, tooLarge, mebibytes(mostBytes), smallest, unfinished);
+  refusal = text + (lastStatus ? ", the last one: " + last + ")" : ")");
   return 0;
 }
 

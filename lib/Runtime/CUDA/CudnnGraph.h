@@ -207,7 +207,8 @@ private:
   std::unique_ptr<CudnnDescriptors> plan;
   /// Configurations that were proposed, and why they were not taken; what the smallest of
   /// those that are too large needs.
-  int64_t proposed = 0, inexact = 0, tooLarge = 0, unfinished = 0, leastBytes = 0;
+  int proposed = 0, inexact = 0, tooLarge = 0, unfinished = 0;
+  int64_t leastBytes = 0;
   Status lastStatus = 0;
 };
 

@@ -86,16 +86,24 @@ int CudaExecutable::measureCudnn(CudnnWay way, double fastest, double &microseco
                                  std::string &error) {
   const std::vector<int64_t> first(program.loops.size());
   microseconds = -1;
+  // What fails here is not replaced.
+  recording = true;
+  int status = MPT_RT_OK;
   // The first time code is loaded.
   for (int round = 0; round <= kRounds; ++round) {
-    MPT_TRY(check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
-    for (size_t i = way.begin; i < way.end; ++i)
-      MPT_TRY(launch(i, first, error));
-    MPT_TRY(check(api.cudaEventRecord(marks[1], state->stream), "measuring", error));
-    MPT_TRY(check(api.cudaEventSynchronize(marks[1]), "measuring", error));
+    status = check(api.cudaEventRecord(marks[0], state->stream), "measuring", error);
+    for (size_t i = way.begin; i < way.end && !status; ++i)
+      status = launch(i, first, error);
+    if (!status)
+      status = check(api.cudaEventRecord(marks[1], state->stream), "measuring", error);
+    if (!status)
+      status = check(api.cudaEventSynchronize(marks[1]), "measuring", error);
     float milliseconds = 0;
-    MPT_TRY(check(api.cudaEventElapsedTime(&milliseconds, marks[0], marks[1]),
-                  "measuring", error));
+    if (!status)
+      status = check(api.cudaEventElapsedTime(&milliseconds, marks[0], marks[1]),
+                     "measuring", error);
+    if (status)
+      break;
     const double time = 1000.0 * milliseconds;
     microseconds = round < 2 ? time : std::min(microseconds, time);
     if (fastest >= 0 &&
@@ -104,7 +112,10 @@ int CudaExecutable::measureCudnn(CudnnWay way, double fastest, double &microseco
     if (round > 0 && time > kLongMicroseconds)
       break;
   }
-  return MPT_RT_OK;
+  recording = false;
+  if (status)
+    microseconds = -1;
+  return status;
 }
 
 int CudaExecutable::takeCudnnChoices(const GemmChoices &choices, std::string &error) {
@@ -140,7 +151,7 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
     /// Microseconds of the configurations, and without cuDNN; negative: not measured.
     std::vector<double> times;
     double without = -1;
-    double ofStep() const { return uses * times[0]; }
+    double ofStep() const { return uses * std::max(times[0], 0.0); }
   };
   std::vector<Unknown> unknown;
   // State holds what is needed.
@@ -182,7 +193,9 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
       for (size_t j = 0; j < program.instructions[i].numInputs; ++j)
         MPT_TRY(fillRandomly(random, program.instructions[i].refs[j], steps[i].buffers[j],
                              error));
-    MPT_TRY(measureCudnn(way, -1, entry.times[0], error));
+    std::string failed;
+    if (measureCudnn(way, -1, entry.times[0], failed))
+      notes += failed + "; others are tried\n";
   }
   const double deadline = getSeconds() + kMostSeconds;
   int compared = 0, others = 0, without = 0;
@@ -194,13 +207,17 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
     Unknown &entry = unknown[done];
     const bool isInTime = getSeconds() < deadline;
     double fastest = entry.times[0];
+    auto measure = [&](bool isWithout, double &time) {
+      std::string unused;
+      // What fails is none.
+      if (measureCudnn(getCudnnWay(entry.call, isWithout), fastest, time, unused) == 0 &&
+          (fastest < 0 || time < fastest))
+        fastest = time;
+    };
     if (isInTime && prepareWithoutCudnn(entry.call)) {
       useCudnn(entry.call, false);
-      const int measured =
-          measureCudnn(getCudnnWay(entry.call, true), fastest, entry.without, error);
+      measure(true, entry.without);
       useCudnn(entry.call, true);
-      MPT_TRY(measured);
-      fastest = std::min(fastest, entry.without);
     }
     // Another plan of attention is compiled for longer than there is time.
     const bool isMany = getConv(program.instructions[entry.call]).has_value();
@@ -209,19 +226,15 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
       const char *what = nullptr;
       if (getSeconds() >= deadline || entry.graph->take(i, isTaken, what))
         break;
-      std::string unused;
-      double &time = entry.times[i];
-      // Another that fails is none.
-      if (!isTaken || measureCudnn(getCudnnWay(entry.call, false), fastest, time, unused))
-        continue;
-      fastest = std::min(fastest, time);
+      if (isTaken)
+        measure(false, entry.times[i]);
     }
     GemmChoice &choice = choices[entry.key];
     choice.proposals = entry.graph->countProposals();
     choice.proposal = chooseProposal(entry.times);
     double best = entry.times[choice.proposal];
     // Less is noise.
-    if (entry.without >= 0 && entry.without < 0.97 * best) {
+    if (entry.without >= 0 && (best < 0 || entry.without < 0.97 * best)) {
       choice.proposal = kWithoutChoice;
       best = entry.without;
     }
@@ -229,7 +242,7 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
     choice.firstNanoseconds = toNanoseconds(entry.times[0]);
     compared += isInTime;
     before += entry.ofStep() / 1000;
-    after += entry.uses * best / 1000;
+    after += entry.uses * std::max(best, 0.0) / 1000;
   }
   takeKept(choices);
   for (const Unknown &entry : unknown) {
@@ -238,12 +251,13 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
   }
   MPT_TRY(clearMeasured(error));
   tuningSeconds = std::min(getSeconds() - start, kMostOfMatmuls);
-  char times[64];
-  std::snprintf(times, sizeof(times), "%.3f ms of a step instead of %.3f", after, before);
-  notes += "cuDNN: " + std::to_string(compared) + " of " +
-           std::to_string(unknown.size()) + " plans were compared, " +
-           std::to_string(others) + " run with another engine than the first, " +
-           std::to_string(without) + " without cuDNN: " + times;
+  char text[224];
+  std::snprintf(
+      text, sizeof(text),
+      "cuDNN: %d of %d plans were compared, %d run with another engine than the "
+      "first, %d without cuDNN: %.3f ms of a step instead of %.3f",
+      compared, static_cast<int>(unknown.size()), others, without, after, before);
+  notes += text;
   keepChoices(choices);
   return takeCudnnChoices(choices, error);
 }
