@@ -30,10 +30,10 @@ func.func @small(%x: tensor<512x64xf32>) -> tensor<64xf32> {
   return %0 : tensor<64xf32>
 }
 
-// Rows do not depend on tasks, and a cut that is finer stays.
+// Rows do not depend on tasks, and a cut that is finer than that becomes coarser.
 // CHECK-LABEL: @others
 // CHECK: chunk_rows 40
-// CHECK: chunk_rows 4 maps
+// CHECK: chunk_rows 16 maps
 func.func @others(%x: tensor<512x64xf32>) -> (tensor<512xf32>, tensor<64xf32>) {
   %0 = "mpt_kernel.kernel"(%x) <{kind = #mpt_kernel.kind<row>, domain = array<i64: 512, 64>,
       chunk_rows = 40 : i64, operand_maps = [#id], result_maps = [affine_map<(d0, d1) -> (d0)>]}> ({

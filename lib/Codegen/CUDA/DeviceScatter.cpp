@@ -8,10 +8,10 @@
 ///
 /// \file
 /// The gradient of an embedding, without atomics: a block owns some rows of the
-/// table and reads all indices. Those that name its rows it puts in a list, in
-/// their order, and adds what they name to sums in shared memory. Tables of few
-/// rows have several blocks a row, each over a slice of the indices, whose sums a
-/// second function adds in order.
+/// table and reads all indices, the next ones while it looks at some. Those that name
+/// its rows it puts in a list, in their order. When that has grown long, it adds what
+/// they name to sums in shared memory. Tables of few rows have several blocks a row, each
+/// over a slice of the indices, whose sums a second function adds in order.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,11 +28,11 @@ using namespace mpt::detail;
 static constexpr int64_t kThreads = 128, kWarps = kThreads / kWarp, kSumBytes = 32 << 10;
 /// Indices that a thread reads at once: a block waits for each such chunk. Many only
 /// where there are several chunks.
-static constexpr int64_t kLeastReads = 4, kMostReads = 8, kLeastChunks = 4;
+static constexpr int64_t kLeastReads = 4, kMostReads = 16, kLeastChunks = 4;
 /// Blocks that keep a large GPU busy.
 static constexpr int64_t kManyBlocks = 264;
 /// Updates that are read before they are added.
-static constexpr int64_t kAhead = 4;
+static constexpr int64_t kAhead = 8;
 
 namespace {
 
@@ -43,9 +43,13 @@ public:
 
 private:
   void emitBlock(GPUFunctionBuilder &code);
-  /// Lists the chunk's indices of this block's rows; returns how many there are.
-  Index emitList(GPUFunctionBuilder &code, Index base, Index end, Index firstRow);
-  void emitAdd(GPUFunctionBuilder &code, Index base, Index listed);
+  /// This thread's indices of the chunk at `base`.
+  SmallVector<Value> loadIndices(GPUFunctionBuilder &code, Index base);
+  /// Appends those of `loaded` that name this block's rows to the list of `listed`;
+  /// returns how many it has then.
+  Index emitList(GPUFunctionBuilder &code, ValueRange loaded, Index base, Index end,
+                 Index firstRow, Index listed);
+  void emitAdd(GPUFunctionBuilder &code, Index listed);
   void emitStore(GPUFunctionBuilder &code, Index firstRow);
   void emitSlices(GPUFunctionBuilder &code);
 
@@ -56,6 +60,8 @@ private:
   int64_t vectors, columnThreads = kThreads, groups, columnBlocks;
   int64_t blockRows, slices;
   int64_t reads, chunk;
+  /// What a list may hold while it grows on.
+  int64_t waiting;
 
   // Of the function being emitted.
   Value sums, positions, owners, counts;
@@ -76,6 +82,7 @@ ScatterAdd::ScatterAdd(const CallSite &site)
   reads = !site.isWide() && count >= kLeastChunks * kThreads * kMostReads ? kMostReads
                                                                           : kLeastReads;
   chunk = kThreads * reads;
+  waiting = chunk / 4;
   lanes = std::min<int64_t>({4, lanesFor(from, row), lanesFor(to, row)});
   vectors = row / lanes;
   // As many threads along a row as leave few without work.
@@ -93,15 +100,7 @@ ScatterAdd::ScatterAdd(const CallSite &site)
                                std::max<int64_t>(count / (4 * chunk), 1));
 }
 
-Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
-                           Index firstRow) {
-  OpBuilder &b = code.b;
-  Type i32 = b.getI32Type();
-  Index warp = code.thread() / kWarp;
-  Value lane = arith::RemUIOp::create(
-      b, code.loc, NVVM::ThreadIdXOp::create(b, code.loc, i32), code.get32(kWarp));
-  Value bit = arith::ShLIOp::create(b, code.loc, code.get32(1), lane);
-  Value below = arith::SubIOp::create(b, code.loc, bit, code.get32(1));
+SmallVector<Value> ScatterAdd::loadIndices(GPUFunctionBuilder &code, Index base) {
   // A thread's indices lie next to each other. All are loaded at once: behind a branch a
   // load would wait for the one before.
   const bool isWhole = count % chunk == 0;
@@ -115,8 +114,22 @@ Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
     if (width == 1)
       loaded.push_back(words);
     for (int64_t word = 0; width > 1 && word < width; ++word)
-      loaded.push_back(vector::ExtractOp::create(b, code.loc, words, word));
+      loaded.push_back(vector::ExtractOp::create(code.b, code.loc, words, word));
   }
+  return loaded;
+}
+
+Index ScatterAdd::emitList(GPUFunctionBuilder &code, ValueRange loaded, Index base,
+                           Index end, Index firstRow, Index listed) {
+  OpBuilder &b = code.b;
+  Type i32 = b.getI32Type();
+  Index warp = code.thread() / kWarp;
+  Value lane = arith::RemUIOp::create(
+      b, code.loc, NVVM::ThreadIdXOp::create(b, code.loc, i32), code.get32(kWarp));
+  Value bit = arith::ShLIOp::create(b, code.loc, code.get32(1), lane);
+  Value below = arith::SubIOp::create(b, code.loc, bit, code.get32(1));
+  const bool isWhole = count % chunk == 0;
+  const Index first = base + code.thread() * reads;
   auto isInside = [&](Value index) -> Value {
     return arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ult, index,
                                  code.constant(index.getType(), size));
@@ -168,14 +181,14 @@ Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
     }
     return SmallVector<Value>{all, before};
   });
-  // The last chunk's list has been read, and its counts.
+  // What was added has been read from the list, and the last chunk's counts.
   code.barrier();
   code.ifThen(
       arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::eq, lane, code.get32(0)),
       [&] { code.store(ranks[0], counts, i32, warp); });
   code.barrier();
   // In the order of positions: warp by warp, lane by lane, read by read.
-  Index listed = 0, start = 0;
+  Index start = 0;
   for (int64_t w = 0; w < kWarps; ++w) {
     start = w == 0 ? listed : code.select(code.isEqual(warp, w), listed, start);
     listed = listed + code.fromInteger(code.load(counts, i32, w));
@@ -184,9 +197,10 @@ Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
     Index slot = start + code.fromInteger(ranks[1]);
     for (auto [i, isMine] : llvm::enumerate(mine)) {
       code.ifThen(isMine, [&, i = i] {
-        code.store(code.get(code.thread() * reads + static_cast<int64_t>(i)), positions,
-                   code.indexType(), slot);
-        code.store(rows[i], owners, code.indexType(), slot);
+        code.store(code.get(first + static_cast<int64_t>(i)), positions, code.indexType(),
+                   slot);
+        code.store(arith::TruncIOp::create(b, code.loc, b.getI16Type(), rows[i]), owners,
+                   b.getI16Type(), slot);
       });
       slot = code.select(isMine, slot + 1, slot);
     }
@@ -195,7 +209,7 @@ Index ScatterAdd::emitList(GPUFunctionBuilder &code, Index base, Index end,
   return listed;
 }
 
-void ScatterAdd::emitAdd(GPUFunctionBuilder &code, Index base, Index listed) {
+void ScatterAdd::emitAdd(GPUFunctionBuilder &code, Index listed) {
   OpBuilder &b = code.b;
   int64_t width = lanes == 1 ? 0 : lanes;
   Index read = smaller(column, vectors - 1) * lanes;
@@ -205,12 +219,12 @@ void ScatterAdd::emitAdd(GPUFunctionBuilder &code, Index base, Index listed) {
     for (int64_t i = 0; i < kAhead; ++i) {
       exist.push_back(code.isLess(first + i, listed));
       Index slot = smaller(first + i, listed - 1);
-      auto get = [&](Value list) {
-        return Index(code, code.load(list, code.indexType(), slot));
-      };
-      rows.push_back(get(owners));
-      values.push_back(code.loadNumber(code.parameter(1), from,
-                                       (base + get(positions)) * row + read, width));
+      rows.emplace_back(code,
+                        arith::ExtUIOp::create(b, code.loc, code.indexType(),
+                                               code.load(owners, b.getI16Type(), slot)));
+      Index position(code, code.load(positions, code.indexType(), slot));
+      values.push_back(
+          code.loadNumber(code.parameter(1), from, position * row + read, width));
     }
     for (int64_t i = 0; i < kAhead; ++i) {
       Value adds = exist[i];
@@ -254,8 +268,8 @@ void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
   int64_t width = lanes == 1 ? 0 : lanes;
   int64_t sumBytes = blockRows * columnThreads * lanes * bytesOf(number);
   sums = code.shared(sumBytes);
-  positions = code.shared(chunk * bytesOf(code.indexType()));
-  owners = code.shared(chunk * bytesOf(code.indexType()));
+  positions = code.shared((waiting + chunk) * bytesOf(code.indexType()));
+  owners = code.shared((waiting + chunk) * 2);
   counts = code.shared(kWarps * 4);
   Index inRow = code.thread() % columnThreads;
   group = code.thread() / columnThreads;
@@ -267,15 +281,29 @@ void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
     code.store(zero, sums, number, (r * columnThreads + inRow) * lanes, width);
     return {};
   });
-  int64_t chunks = llvm::divideCeil(count, chunk);
+  const int64_t chunks = llvm::divideCeil(count, chunk), lastChunk = (chunks - 1) * chunk;
+  if (chunks == 0)
+    return emitStore(code, firstRow);
   int64_t each = llvm::divideCeil(chunks, slices) * chunk;
   Index begin = slices == 1 ? Index(0) : code.blockY() % slices * each;
   Index end = slices == 1 ? Index(count) : smaller(begin + each, count);
-  code.loop(begin, end, chunk, {}, [&](Index base, ValueRange) -> SmallVector<Value> {
-    Index listed = emitList(code, base, end, firstRow);
-    emitAdd(code, base, listed);
-    return {};
-  });
+  // How long the list is, and the indices of a chunk.
+  SmallVector<Value> init = {code.get(0)};
+  llvm::append_range(init, loadIndices(code, smaller(begin, lastChunk)));
+  auto rest = code.loop(
+      begin, end, chunk, init, [&](Index base, ValueRange now) -> SmallVector<Value> {
+        SmallVector<Value> next = loadIndices(code, smaller(base + chunk, lastChunk));
+        Index listed = emitList(code, now.drop_front(), base, end, firstRow,
+                                Index(code, now.front()));
+        auto left = code.ifThen(code.isLess(waiting, listed), code.get(listed),
+                                [&]() -> SmallVector<Value> {
+                                  emitAdd(code, listed);
+                                  return {code.get(0)};
+                                });
+        next.insert(next.begin(), left.front());
+        return next;
+      });
+  emitAdd(code, Index(code, rest.front()));
   emitStore(code, firstRow);
 }
 

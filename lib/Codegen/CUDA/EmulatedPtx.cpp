@@ -84,6 +84,7 @@ std::optional<EmulatedPtx> mpt::detail::parseEmulatedPtx(StringRef text) {
                 "@!done bra again${:uid};\n}",
                 EmulatedPtx::WaitBarrier)
           .Case("prefetch.tensormap [$0];", EmulatedPtx::Nothing)
+          .Case("prefetch.global.L2 [$0];", EmulatedPtx::Nothing)
           .Case("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::"
                 "bytes [$0], [$1, {$2, $3, $4, $5}], [$6];",
                 EmulatedPtx::StartTile)

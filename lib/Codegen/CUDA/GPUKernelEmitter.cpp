@@ -442,6 +442,34 @@ SmallVector<Value> GPUKernelEmitter::walk(OpBuilder &b, Frame &rowFrame, ValueRa
   return carried;
 }
 
+void GPUKernelEmitter::prefetchRow(OpBuilder &b, Value row) {
+  setRow(b, row);
+  const int64_t kept = framesPerThread == 0 ? framesAtOnce : framesPerThread;
+  for (int64_t i = 0; i < kept; ++i) {
+    Value vector =
+        i == 0 ? inGroup
+               : arith::AddIOp::create(b, loc, inGroup, constant32(b, i * groupThreads))
+                     .getResult();
+    if (columnBlocks * kept * groupThreads > vectors)
+      vector = arith::MinUIOp::create(b, loc, vector, constant32(b, vectors - 1));
+    Frame frame;
+    frame.builder = &b;
+    frame.lanes = lanes;
+    frame.column =
+        arith::MulIOp::create(b, loc, widen(b, vector), constant(b, frame.lanes));
+    for (unsigned operand = 0; operand < body.getNumArguments(); ++operand) {
+      const KernelBuffer &buffer = buffers[operand];
+      if (buffer.columnStride() == 1 && buffer.strides.front() != 0)
+        // LLVM has it for a newer PTX only.
+        LLVM::InlineAsmOp::create(b, loc, TypeRange(), pointerTo(operand, frame),
+                                  "prefetch.global.L2 [$0];", "l",
+                                  /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                  LLVM::tailcallkind::TailCallKind::None,
+                                  LLVM::AsmDialectAttr(), ArrayAttr());
+    }
+  }
+}
+
 SmallVector<Value> GPUKernelEmitter::forColumns(OpBuilder &b, Frame &rowFrame,
                                                 ValueRange init, ColumnsBody body) {
   int64_t kept = framesPerThread, count = vectors, step = groupThreads;
@@ -724,6 +752,12 @@ void GPUKernelEmitter::emitTask(OpBuilder &b, Value task) {
     row = arith::MinSIOp::create(inner, loc, row, constant(inner, rows - 1));
   }
   isFirst = both(inner, inRow, rowMask);
+  // While this row is computed, the next one comes from memory.
+  if (domain.size() == 2 && rowsPerTask > groups) {
+    Value next = arith::AddIOp::create(inner, loc, row, constant(inner, groups));
+    prefetchRow(inner,
+                arith::MinSIOp::create(inner, loc, next, constant(inner, rows - 1)));
+  }
   sums.clear();
   unsigned next = 0;
   for (size_t count : counts) {

@@ -128,6 +128,9 @@ private:
   void storeSums(mlir::OpBuilder &b, const ColumnPartials &part, Value task,
                  llvm::ArrayRef<Value> sums);
   Frame makeFrame(mlir::OpBuilder &b, Frame *rowFrame, unsigned number, Value vector);
+  /// Asks for this thread's part of a row that comes later, of a long one for the
+  /// beginning.
+  void prefetchRow(mlir::OpBuilder &b, Value row);
   /// forColumns of a row that no thread keeps.
   llvm::SmallVector<Value> walk(mlir::OpBuilder &b, Frame &rowFrame,
                                 mlir::ValueRange init, ColumnsBody body);

@@ -58,7 +58,6 @@ static int64_t getChunkRows(kernel::KernelOp kernel) {
   // Two rows for each group of threads, or the partial sums cost more than they
   // save.
   chunk = std::max(chunk, atOnce > 1 ? 2 * atOnce : 1);
-  chunk = std::min<int64_t>(chunk, kernel.getChunkRows());
   return std::clamp<int64_t>(chunk, 1, std::max<int64_t>(rows, 1));
 }
 

@@ -389,7 +389,7 @@ void KernelEmitter::accumulate(const ColumnPartials &part, Value task, Frame &fr
   storeTo(pointer, sum, reduce.getType(), frame);
 }
 
-void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
+void KernelEmitter::setRow(OpBuilder &b, Value row) {
   rowIndices.assign(domain.empty() ? 0 : domain.size() - 1, Value());
   Value rest = row;
   for (size_t i = rowIndices.size(); i-- > 0;) {
@@ -401,6 +401,10 @@ void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
     rowIndices[i] = arith::RemUIOp::create(b, loc, rest, size);
     rest = arith::DivUIOp::create(b, loc, rest, size);
   }
+}
+
+void KernelEmitter::emitRow(OpBuilder &b, Value row, Value task) {
+  setRow(b, row);
   emitRowAtIndices(b, task);
 }
 

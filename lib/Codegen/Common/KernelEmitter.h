@@ -102,6 +102,8 @@ protected:
                             Value task);
   void emitFlat(mlir::OpBuilder &builder, Value begin, Value end);
   void emitRow(mlir::OpBuilder &builder, Value row, Value task);
+  /// Sets `rowIndices`.
+  void setRow(mlir::OpBuilder &builder, Value row);
   /// The row at `rowIndices`, or those that a frame of `makeRowFrame` has.
   void emitRowAtIndices(mlir::OpBuilder &builder, Value task);
   /// Runs `body` for all columns: whole vectors, then a masked tail. `init` are

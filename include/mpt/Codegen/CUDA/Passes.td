@@ -72,7 +72,7 @@ def ConvertKernelsToGPUPass : Pass<"mpt-convert-kernels-to-gpu", "::mlir::Module
 def SpreadKernelsPass : Pass<"mpt-spread-kernels", "::mlir::ModuleOp"> {
   let summary = "Cut column kernels into tasks for the blocks of a GPU";
   let description = [{
-    Lowers `chunk_rows` of `column` kernels until there are about four tasks for
+    Sets `chunk_rows` of `column` kernels so that there are about four tasks for
     each multiprocessor of an H200, or two rows for each group of a block's threads. Rows
     so few that a group has at most eight become one task, which needs no second launch.
     The number, and with it the order of every sum, follows from shapes.
@@ -82,8 +82,9 @@ def SpreadKernelsPass : Pass<"mpt-spread-kernels", "::mlir::ModuleOp"> {
 def MathToInstructionsPass : Pass<"mpt-math-to-instructions", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Use a GPU's instructions for maxima, sums of products, exponentials and erf";
   let description = [{
-    Maxima and minima of f32 become LLVM's intrinsics, which are one instruction each from
-    sm_80 on and change no result.
+    Maxima and minima of f32, and of pairs of f16 or bf16, become LLVM's intrinsics, which
+    are one instruction each from sm_80 on and change no result. Pairs of bf16 are widened
+    to f32 as the halves of a word.
 
     With `math=fast` a sum or difference of a product that nothing else reads becomes an
     FMA, which rounds once instead of twice, and exp of f32 becomes ex2.approx.ftz: its

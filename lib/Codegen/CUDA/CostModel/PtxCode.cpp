@@ -585,6 +585,10 @@ void Parser::parseInstruction(StringRef statement) {
       ++kernel.loads;
       kernel.instructions.push_back(std::move(read));
     }
+  } else if (root == "prefetch") {
+    // What is read later anyway.
+    made.op = PtxOp::Nothing;
+    made.unit = LaunchTrace::Memory;
   } else if (root == "atom" || root == "red") {
     made.op = PtxOp::Atomic;
     made.unit = LaunchTrace::Memory;
