@@ -93,6 +93,17 @@ struct Contract : OpRewritePattern<Op> {
   }
 };
 
+/// Whether LLVM may compute what reads `value`, which is widened, in bf16: a sum,
+/// difference or product of widened numbers that is rounded again.
+static bool isRoundedAgain(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(user) &&
+           llvm::all_of(user->getOperands(),
+                        [](Value x) { return x.getDefiningOp<arith::ExtFOp>(); }) &&
+           llvm::any_of(user->getUsers(), llvm::IsaPred<arith::TruncFOp>);
+  });
+}
+
 /// Pairs of bf16 to f32: their bits are the high ones of a word. LLVM takes two
 /// instructions for the second of a pair.
 struct WidenPairs : OpRewritePattern<arith::ExtFOp> {
@@ -102,7 +113,7 @@ struct WidenPairs : OpRewritePattern<arith::ExtFOp> {
                                 PatternRewriter &rewriter) const override {
     auto from = dyn_cast<VectorType>(op.getIn().getType());
     if (!from || from.getRank() != 1 || !from.getElementType().isBF16() ||
-        !isF32(op.getOut()) || !isPairs(op.getIn()))
+        !isF32(op.getOut()) || !isPairs(op.getIn()) || isRoundedAgain(op.getOut()))
       return failure();
     Location loc = op.getLoc();
     const int64_t pairs = from.getNumElements() / 2;
