@@ -241,8 +241,10 @@ class Program:
     def refusals(self):
         """What cuDNN did not do, where it was asked."""
         notes = self.runtime.library.mpt_rt_notes(self.rt).decode().splitlines()
-        found = [note for note in notes if note.endswith("; it runs without cuDNN")]
-        return {"without_cudnn": len(found), "without_cudnn_first": found[0]} if found else {}
+        # One note may tell of all.
+        found = [(note, 1 + int(count or 0)) for note in notes
+                 for count in re.findall(r"; it(?: runs| and (\d+) others run) without cuDNN$", note)]
+        return {"without_cudnn": sum(count for _, count in found), "without_cudnn_first": found[0][0]} if found else {}
 
     def profile(self):
         """Milliseconds of the last step by what took them, the longest first."""

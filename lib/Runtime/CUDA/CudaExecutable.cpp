@@ -1395,7 +1395,8 @@ int CudaExecutable::planCudnn(const Instruction &call, const CudnnGraph *&graph,
 }
 
 int CudaExecutable::planCudnn(std::string &error) {
-  std::string missing;
+  std::string missing, first;
+  int64_t numWithout = 0;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &call = program.instructions[i];
     if (!isCudnnCall(call))
@@ -1417,10 +1418,19 @@ int CudaExecutable::planCudnn(std::string &error) {
       workspaceBytes = std::max(workspaceBytes, steps[i].graph->workspaceBytes);
       continue;
     }
-    notes += call.location + ": " + why + "; it runs without cuDNN\n";
+    if (dnn)
+      notes += call.location + ": " + why + "; it runs without cuDNN\n";
+    else if (numWithout++ == 0)
+      first = call.location;
     for (size_t j = i - parts.before; j < fallback; ++j)
       steps[j].isReplaced = true;
   }
+  // One line for all where there is no library.
+  if (numWithout == 1)
+    notes += first + ": " + missing + "; it runs without cuDNN\n";
+  else if (numWithout > 1)
+    notes += first + ": " + missing + "; it and " + std::to_string(numWithout - 1) +
+             " others run without cuDNN\n";
   return MPT_RT_OK;
 }
 

@@ -24,6 +24,7 @@ does each call of FUNCTION with fail. The device is an sm_90 or sm_NN.
 """
 import math
 import random
+import re
 import sys
 
 import standin_step
@@ -126,7 +127,8 @@ notes = standin_step.runtime.mpt_rt_notes(cuda.rt).decode()
 print("%d matmuls without their epilogue" % notes.count("without the epilogue"))
 executed = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute")
 # The first step goes call by call, the second is recorded.
-print("%d convolutions by cuDNN, %d without" % (executed // 2, notes.count("without cuDNN")))
+others = sum(map(int, re.findall(r"it and (\d+) others run without cuDNN", notes)))
+print("%d convolutions by cuDNN, %d without" % (executed // 2, notes.count("without cuDNN") + others))
 if shifted is not None:
     encoded = standin_step.standin.mpt_standin_calls(b"cuTensorMapEncodeTiled")
     # A launch has three; two more check what it computes.
