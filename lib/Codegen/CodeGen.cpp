@@ -216,6 +216,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   calls.f32Matmuls = options.f32Matmuls;
   calls.cudnn = options.cudnn;
   calls.cudnnAttention = options.cudnnAttention;
+  calls.cudnnPlainAttention = options.cudnnPlainAttention;
   calls.warpgroupAttention = options.warpgroupAttention;
   plan.addPass(createConvertCallsToGPUPass(calls));
   plan.addPass(createReportGemmsPass());

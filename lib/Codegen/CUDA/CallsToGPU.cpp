@@ -496,6 +496,18 @@ private:
   }
 };
 
+/// For fewer scores cuDNN's compiler, which runs before the first step, takes longer than
+/// its functions save in thousands of steps.
+static constexpr int64_t kManyScores = 1 << 24;
+
+template <typename AttentionOp>
+static bool isLargeAndPlain(AttentionOp op) {
+  const auto rows = cast<MemRefType>(op.getLogSumExp().getType());
+  const auto key = cast<MemRefType>(op.getKey().getType());
+  return !op.getMask() && !op.getBias() && !op.getSeed() &&
+         rows.getNumElements() * key.getShape()[2] >= kManyScores;
+}
+
 LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
                                              DeviceLauncher &launcher,
                                              program::F32Matmuls mode) {
@@ -514,9 +526,18 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
       warpgroupAttention &&
       llvm::any_of(program.getTarget().getChips(),
                    [](StringAttr chip) { return chip.getValue() == "sm_90"; });
+  const bool isNew = llvm::all_of(program.getTarget().getChips(), [](StringAttr chip) {
+    StringRef name = chip.getValue();
+    unsigned number = 0;
+    return name.consume_front("sm_") && !name.consumeInteger(10, number) && number >= 90;
+  });
   for (Operation *op : attentions) {
     auto attention = dyn_cast<program::AttentionOp>(op);
-    CudnnScratch *scratch = cudnnAttention ? &expander.scratch : nullptr;
+    bool isForCudnn = cudnnAttention ||
+                      (cudnnPlainAttention && isNew &&
+                       (attention ? isLargeAndPlain(attention)
+                                  : isLargeAndPlain(cast<program::AttentionGradOp>(op))));
+    CudnnScratch *scratch = isForCudnn ? &expander.scratch : nullptr;
     if (failed(attention ? expandAttention(attention, launcher, scratch, hasWarpgroups)
                          : expandAttention(cast<program::AttentionGradOp>(op), launcher,
                                            scratch)))

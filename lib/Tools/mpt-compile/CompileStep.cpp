@@ -202,12 +202,20 @@ llvm::Error mpt::compileStep(ModuleOp module, const CompileOptions &options,
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext llvmContext;
-  CudaOptions cuda{
-      options.chips,          options.toolkit,        options.emulatedKernels,
-      options.f32Matmuls,     options.fastMath,       options.lowBiases,
-      options.fusedAttention, options.epilogues,      options.joinMatmuls,
-      options.cudnn,          options.cudnnAttention, options.warpgroupAttention,
-      TuneMatmuls()};
+  CudaOptions cuda{options.chips,
+                   options.toolkit,
+                   options.emulatedKernels,
+                   options.f32Matmuls,
+                   options.fastMath,
+                   options.lowBiases,
+                   options.fusedAttention,
+                   options.epilogues,
+                   options.joinMatmuls,
+                   options.cudnn,
+                   options.cudnnAttention,
+                   options.cudnnPlainAttention,
+                   options.warpgroupAttention,
+                   TuneMatmuls()};
   if (!options.autotune.empty())
     cuda.tune = [&](llvm::ArrayRef<rt::GemmPlan> plans) {
       return autotune(plans, options);

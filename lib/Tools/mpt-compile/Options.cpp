@@ -106,10 +106,12 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
       options.chips.push_back(chip);
   }
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
-  llvm::StringRef attention = args.getLastArgValue(OPT_attention, "fused");
-  if (attention != "fused" && attention != "cudnn" && attention != "decomposed")
+  llvm::StringRef attention = args.getLastArgValue(OPT_attention, "auto");
+  if (attention != "auto" && attention != "fused" && attention != "cudnn" &&
+      attention != "decomposed")
     return llvm::createStringError(
-        "--attention: expected fused, cudnn or decomposed, found '" + attention + "'");
+        "--attention: expected auto, fused, cudnn or decomposed, found '" + attention +
+        "'");
   options.fusedAttention = attention != "decomposed";
   options.cudnnAttention = attention == "cudnn";
   llvm::StringRef variant = args.getLastArgValue(OPT_attention_variant, "mma");
@@ -117,6 +119,7 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     return llvm::createStringError("--attention-variant: expected mma or auto, found '" +
                                    variant + "'");
   options.warpgroupAttention = variant == "auto";
+  options.cudnnPlainAttention = attention == "auto" && variant != "auto";
   llvm::StringRef epilogues = args.getLastArgValue(OPT_epilogues, "faster");
   if (epilogues != "faster" && epilogues != "saving" && epilogues != "plain")
     return llvm::createStringError(

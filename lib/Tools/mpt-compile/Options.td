@@ -47,9 +47,11 @@ def low_biases : Flag<["--"], "low-biases">,
   HelpText<"With --target=cuda: round f32 biases of f16 and bf16 matmuls to their "
            "type, as PyTorch's autocast does, instead of writing the result in f32">;
 defm attention : Eq<"attention", "KIND",
-  "With --target=cuda: fused (f16 and bf16, head sizes 32 to 128, sm_80 and newer), cudnn "
-  "(the same by cuDNN 9 where there is no mask and the machine that runs the step has it, "
-  "otherwise fused) or decomposed into matmuls and kernels (default: fused if possible)">;
+  "With --target=cuda: fused (functions of MPT, f16 and bf16, head sizes up to 256), cudnn "
+  "(the same by cuDNN 9 where there is no dropout and the machine that runs the step has "
+  "it, otherwise fused), auto (cudnn for large attention without mask and bias, if all chips "
+  "are sm_90 or newer, otherwise fused) or decomposed into matmuls and kernels (default: "
+  "auto)">;
 defm attention_variant : Eq<"attention-variant", "KIND",
   "With --target=cuda: mma (fused attention as for all chips) or auto (with --chip=sm_90 "
   "beside it attention forward by wgmma and TMA, without mask, bias and dropout and with "

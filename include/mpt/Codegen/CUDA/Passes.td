@@ -21,7 +21,7 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
 
     What a library may refuse on the machine where the program runs becomes
     `mpt_program.alternatives`: a matmul with an epilogue, with `cudnn` a convolution that
-    is more than a matmul, and with `cudnn-attention` attention without dropout, which if
+    is more than a matmul, and with `cudnn-attention` or `cudnn-plain-attention` attention without dropout, which if
     it is causal has as many queries as keys (mpt/ProgramABI/CudnnPlan.h).
 
     To run before `mpt-convert-kernels-to-gpu`.
@@ -34,6 +34,9 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
            "Convolutions by cuDNN where there is one">,
     Option<"cudnnAttention", "cudnn-attention", "bool", "false",
            "Attention without dropout by cuDNN where there is one">,
+    Option<"cudnnPlainAttention", "cudnn-plain-attention", "bool", "false",
+           "The same of attention without mask and bias that has 16 million scores or more, "
+           "if all chips are sm_90 or newer">,
     Option<"warpgroupAttention", "warpgroup-attention", "bool", "false",
            "For sm_90, attention forward by wgmma and TMA beside the functions that all "
            "chips have; which runs is decided when the program is loaded">,
