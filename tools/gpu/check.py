@@ -187,6 +187,7 @@ class Program:
         self.bound = {}
         if path.endswith(".gz"):
             path = unpack(path)
+        self.path = path
         call = runtime.library.mpt_rt_set_cuda_libraries
         self.try_(call(self.rt, (runtime.cudart or "").encode(), (runtime.cublaslt or "").encode()))
         # What there is not, a program does without.
@@ -245,6 +246,15 @@ class Program:
         found = [(note, 1 + int(count or 0)) for note in notes
                  for count in re.findall(r"; it(?: runs| and (\d+) others run) without cuDNN$", note)]
         return {"without_cudnn": sum(count for _, count in found), "without_cudnn_first": found[0][0]} if found else {}
+
+    def chosen(self):
+        """What measuring has chosen, and the lines of the file that keeps it: number, count, ns, ns of the first, plan."""
+        notes = self.runtime.library.mpt_rt_notes(self.rt).decode().splitlines()
+        found = {"measured": [note for note in notes if " plans were " in note]}
+        if os.path.exists(self.path + ".tuning"):
+            with open(self.path + ".tuning") as file:
+                found["tuning"] = file.read().splitlines()[1:]
+        return found
 
     def profile(self):
         """Milliseconds of the last step by what took them, the longest first."""
@@ -523,7 +533,7 @@ def time_step(runtime, folder, entry, most, seconds):
         tell(found)
         found["together_ms"] = measure(lambda: [program.run() for _ in range(rounds)]) / rounds
         last = program.loss()
-        found.update(loss=[first, last], **program.bytes(), **program.refusals())
+        found.update(loss=[first, last], **program.bytes(), **program.refusals(), **program.chosen())
         tell(found)
         runtime.library.mpt_rt_set_profiling(program.rt, 1)
         program.run()

@@ -73,8 +73,8 @@ struct CudaOptions {
   bool cudnn = true;
   /// Attention by cuDNN where it is installed and has it; otherwise as without this.
   bool cudnnAttention = false;
-  /// The same of large attention without mask, bias and dropout, if all chips are sm_90 or
-  /// newer.
+  /// The same of large attention without mask, bias and dropout, if all chips are sm_90
+  /// or newer.
   bool cudnnPlainAttention = true;
   /// For sm_90, attention forward by wgmma and TMA in an image of sm_90a, which a GPU
   /// runs if it computes what the other functions do.
