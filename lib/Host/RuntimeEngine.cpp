@@ -527,9 +527,11 @@ StepProfile RuntimeEngine::profile() const {
   double milliseconds, flops, bytes;
   for (auto [index, sum] : llvm::enumerate(profiled)) {
     if (mpt_rt_get_profile(context, index, &what, &location, &milliseconds) ||
-        mpt_rt_get_cost(context, index, &flops, &type, &bytes))
+        mpt_rt_get_cost(context, mpt_rt_get_profile_instruction(context, index), &flops,
+                        &type, &bytes))
       break;
-    result.entries.push_back({what, location, sum / profiledSteps, flops, bytes, type});
+    result.entries.push_back({what, location, sum / profiledSteps, flops, bytes, type,
+                              mpt_rt_get_profile_instruction(context, index)});
   }
   if (!result.empty() && getNumRanks() > 1)
     result.exchanges = ExchangeProfile{exchanged.milliseconds / profiledSteps,

@@ -254,6 +254,7 @@ std::string mpt::printProfileJSON(const StepProfile &profile) {
     json.attributeArray("instructions", [&] {
       for (const ProfileEntry &entry : profile.entries)
         json.object([&] {
+          json.attribute("number", entry.number);
           json.attribute("call", entry.call);
           json.attribute("source", entry.location);
           json.attribute("ms", entry.milliseconds);

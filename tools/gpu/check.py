@@ -257,14 +257,13 @@ class Program:
         return found
 
     def profile(self):
-        """Milliseconds of the last step by what took them, the longest first."""
+        """What the last step ran: the number of each instruction, what it is, its place and its milliseconds."""
         what, where, ms = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_double()
-        found, i = {}, 0
-        while self.runtime.library.mpt_rt_get_profile(self.rt, i, ctypes.byref(what), ctypes.byref(where),
-                                                      ctypes.byref(ms)) == 0:
-            name, i = what.value.decode(), i + 1
-            found[name] = found.get(name, 0.0) + ms.value
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        found, library = [], self.runtime.library
+        while library.mpt_rt_get_profile(self.rt, len(found), ctypes.byref(what), ctypes.byref(where), ctypes.byref(ms)) == 0:
+            number = library.mpt_rt_get_profile_instruction(self.rt, len(found))
+            found.append({"number": number, "call": what.value.decode(), "source": where.value.decode(), "ms": ms.value})
+        return found
 
     def __enter__(self):
         return self
@@ -505,6 +504,66 @@ def tell(found):
     print("\n" + json.dumps(found), flush=True)
 
 
+def find_gpu_name():
+    try:
+        return subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True,
+                              text=True).stdout.lower()
+    except OSError:
+        return ""
+
+
+def add_estimates(launches, folder, entry):
+    """Puts beside what was measured what `mpt-compile --report` estimates, if the pack has that."""
+    if not entry.get("estimate"):
+        return
+    path = os.path.join(folder, entry["estimate"])
+    with whole(path), gzip.open(path, "rt") as file:
+        estimates = json.load(file)
+    name = find_gpu_name()
+    for one in launches:
+        known = estimates.get(str(one["number"]))
+        if known:
+            gpu = next((gpu for gpu in known["on"] if gpu in name), next(iter(known["on"])))
+            ms, bound = known["on"][gpu]
+            one.update(estimated_ms=ms, estimated_on=gpu, bound=bound, bytes=known["bytes"], flops=known["flops"],
+                       kernel=known["kernel"])
+
+
+def add_up(launches, key):
+    """The launches of each key, the longest first: how many, milliseconds, estimated and measured."""
+    groups = {}
+    for one in launches:
+        group = groups.setdefault(key(one), {"name": "", "count": 0, "ms": 0.0, "estimated_ms": 0.0})
+        group["count"] += 1
+        group["ms"] += one["ms"]
+        group["estimated_ms"] += one.get("estimated_ms", 0.0)
+        group["name"] = group["name"] or one["call"]
+    return sorted(groups.values(), key=lambda group: -group["ms"])
+
+
+def print_launches(launches, most=12):
+    """Tables of kinds, and of the launches that take longest, equal ones added up."""
+    def show(title, groups):
+        total = sum(one["ms"] for one in launches)
+        print(f"  {title:44} count       ms estimated  times     %")
+        for group in groups:
+            times = f"{group['ms'] / group['estimated_ms']:6.2f}" if group["estimated_ms"] else "     -"
+            print(f"  {group['name'][:44]:44} {group['count']:5} {group['ms']:8.3f}  {group['estimated_ms']:8.3f} {times} "
+                  f"{100 * group['ms'] / total if total else 0:5.1f}")
+
+    show("kind", add_up(launches, lambda one: one["call"]))
+    alike = {}
+    for one in launches:
+        alike.setdefault((one["call"], one.get("kernel"), one.get("bytes"), one.get("flops")), []).append(one)
+    groups = []
+    for same in alike.values():
+        group, = add_up(same, lambda one: None)
+        place = re.sub(r".*/", "", same[0]["source"])
+        groups.append({**group, "name": f"{same[0].get('kernel') or same[0]['call']} {place}"})
+    show("launch", sorted(groups, key=lambda group: -group["ms"])[:most])
+    sys.stdout.flush()
+
+
 def time_step(runtime, folder, entry, most, seconds):
     """Times as many steps as take about `seconds`, but `most` at most and 5 at least, one by one and then together."""
     begun = time.monotonic()
@@ -536,8 +595,14 @@ def time_step(runtime, folder, entry, most, seconds):
         found.update(loss=[first, last], **program.bytes(), **program.refusals(), **program.chosen())
         tell(found)
         runtime.library.mpt_rt_set_profiling(program.rt, 1)
-        program.run()
-        found["profile"] = program.profile()
+        profiles = []
+        # Of slow steps once.
+        for _ in range(3 if rounds == most else 1):
+            program.run()
+            profiles.append(program.profile())
+        launches = [{**same[0], "ms": statistics.median(one["ms"] for one in same)} for same in zip(*profiles)]
+        add_estimates(launches, folder, entry)
+        found.update(kinds=add_up(launches, lambda one: one["call"]), instructions=launches)
     wrong = check_first_loss(entry, first)
     if not wrong and not (math.isfinite(last) and last < first):
         wrong = f"the loss on one batch went from {first} to {last}: it should fall"
@@ -802,11 +867,13 @@ def main():
         report["running"] = None
         report[kind].append({**label, **found})
         shown = {key: found[key] for key in dict.fromkeys(("passed", *found)) if key in found}
-        words = [label["network"], *(str(label[key]) for key in ("torch", "precision", "convolutions", "tool", "ranks") if key in label)]
+        words = [label["network"], *(str(label[key]) for key in ("torch", "precision", "attention", "convolutions", "tool", "ranks") if key in label)]
         words += label.get("chips", [])
         if "torch" in label:
             words.insert(1, "torch")
         print(f"{kind} {' '.join(words)}: " + json.dumps(shown)[:240], flush=True)
+        if "instructions" in found:
+            print_launches(found["instructions"])
         write()
 
     def child(kind, index, *more):
@@ -818,7 +885,7 @@ def main():
     def attempt(kind, index, entry):
         """With cuDNN, if the program calls it, and without."""
         for way in ((["cudnn", "gemm"] if kind != "train" else ["cudnn"]) if entry.get("cudnn") else [None]):
-            label = {key: entry[key] for key in ("network", "precision", "chips", "batch") if key in entry}
+            label = {key: entry[key] for key in ("network", "precision", "attention", "chips", "batch") if key in entry}
             if way:
                 label["convolutions"] = way
             more = ["--without-cudnn"] if way == "gemm" else []

@@ -60,6 +60,12 @@ TIMED = {
     "vit": (["test/benchmark/networks.py", "vit-b16"], 64, ("bf16",)),
     "llama": (["test/benchmark/networks.py", "llama-1b"], 4, ("bf16",)),
 }
+# Networks that are timed with each way of attention: options of mpt-compile, by name.
+ATTENTION = {"mma": ["--attention-variant=mma"], "auto": ["--attention-variant=auto"],
+             "cudnn": ["--attention-variant=auto", "--attention=cudnn"]}
+ATTENDING = ("gpt2", "bert_base")
+# What --report-chip calls the GPUs of a chip.
+GPUS = {"sm_80": ("a100",), "sm_90": ("h100", "h200"), "sm_100": ("b200",)}
 # Of a rank of the steps that exchange.
 RANK_ROWS = 64
 # Of one rank each exchange gives what it takes: the result is the mean of the numbers.
@@ -324,10 +330,18 @@ class Packer:
             if role in ("input", "target")})
         return entry
 
-    def time(self, name, precision):
+    def ways(self, name, precision):
+        """The ways of attention that a timed step is compiled for; None: the default."""
+        has = name in ATTENDING and precision != "f32" and "sm_90" in self.options.chips.split(",")
+        return list(ATTENTION) if has else [None]
+
+    def time(self, name, precision, attention):
         source, batch, _ = TIMED[name]
-        entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{name}.{precision}.so.gz",
+        words = [name, precision, *([attention] if attention else [])]
+        entry = {"network": name, "precision": precision, "batch": batch, "program": f"time.{'.'.join(words)}.so.gz",
                  "cudnn": name in CONVOLVING, "classes": CLASSES.get(name)}
+        if attention:
+            entry["attention"] = attention
         try:
             model = os.path.join(ROOT, source[0])
             if model.endswith(".py"):
@@ -339,7 +353,8 @@ class Packer:
             # are in the step.
             self.compile(step, entry["program"], self.options.emulated, self.options.chips.split(","),
                          *([] if precision == "f32" else ["--low-biases"]),
-                         *self.convolutions(name))
+                         *ATTENTION.get(attention, []), *self.convolutions(name))
+            entry["estimate"] = self.estimate(entry["program"])
         except Failure as failure:
             return {**entry, "program": None, "why": str(failure)}
         entry["arguments"] = [[argument, role, kind, shape, init, numbers]
@@ -348,6 +363,24 @@ class Packer:
             model = os.path.join(self.work, f"time.{name}.{precision}.model.mlir")
             entry["first_loss"] = self.compute_first_loss(model, entry)
         return entry
+
+    def estimate(self, program):
+        """What each launch and call of a timed step costs by `mpt-compile --report`, on each GPU of the chips."""
+        found = {}
+        report = os.path.join(self.work, program + ".report.json")
+        for gpu in (gpu for chip in self.options.chips.split(",") for gpu in GPUS.get(chip, ())):
+            run(self.tool("mpt-compile"), os.path.join(self.work, program[:-3]), f"--report={report}", f"--report-chip={gpu}")
+            with open(report) as file:
+                costs = json.load(file)
+            for one in costs["instructions"] + costs["alternatives"]:
+                kept = found.setdefault(one["number"], {
+                    "kernel": one.get("kernel", ""), "bytes": round(one["bytes_read"] + one["bytes_written"]),
+                    "flops": round(one.get("tensor_flops", 0) + one["float_flops"] + one["double_flops"]), "on": {}})
+                kept["on"][gpu] = [one["ms"], one["bound"]]
+        name = program.replace(".so.gz", ".estimate.json.gz")
+        with gzip.open(os.path.join(self.folder, name), "wt") as file:
+            json.dump(found, file)
+        return name
 
     def compute_first_loss(self, model, entry):
         """The loss of a timed step's first batch: in f32, and forward alone, which takes little memory."""
@@ -393,9 +426,11 @@ def main():
     if not options.no_time:
         for name in options.only_timed.split(","):
             for precision in TIMED[name][2]:
-                entry = packer.time(name, precision)
-                manifest["time"].append(entry)
-                print(f"time {name} {precision}: {entry.get('why', 'compiled')}", flush=True)
+                for attention in packer.ways(name, precision):
+                    entry = packer.time(name, precision, attention)
+                    manifest["time"].append(entry)
+                    words = [name, precision, *([attention] if attention else [])]
+                    print(f"time {' '.join(words)}: {entry.get('why', 'compiled')}", flush=True)
     with open(os.path.join(folder, "manifest.json"), "w") as file:
         json.dump(manifest, file)
     size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))

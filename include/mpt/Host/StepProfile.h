@@ -27,7 +27,7 @@ namespace mpt {
 
 /// One library call or kernel of a step.
 struct ProfileEntry {
-  /// The name of the call, or "kernel".
+  /// The name of the call, or "kernel"; on a GPU what rt::getKernelKind says.
   std::string call;
   /// Where in the source it comes from.
   std::string location;
@@ -35,6 +35,8 @@ struct ProfileEntry {
   /// What rt::InstructionCost says of it, with the type as MLIR spells it.
   double flops = 0, bytes = 0;
   std::string type;
+  /// Which of the program's instructions it is.
+  int64_t number = 0;
 };
 
 /// What a machine does at most, measured on it.

@@ -280,11 +280,19 @@ MPT_RT_EXPORT size_t mpt_rt_state_bytes(const mpt_rt_context *context);
  * launched one by one, each in an NVTX range that has its place in the source as a
  * name, and not as one graph. */
 MPT_RT_EXPORT void mpt_rt_set_profiling(mpt_rt_context *context, int on);
-/* Instruction `index` of the last profiled run: what it is, where it comes from
- * and how long it took. Nonzero if there is no such number. */
+/* Entry `index` of the last profiled run, in the order of the program: what ran, where it
+ * comes from and how long it took, in all iterations of the loops around it. On a CPU
+ * there is an entry for each instruction, and what is not a call is a "kernel". On a GPU
+ * there is none for what did not run, such as what replaces a call of a library that does
+ * it, and launches are named as in a report of mpt-compile. Strings live until the next
+ * run. Nonzero if there is no such entry. */
 MPT_RT_EXPORT int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index,
                                      const char **what, const char **location,
                                      double *milliseconds);
+/* The number of the instruction that entry `index` of the last profiled run is about, as
+ * mpt_rt_get_cost and the reports of mpt-compile count; -1 if there is no such entry. */
+MPT_RT_EXPORT int32_t mpt_rt_get_profile_instruction(const mpt_rt_context *context,
+                                                     int32_t index);
 /* What instruction `index` costs in one run of the open program, in all iterations of the
  * loops around it: multiplications and additions of a matmul or convolution (0 for all
  * else), the type that they are done in as in mpt_rt_tensor, and the bytes of its

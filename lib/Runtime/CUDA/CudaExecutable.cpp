@@ -9,6 +9,7 @@
 #include "CudaExecutable.h"
 #include "Range.h"
 #include "mpt/ProgramABI/CallPlan.h"
+#include "mpt/ProgramABI/KernelKind.h"
 #include "mpt/Runtime/Runtime.h"
 
 #include <algorithm>
@@ -1145,7 +1146,8 @@ int CudaExecutable::profile(std::string &error) {
   for (Event &mark : marks)
     if (!mark)
       MPT_TRY(check(api.cudaEventCreateWithFlags(&mark, 0), "an event", error));
-  milliseconds.assign(steps.size(), 0);
+  // Negative: it has not run.
+  std::vector<double> milliseconds(steps.size(), -1);
   // The instructions between the marks so far.
   std::vector<size_t> measured;
   auto read = [&]() -> int {
@@ -1157,7 +1159,8 @@ int CudaExecutable::profile(std::string &error) {
       float found = 0;
       MPT_TRY(check(api.cudaEventElapsedTime(&found, marks[i], marks[i + 1]), "measuring",
                     error));
-      milliseconds[measured[i]] += found;
+      double &sum = milliseconds[measured[i]];
+      sum = std::max(sum, 0.0) + found;
     }
     measured.clear();
     return MPT_RT_OK;
@@ -1166,6 +1169,8 @@ int CudaExecutable::profile(std::string &error) {
   MPT_TRY(forEachIteration(
       program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
         const BoundInstruction &step = steps[i];
+        if (step.isSkipped)
+          return MPT_RT_OK;
         Range range(
             (step.variant                       ? std::string(step.variant->name)
              : step.launch                      ? std::string(step.launch->name)
@@ -1187,7 +1192,20 @@ int CudaExecutable::profile(std::string &error) {
                      "measuring", error);
       }));
   MPT_TRY(copyChecks(error));
-  return read();
+  MPT_TRY(read());
+  profiled.clear();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (milliseconds[i] < 0)
+      continue;
+    const BoundInstruction &step = steps[i];
+    const char *function = step.variant  ? step.variant->name
+                           : step.launch ? step.launch->name
+                                         : nullptr;
+    profiled.push_back(
+        {i, function ? getKernelKind(function) : getName(*program.instructions[i].call),
+         milliseconds[i]});
+  }
+  return MPT_RT_OK;
 }
 
 int CudaExecutable::capture(std::string &error) {

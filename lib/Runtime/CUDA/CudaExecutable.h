@@ -79,10 +79,14 @@ public:
   /// and what snapshots of the state take.
   int64_t countBytes();
   Stream getStream() const { return state->stream; }
-  /// Of the last run that was profiled.
-  double getMilliseconds(size_t instruction) const {
-    return instruction < milliseconds.size() ? milliseconds[instruction] : 0;
-  }
+  /// What an instruction took, in all iterations of the loops around it.
+  struct ProfileEntry {
+    size_t instruction;
+    std::string what;
+    double milliseconds;
+  };
+  /// Of the last run that was profiled, in the order of the program: of what ran.
+  const std::vector<ProfileEntry> &getProfile() const { return profiled; }
   /// What the program of several ranks exchanges data with; set before the first run.
   mpt_rt_communicator *communicator = nullptr;
   /// The stream of the host's that runs have a place in.
@@ -351,7 +355,7 @@ private:
   std::vector<Event> marks;
   /// How many launches and calls a step is, at most kMostRecorded + 1.
   int64_t numLaunches = 0;
-  std::vector<double> milliseconds;
+  std::vector<ProfileEntry> profiled;
   GraphExec graph = nullptr;
   /// Runs, and those that copied inputs.
   int64_t runs = 0, copies = 0;

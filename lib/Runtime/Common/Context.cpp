@@ -1255,16 +1255,30 @@ void mpt_rt_set_profiling(mpt_rt_context *context, int on) {
 
 int mpt_rt_get_profile(const mpt_rt_context *context, int32_t index, const char **what,
                        const char **location, double *milliseconds) {
-  if (!context || !what || !location || !milliseconds || index < 0 ||
-      index >= static_cast<int32_t>(context->cuda ? context->program.instructions.size()
-                                                  : context->steps.size()))
+  const int32_t number = mpt_rt_get_profile_instruction(context, index);
+  if (number < 0 || !what || !location || !milliseconds)
     return MPT_RT_INVALID_ARGUMENT;
-  const Instruction &instruction = context->program.instructions[index];
-  *what = instruction.call ? getName(*instruction.call) : "kernel";
+  const Instruction &instruction = context->program.instructions[number];
   *location = instruction.location.c_str();
-  *milliseconds = context->cuda ? context->cuda->getMilliseconds(index)
-                                : context->steps[index].milliseconds;
+  if (context->cuda) {
+    const auto &entry = context->cuda->getProfile()[index];
+    *what = entry.what.c_str();
+    *milliseconds = entry.milliseconds;
+  } else {
+    *what = instruction.call ? getName(*instruction.call) : "kernel";
+    *milliseconds = context->steps[index].milliseconds;
+  }
   return MPT_RT_OK;
+}
+
+int32_t mpt_rt_get_profile_instruction(const mpt_rt_context *context, int32_t index) {
+  if (!context || index < 0)
+    return -1;
+  const auto entry = static_cast<size_t>(index);
+  if (!context->cuda)
+    return entry < context->steps.size() ? index : -1;
+  const auto &profile = context->cuda->getProfile();
+  return entry < profile.size() ? static_cast<int32_t>(profile[entry].instruction) : -1;
 }
 
 int mpt_rt_set_communicator(mpt_rt_context *context, mpt_rt_communicator *communicator) {

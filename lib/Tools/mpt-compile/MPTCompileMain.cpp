@@ -80,18 +80,34 @@ static llvm::Error checkFiles(const CompileCommand &options) {
                              {"--state", options.state},
                              {"--autotune", options.autotune, /*isOutput=*/true},
                              {"--remarks-output-file", options.remarksFile, true},
+                             {"--report-measured", options.reportMeasured},
                              {"--report", options.report, true},
                              {"-o", options.output, true}});
 }
 
-/// Writes what a step of the program in `options.output` costs.
-static llvm::Error writeReport(const CompileCommand &options) {
-  auto program = readDeviceProgram(options.output);
+/// Writes what a step of the program in `file` costs.
+static llvm::Error writeReport(const CompileCommand &options, llvm::StringRef file) {
+  auto program = readDeviceProgram(file);
   if (!program)
     return program.takeError();
-  auto estimate = estimateProgram(*program, *options.reportChip);
+  const GpuChip *chip = options.reportChip;
+  if (!chip && !program->cubins.empty())
+    chip = findGpuChip(program->cubins.begin()->first);
+  if (!chip)
+    return createFileMessage("--report", "name a GPU with --report-chip: no rates are "
+                                         "known of one that runs " +
+                                             file);
+  auto estimate = estimateProgram(*program, *chip);
   if (!estimate)
     return createFileMessage("--report", llvm::toString(estimate.takeError()));
+  if (!options.reportMeasured.empty()) {
+    auto profile = llvm::MemoryBuffer::getFile(options.reportMeasured);
+    if (!profile)
+      return createFileMessage(options.reportMeasured,
+                               "cannot read: " + profile.getError().message());
+    if (llvm::Error error = addMeasuredTimes(*estimate, (*profile)->getBuffer()))
+      return createFileMessage(options.reportMeasured, llvm::toString(std::move(error)));
+  }
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::StringRef path = options.report;
@@ -123,7 +139,7 @@ static int compile(const CompileCommand &options, llvm::StringRef remarksFile) {
   if (llvm::Error error = compileStep(**module, options, options.output))
     return fail(llvm::toString(std::move(error)));
   if (!options.report.empty())
-    if (llvm::Error error = writeReport(options))
+    if (llvm::Error error = writeReport(options, options.output))
       return fail(llvm::toString(std::move(error)));
   return 0;
 }
@@ -177,6 +193,10 @@ static int runTool(llvm::ArrayRef<const char *> arguments) {
   }
   if (llvm::Error error = checkFiles(*options))
     return fail(llvm::toString(std::move(error)));
+  if (options->output.empty()) {
+    llvm::Error error = writeReport(*options, options->input);
+    return error ? fail(llvm::toString(std::move(error))) : 0;
+  }
   return options->remarksFile.empty() ? compile(*options, "")
                                       : compileWithRemarks(*options);
 }

@@ -188,11 +188,17 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
 static llvm::Error readReport(const InputArgList &args, CompileCommand &command) {
   if (llvm::Error error = parseText(args, OPT_report, command.report))
     return error;
+  if (llvm::Error error = parseText(args, OPT_report_measured, command.reportMeasured))
+    return error;
   const Arg *chip = args.getLastArg(OPT_report_chip);
-  if (command.report.empty())
-    return chip ? llvm::createStringError("--report-chip goes with --report")
-                : llvm::Error::success();
-  if (!command.isCuda)
+  if (command.report.empty()) {
+    if (const Arg *other = args.getLastArg(OPT_report_chip, OPT_report_measured))
+      return llvm::createStringError(other->getSpelling().rtrim('=') +
+                                     " goes with --report");
+    return llvm::Error::success();
+  }
+  const bool isProgram = command.output.empty();
+  if (!command.isCuda && !isProgram)
     return llvm::createStringError("--report goes with --target=cuda");
   std::vector<llvm::StringRef> names;
   for (const GpuChip &known : getGpuChips())
@@ -205,6 +211,8 @@ static llvm::Error readReport(const InputArgList &args, CompileCommand &command)
                                      ", found '" + chip->getValue() + "'");
     return llvm::Error::success();
   }
+  if (isProgram)
+    return llvm::Error::success();
   int architecture = 0;
   llvm::StringRef(command.chips.front()).drop_front(3).consumeInteger(10, architecture);
   command.reportChip = findGpuChip(architecture);
@@ -248,6 +256,21 @@ mpt::parseCompileCommand(llvm::ArrayRef<const char *> arguments) {
         inputs.empty() ? "missing argument: the step, a .mlir file"
                        : "expected one step, found " + llvm::join(inputs, " and "));
   command.input = inputs.front();
+  if (llvm::StringRef(command.input).ends_with(".so")) {
+    for (const Arg *arg : *args)
+      if (!arg->getOption().matches(OPT_INPUT) && !arg->getOption().matches(OPT_report) &&
+          !arg->getOption().matches(OPT_report_chip) &&
+          !arg->getOption().matches(OPT_report_measured))
+        return llvm::createStringError(
+            command.input + " is compiled already: give --report=FILE alone, or with " +
+            "--report-chip and --report-measured, found " + arg->getSpelling());
+    if (llvm::Error error = readReport(*args, command))
+      return std::move(error);
+    if (command.report.empty())
+      return llvm::createStringError(command.input + " is compiled already: give " +
+                                     "--report=FILE to see what it costs");
+    return command;
+  }
   command.output = args->getLastArgValue(OPT_o).str();
   if (command.output.empty())
     return llvm::createStringError("missing option: give -o FILE");

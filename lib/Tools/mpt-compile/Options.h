@@ -14,14 +14,18 @@
 
 namespace mpt {
 
-/// The whole command line.
+/// The whole command line. Without `output` the input is a program, of which only a
+/// report is made.
 struct CompileCommand : CompileOptions {
   std::string input, output;
   /// Where remarks go; empty: to standard error.
   std::string remarksFile;
   /// Where the estimated cost of a step goes, or empty, and the GPU that it is for.
+  /// Null: the GPU of the program's first machine code.
   std::string report;
   const GpuChip *reportChip = nullptr;
+  /// A profile with measured times, or empty.
+  std::string reportMeasured;
   bool help = false, version = false;
 };
 

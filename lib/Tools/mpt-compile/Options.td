@@ -80,10 +80,14 @@ defm remarks_filter : Eq<"remarks-filter", "REGEX",
   "Print all remarks of matching categories, including what was done; mpt-opt has the same option">;
 defm report : Eq<"report", "FILE",
   "With --target=cuda: estimate what each launch and call of a step costs, and write a "
-  "table of it to this file: text, or JSON (.json) or a page (.html) by its name">;
+  "table of it to this file: text, or JSON (.json) or a page (.html) by its name; also of a "
+  "program that is compiled already, which then is the input (.so), without -o">;
 defm report_chip : Eq<"report-chip", "NAME",
   "With --report: the GPU to estimate for: a100, h100, h200 or b200 (default: that of "
-  "the first --chip)">;
+  "the first --chip, or of a program's first machine code)">;
+defm report_measured : Eq<"report-measured", "FILE",
+  "With --report: the times that a GPU has taken, beside the estimates: JSON that "
+  "mpt-run --profile-json, or an entry of gpu-check.sh's report, has of this program">;
 defm remarks_output_file : Eq<"remarks-output-file", "FILE",
   "With one of these: write the remarks to this file, as LLVM's YAML">;
 defm mcpu : Eq<"mcpu", "CPU",

@@ -107,6 +107,8 @@ struct InstructionEstimate {
   /// Of a launch; "" for a call.
   std::string function;
   std::string location;
+  /// Which of the program's instructions it is.
+  size_t number = 0;
   /// Times that it runs.
   double runs = 1;
   /// Bytes of device memory, and bytes between processors and the second-level cache.
@@ -125,6 +127,8 @@ struct InstructionEstimate {
   double seconds = 0;
   CostBound bound = CostBound::Memory;
   bool isCut = false;
+  /// What it took in all its runs, if the estimate has measured times.
+  double measured = 0;
 
   double getBytes() const { return bytesRead + bytesWritten; }
   double getFlops() const { return tensorFlops + floatFlops + doubleFlops; }
@@ -154,6 +158,10 @@ struct ProgramEstimate {
   std::vector<InstructionEstimate> instructions;
   /// What the counts leave out.
   std::vector<std::string> notes;
+  /// What runs instead where a library refuses a call. With measured times: what has not
+  /// run.
+  std::vector<InstructionEstimate> alternatives;
+  bool isMeasured = false;
 };
 
 /// The cost of one step on `chip`. Fails, with the remedy, if the program has no machine
@@ -161,17 +169,26 @@ struct ProgramEstimate {
 llvm::Expected<ProgramEstimate> estimateProgram(const DeviceProgram &program,
                                                 const GpuChip &chip);
 
+/// Adds the times of `profile`, JSON as `mpt-run --profile-json` writes it of this
+/// program: `instructions` are then those that ran. Fails if it is no such JSON, or that
+/// of another program.
+llvm::Error addMeasuredTimes(ProgramEstimate &estimate, llvm::StringRef profile);
+
 /// A launch's time and bound on `chip`, from its work: fills in what follows from it.
 void estimateLaunch(const LaunchTrace &trace, const GpuChip &chip,
                     InstructionEstimate &estimate);
 
-/// Instructions with one name, added up, longest first.
+/// Instructions with one name, added up, longest first, by measured times if there are
+/// any.
 struct EstimateGroup {
   std::string name;
   double nodes = 0, seconds = 0, bytesRead = 0, bytesWritten = 0, tensorFlops = 0,
          otherFlops = 0, instructions = 0;
+  double measured = 0;
   /// Seconds by bound.
   std::map<CostBound, double> bounds;
+
+  void add(const InstructionEstimate &one);
 };
 std::vector<EstimateGroup> groupEstimates(const ProgramEstimate &estimate,
                                           std::string InstructionEstimate::*name);

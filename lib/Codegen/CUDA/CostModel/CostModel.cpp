@@ -10,6 +10,7 @@
 #include "mpt/ProgramABI/CudaProgram.h"
 #include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/ProgramABI/InstructionCost.h"
+#include "mpt/ProgramABI/KernelKind.h"
 #include "mpt/ProgramABI/ProgramFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -365,22 +366,6 @@ static TraceBuffer getBuffer(const rt::BufferRef &ref) {
   return {base, uint64_t(ref.bytes())};
 }
 
-/// "mpt_attention_dquery_3" does attention_dquery, "loss_kernel_12_combine" is the second
-/// stage of a kernel.
-static std::string getKind(llvm::StringRef function) {
-  llvm::StringRef suffix;
-  if (function.consume_back("_combine"))
-    suffix = " (combine)";
-  llvm::StringRef name = function;
-  if (name.consume_front("mpt_"))
-    return name.rtrim("0123456789").rtrim('_').str() + suffix.str();
-  if (name.contains("_group"))
-    return "kernels in one launch";
-  if (name.contains("_batch"))
-    return "reductions in one launch";
-  return "kernel" + suffix.str();
-}
-
 /// What cuDNN moves besides the buffers of a call; returns how many times the FLOPs it
 /// does. Tensor cores want channels in multiples of 8: tensors with others are copied.
 /// The slopes of scores are written and read.
@@ -530,19 +515,20 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
       fallbackEnd = fallbackBegin + instruction.parts.fallback;
     }
     // What runs only where a library refuses a call.
-    if (instruction.replacesEpilogue || (i >= fallbackBegin && i < fallbackEnd))
-      continue;
+    const bool isAlternative =
+        instruction.replacesEpilogue || (i >= fallbackBegin && i < fallbackEnd);
     // An edge of the graph, no node.
     if (instruction.getCall<rt::WaitCall>())
       continue;
     InstructionEstimate estimate;
     estimate.location = instruction.location;
+    estimate.number = i;
     if (instruction.isCall()) {
       estimateCall(instruction, chip, estimate);
     } else {
       const DeviceProgram::Kernel &kernel = device.kernels[instruction.kernel];
       estimate.function = kernel.name;
-      estimate.kind = getKind(kernel.name);
+      estimate.kind = rt::getKernelKind(kernel.name);
       estimate.blocks[0] = kernel.blocks[0];
       estimate.blocks[1] = kernel.blocks[1];
       estimate.threads = kernel.threads;
@@ -567,10 +553,11 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
       estimateLaunch(place->second, chip, estimate);
       if (estimate.tensorFlops > 0)
         estimate.tensorType = "f16 or bf16";
-      cuts += estimate.isCut && isNew;
+      cuts += estimate.isCut && isNew && !isAlternative;
     }
     repeat(estimate, double(rt::countIterations(program, i)));
-    result.instructions.push_back(std::move(estimate));
+    (isAlternative ? result.alternatives : result.instructions)
+        .push_back(std::move(estimate));
   }
   if (!code->getUnknownOpcodes().empty())
     result.notes.push_back("counted as one instruction each: " +
@@ -582,27 +569,31 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
   return result;
 }
 
+void EstimateGroup::add(const InstructionEstimate &one) {
+  nodes += one.runs;
+  seconds += one.seconds;
+  bytesRead += one.bytesRead;
+  bytesWritten += one.bytesWritten;
+  tensorFlops += one.tensorFlops;
+  otherFlops += one.floatFlops + one.doubleFlops;
+  instructions += one.instructions;
+  measured += one.measured;
+  bounds[one.bound] += one.seconds;
+}
+
 std::vector<EstimateGroup> mpt::groupEstimates(const ProgramEstimate &estimate,
                                                std::string InstructionEstimate::*name) {
   std::map<std::string, EstimateGroup> groups;
-  for (const InstructionEstimate &one : estimate.instructions) {
-    EstimateGroup &group = groups[one.*name];
-    group.nodes += one.runs;
-    group.seconds += one.seconds;
-    group.bytesRead += one.bytesRead;
-    group.bytesWritten += one.bytesWritten;
-    group.tensorFlops += one.tensorFlops;
-    group.otherFlops += one.floatFlops + one.doubleFlops;
-    group.instructions += one.instructions;
-    group.bounds[one.bound] += one.seconds;
-  }
+  for (const InstructionEstimate &one : estimate.instructions)
+    groups[one.*name].add(one);
   std::vector<EstimateGroup> result;
   for (auto &[key, group] : groups) {
     group.name = key;
     result.push_back(std::move(group));
   }
   llvm::sort(result, [](const EstimateGroup &a, const EstimateGroup &b) {
-    return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
+    return std::tie(b.measured, b.seconds, a.name) <
+           std::tie(a.measured, a.seconds, b.name);
   });
   return result;
 }

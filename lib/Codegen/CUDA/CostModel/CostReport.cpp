@@ -23,16 +23,8 @@ static constexpr size_t kMostInText = 24;
 
 static EstimateGroup getTotal(const ProgramEstimate &estimate) {
   EstimateGroup total;
-  for (const InstructionEstimate &one : estimate.instructions) {
-    total.nodes += one.runs;
-    total.seconds += one.seconds;
-    total.bytesRead += one.bytesRead;
-    total.bytesWritten += one.bytesWritten;
-    total.tensorFlops += one.tensorFlops;
-    total.otherFlops += one.floatFlops + one.doubleFlops;
-    total.instructions += one.instructions;
-    total.bounds[one.bound] += one.seconds;
-  }
+  for (const InstructionEstimate &one : estimate.instructions)
+    total.add(one);
   return total;
 }
 
@@ -54,7 +46,8 @@ static std::string format(double amount, double unit, const char *how = "%.3f") 
 namespace {
 /// What tables count in: thousandths for small steps.
 struct Units {
-  explicit Units(const EstimateGroup &total) {
+  Units(const ProgramEstimate &estimate, const EstimateGroup &total)
+      : isMeasured(estimate.isMeasured) {
     if (total.seconds < 1e-2)
       time = 1e-6, timeName = "us";
     if (total.bytesRead + total.bytesWritten < 1e10)
@@ -64,30 +57,44 @@ struct Units {
   }
   double time = 1e-3, bytes = 1e9, flops = 1e12;
   std::string timeName = "ms", bytesName = "GB", flopsName = "TFLOP";
+  bool isMeasured;
 
   Row getColumns() const {
-    return {"nodes", timeName,  "%",       bytesName + " read", bytesName + " written",
-            "GB/s",  flopsName, "TFLOP/s", "bound by"};
+    Row row = {"nodes", timeName};
+    if (isMeasured)
+      row.insert(row.end(), {timeName + " measured", "times"});
+    row.insert(row.end(), {"%", bytesName + " read", bytesName + " written", "GB/s",
+                           flopsName, "TFLOP/s", "bound by"});
+    return row;
   }
 };
 } // namespace
 
-static Row makeRow(const EstimateGroup &group, double total, const Units &units) {
-  double flops = group.tensorFlops + group.otherFlops;
-  return {group.name,
-          formatDouble(group.nodes, "%.0f"),
-          formatDouble(group.seconds / units.time, "%.3f"),
-          formatDouble(total > 0 ? 100 * group.seconds / total : 0, "%.1f"),
-          format(group.bytesRead, units.bytes),
-          format(group.bytesWritten, units.bytes),
-          format((group.bytesRead + group.bytesWritten) / group.seconds, 1e9, "%.0f"),
-          format(flops, units.flops),
-          format(flops / group.seconds, 1e12, "%.1f"),
-          getMainBound(group).str()};
+/// Shares and rates are those of measured times if there are any.
+static Row makeRow(const EstimateGroup &group, const EstimateGroup &all,
+                   const Units &units) {
+  const double flops = group.tensorFlops + group.otherFlops;
+  const double seconds = units.isMeasured ? group.measured : group.seconds;
+  const double total = units.isMeasured ? all.measured : all.seconds;
+  const double bytes = group.bytesRead + group.bytesWritten;
+  Row row = {group.name, formatDouble(group.nodes, "%.0f"),
+             formatDouble(group.seconds / units.time, "%.3f")};
+  if (units.isMeasured)
+    row.insert(row.end(), {formatDouble(group.measured / units.time, "%.3f"),
+                           format(group.measured / group.seconds, 1, "%.2f")});
+  row.insert(row.end(), {formatDouble(total > 0 ? 100 * seconds / total : 0, "%.1f"),
+                         format(group.bytesRead, units.bytes),
+                         format(group.bytesWritten, units.bytes),
+                         format(seconds > 0 ? bytes / seconds : 0, 1e9, "%.0f"),
+                         format(flops, units.flops),
+                         format(seconds > 0 ? flops / seconds : 0, 1e12, "%.1f"),
+                         getMainBound(group).str()});
+  return row;
 }
 
-static std::vector<Row> makeRows(const std::vector<EstimateGroup> &groups, double total,
-                                 const Units &units, size_t most) {
+static std::vector<Row> makeRows(const std::vector<EstimateGroup> &groups,
+                                 const EstimateGroup &total, const Units &units,
+                                 size_t most) {
   std::vector<Row> rows;
   EstimateGroup rest;
   for (const auto &[index, group] : llvm::enumerate(groups)) {
@@ -101,6 +108,7 @@ static std::vector<Row> makeRows(const std::vector<EstimateGroup> &groups, doubl
     rest.bytesWritten += group.bytesWritten;
     rest.tensorFlops += group.tensorFlops;
     rest.otherFlops += group.otherFlops;
+    rest.measured += group.measured;
     for (auto [bound, seconds] : group.bounds)
       rest.bounds[bound] += seconds;
   }
@@ -125,11 +133,15 @@ static void printTable(llvm::raw_ostream &os, const std::vector<Row> &table) {
 }
 
 static std::string describe(const ProgramEstimate &estimate, const EstimateGroup &total) {
-  Units units(total);
+  Units units(estimate, total);
   return estimate.name + " on " + estimate.chip->name + " (" + estimate.chip->fullName +
-         ", estimated, not measured): " +
+         (estimate.isMeasured ? ", estimated): " : ", estimated, not measured): ") +
          formatDouble(total.seconds / units.time, "%.3f ") + units.timeName +
-         " a step in " + formatDouble(total.nodes, "%.0f") + " nodes, " +
+         (estimate.isMeasured ? " a step, measured " +
+                                    formatDouble(total.measured / units.time, "%.3f ") +
+                                    units.timeName + ", in "
+                              : " a step in ") +
+         formatDouble(total.nodes, "%.0f") + " nodes, " +
          formatDouble(total.bytesRead / units.bytes, "%.3f ") + units.bytesName +
          " read and " + formatDouble(total.bytesWritten / units.bytes, "%.3f ") +
          units.bytesName + " written, " +
@@ -179,7 +191,7 @@ static Row makeKernelRow(const InstructionEstimate &one) {
 
 void mpt::printEstimate(const ProgramEstimate &estimate, llvm::raw_ostream &os) {
   EstimateGroup total = getTotal(estimate);
-  Units units(total);
+  Units units(estimate, total);
   os << describe(estimate, total) << '\n' << describeChip(*estimate.chip) << '\n';
   for (const std::string &note : estimate.notes)
     os << note << '\n';
@@ -187,7 +199,7 @@ void mpt::printEstimate(const ProgramEstimate &estimate, llvm::raw_ostream &os) 
                    size_t most) {
     std::vector<Row> rows = {{head.str()}};
     llvm::append_range(rows.front(), units.getColumns());
-    llvm::append_range(rows, makeRows(groups, total.seconds, units, most));
+    llvm::append_range(rows, makeRows(groups, total, units, most));
     os << '\n';
     printTable(os, rows);
   };
@@ -218,13 +230,15 @@ void mpt::printEstimate(const ProgramEstimate &estimate, llvm::raw_ostream &os) 
 //===----------------------------------------------------------------------===//
 
 static void writeGroups(llvm::json::OStream &json, llvm::StringRef name,
-                        const std::vector<EstimateGroup> &groups) {
+                        const std::vector<EstimateGroup> &groups, bool isMeasured) {
   json.attributeArray(name, [&] {
     for (const EstimateGroup &group : groups)
       json.object([&] {
         json.attribute("name", group.name);
         json.attribute("nodes", group.nodes);
         json.attribute("ms", 1e3 * group.seconds);
+        if (isMeasured)
+          json.attribute("measured_ms", 1e3 * group.measured);
         json.attribute("bytes_read", group.bytesRead);
         json.attribute("bytes_written", group.bytesWritten);
         json.attribute("tensor_flops", group.tensorFlops);
@@ -234,6 +248,45 @@ static void writeGroups(llvm::json::OStream &json, llvm::StringRef name,
             json.attribute(getName(bound), 1e3 * seconds);
         });
       });
+  });
+}
+
+static void writeInstruction(llvm::json::OStream &json, const InstructionEstimate &one,
+                             bool isMeasured) {
+  json.object([&] {
+    json.attribute("number", one.number);
+    json.attribute("kind", one.kind);
+    json.attribute("source", one.location);
+    json.attribute("runs", one.runs);
+    json.attribute("ms", 1e3 * one.seconds);
+    if (isMeasured)
+      json.attribute("measured_ms", 1e3 * one.measured);
+    json.attribute("bound", getName(one.bound));
+    json.attribute("bytes_read", one.bytesRead);
+    json.attribute("bytes_written", one.bytesWritten);
+    json.attribute("l2_bytes", one.cacheBytes);
+    if (one.tensorFlops > 0) {
+      json.attribute("tensor_flops", one.tensorFlops);
+      json.attribute("tensor_type", one.tensorType);
+    }
+    json.attribute("float_flops", one.floatFlops);
+    json.attribute("double_flops", one.doubleFlops);
+    json.attribute("special_ops", one.specialOps);
+    if (one.function.empty())
+      return;
+    json.attribute("kernel", one.function);
+    json.attributeArray("blocks", [&] {
+      json.value(one.blocks[0]);
+      json.value(one.blocks[1]);
+    });
+    json.attribute("threads", one.threads);
+    json.attribute("registers", one.cubin.registers);
+    json.attribute("shared_bytes", one.cubin.sharedBytes);
+    json.attribute("stack_bytes", one.cubin.stackBytes);
+    json.attribute("code_instructions", one.cubin.instructions);
+    json.attribute("warp_instructions", one.instructions);
+    json.attribute("blocks_at_once", one.blocksAtOnce);
+    json.attribute("waves", one.waves);
   });
 }
 
@@ -256,6 +309,8 @@ void mpt::printEstimateJSON(const ProgramEstimate &estimate, llvm::raw_ostream &
       json.attribute("node_gap_s", chip.nodeGap);
     });
     json.attribute("ms", 1e3 * total.seconds);
+    if (estimate.isMeasured)
+      json.attribute("measured_ms", 1e3 * total.measured);
     json.attribute("nodes", total.nodes);
     json.attribute("bytes_read", total.bytesRead);
     json.attribute("bytes_written", total.bytesWritten);
@@ -265,43 +320,17 @@ void mpt::printEstimateJSON(const ProgramEstimate &estimate, llvm::raw_ostream &
       for (const std::string &note : estimate.notes)
         json.value(note);
     });
-    writeGroups(json, "kinds", groupEstimates(estimate, &InstructionEstimate::kind));
-    writeGroups(json, "sources",
-                groupEstimates(estimate, &InstructionEstimate::location));
+    writeGroups(json, "kinds", groupEstimates(estimate, &InstructionEstimate::kind),
+                estimate.isMeasured);
+    writeGroups(json, "sources", groupEstimates(estimate, &InstructionEstimate::location),
+                estimate.isMeasured);
     json.attributeArray("instructions", [&] {
       for (const InstructionEstimate &one : estimate.instructions)
-        json.object([&] {
-          json.attribute("kind", one.kind);
-          json.attribute("source", one.location);
-          json.attribute("runs", one.runs);
-          json.attribute("ms", 1e3 * one.seconds);
-          json.attribute("bound", getName(one.bound));
-          json.attribute("bytes_read", one.bytesRead);
-          json.attribute("bytes_written", one.bytesWritten);
-          json.attribute("l2_bytes", one.cacheBytes);
-          if (one.tensorFlops > 0) {
-            json.attribute("tensor_flops", one.tensorFlops);
-            json.attribute("tensor_type", one.tensorType);
-          }
-          json.attribute("float_flops", one.floatFlops);
-          json.attribute("double_flops", one.doubleFlops);
-          json.attribute("special_ops", one.specialOps);
-          if (one.function.empty())
-            return;
-          json.attribute("kernel", one.function);
-          json.attributeArray("blocks", [&] {
-            json.value(one.blocks[0]);
-            json.value(one.blocks[1]);
-          });
-          json.attribute("threads", one.threads);
-          json.attribute("registers", one.cubin.registers);
-          json.attribute("shared_bytes", one.cubin.sharedBytes);
-          json.attribute("stack_bytes", one.cubin.stackBytes);
-          json.attribute("code_instructions", one.cubin.instructions);
-          json.attribute("warp_instructions", one.instructions);
-          json.attribute("blocks_at_once", one.blocksAtOnce);
-          json.attribute("waves", one.waves);
-        });
+        writeInstruction(json, one, estimate.isMeasured);
+    });
+    json.attributeArray("alternatives", [&] {
+      for (const InstructionEstimate &one : estimate.alternatives)
+        writeInstruction(json, one, /*isMeasured=*/false);
     });
   });
   os << '\n';
@@ -352,7 +381,7 @@ static void printRoofline(const ProgramEstimate &estimate, llvm::raw_ostream &os
 
 void mpt::printEstimatePage(const ProgramEstimate &estimate, llvm::raw_ostream &os) {
   EstimateGroup total = getTotal(estimate);
-  Units units(total);
+  Units units(estimate, total);
   HtmlPage page("What a step costs on " + std::string(estimate.chip->fullName), os);
   os << "<p>" << escapeHTML(describe(estimate, total)) << ".</p>\n<p>"
      << escapeHTML(describeChip(*estimate.chip)) << ".</p>\n";
@@ -377,7 +406,7 @@ void mpt::printEstimatePage(const ProgramEstimate &estimate, llvm::raw_ostream &
     const Row names = units.getColumns();
     std::vector<llvm::StringRef> heads = {head};
     llvm::append_range(heads, names);
-    table(heading, heads, makeRows(list, total.seconds, units, list.size()));
+    table(heading, heads, makeRows(list, total, units, list.size()));
   };
   groups("By kind", "kind", groupEstimates(estimate, &InstructionEstimate::kind));
   groups("By source", "source", groupEstimates(estimate, &InstructionEstimate::location));
@@ -387,10 +416,9 @@ void mpt::printEstimatePage(const ProgramEstimate &estimate, llvm::raw_ostream &
   table("Kernels", kernelColumns, rows);
   std::vector<EstimateGroup> order;
   for (const InstructionEstimate &one : estimate.instructions) {
-    ProgramEstimate single{estimate.name, estimate.chip, {one}, {}};
-    EstimateGroup group = getTotal(single);
+    EstimateGroup &group = order.emplace_back();
     group.name = one.kind + " " + one.location;
-    order.push_back(std::move(group));
+    group.add(one);
   }
   groups("In order", "kind and source", order);
 }
