@@ -29,7 +29,11 @@ t = [i * 37 % COLUMNS for i in range(ROWS)]
 w = [[(k + q) % 3 - 1 for q in range(WIDTH)] for k in range(COLUMNS)]
 h = [[(i + q) % 2 for q in range(WIDTH)] for i in range(ROWS)]
 u = [[n + j % 2 for j in range(COLUMNS)] for n in range(len(IDS))]
-given = {"r": r, "c": c, "t": t, "i": IDS}
+# The last rows of what is added go to the first rows of a table, and the other way round, and two in the middle
+# change places; row 1 gets none, row 0 two.
+k = [ROWS - 1 - i if i != ROWS - 2 else 0 for i in range(ROWS)]
+k[ROWS // 2 - 2:ROWS // 2 + 2] = [ROWS // 2 - 2, ROWS // 2 - 1, ROWS // 2 + 1, ROWS // 2]
+given = {"r": r, "c": c, "t": t, "i": IDS, "k": k}
 for name, matrix in ("w", w), ("h", h), ("u", u):
     given[name] = [value for row in matrix for value in row]
 for tensor in step.tensors:
@@ -61,7 +65,10 @@ for i in rows:
         check("product", i * WIDTH + q, sum((r[i] + c[j]) * w[j][q] for j in range(COLUMNS)), 8e-3)
         check("dh", i * WIDTH + q, (mean[q] - w[t[i]][q]) / ROWS,
               8e-3 if w[t[i]][q] else math.inf)
+# Of tables these rows, and those of x that are added to them, are made.
+for i in (0, 1, ROWS // 2, ROWS // 2 + 1, ROWS - 2, ROWS - 1):
     check("updates", i, sum(sum(u[n]) for n, row in enumerate(IDS) if row == i), 0)
+    check("scattered", i, sum(COLUMNS * r[n] + sum(c) for n in range(ROWS) if k[n] == i), 0)
 # All rows of some tasks are added.
 added = (found["columns"][3] - found["columns"][0]) / 3
 assert 0 < added <= ROWS and added == int(added), added
