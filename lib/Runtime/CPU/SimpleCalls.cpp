@@ -6,11 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Avx512.h"
 #include "Call.h"
 #include "Convert.h"
 #include "Parallel.h"
 #include "Transpose.h"
 #include "VectorMath.h"
+#include "VectorSet.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/Support/Philox.h"
 
@@ -305,6 +307,52 @@ void takeExtremes(const float *values, bool isMax, float *extremes, int64_t coun
           values[i] != values[i] || values[i] < extremes[i] ? values[i] : extremes[i];
 }
 
+/// Adds `rows` rows of `count` floats, `stride` apart, to `totals`, in order.
+__attribute__((always_inline)) inline void addRows(const float *values, int64_t rows,
+                                                   int64_t stride, double *totals,
+                                                   int64_t count) {
+  constexpr int64_t width = 8;
+  using Floats = float __attribute__((vector_size(4 * width)));
+  using Doubles = double __attribute__((vector_size(8 * width)));
+  int64_t c = 0;
+  for (; c + width <= count; c += width) {
+    Doubles sums;
+    std::memcpy(&sums, totals + c, sizeof(sums));
+    for (int64_t row = 0; row < rows; ++row) {
+      Floats read;
+      std::memcpy(&read, values + row * stride + c, sizeof(read));
+      sums += __builtin_convertvector(read, Doubles);
+    }
+    std::memcpy(totals + c, &sums, sizeof(sums));
+  }
+  for (; c < count; ++c)
+    for (int64_t row = 0; row < rows; ++row)
+      totals[c] += values[row * stride + c];
+}
+
+#if defined(__x86_64__)
+MPT_AVX512 void addRowsAVX512(const float *values, int64_t rows, int64_t stride,
+                              double *totals, int64_t count) {
+  addRows(values, rows, stride, totals, count);
+}
+__attribute__((target("avx2"))) void addRowsAVX2(const float *values, int64_t rows,
+                                                 int64_t stride, double *totals,
+                                                 int64_t count) {
+  addRows(values, rows, stride, totals, count);
+}
+#endif
+
+void addRows(const float *values, int64_t rows, int64_t stride, double *totals,
+             int64_t count, [[maybe_unused]] VectorSet set) {
+#if defined(__x86_64__)
+  if (set == VectorSet::AVX512)
+    return addRowsAVX512(values, rows, stride, totals, count);
+  if (set == VectorSet::AVX2)
+    return addRowsAVX2(values, rows, stride, totals, count);
+#endif
+  addRows(values, rows, stride, totals, count);
+}
+
 /// `count` integers from element `first` on.
 void readIntegers(const BufferRef &ref, const void *data, int64_t first, int64_t count,
                   int64_t *wide) {
@@ -363,7 +411,10 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
   };
   // Neighboring results of a task are computed together, those of floats in f64: it costs
   // nothing, and long sums keep their digits.
-  const int64_t columns = kept.empty() || kept.back() != rank - 1 ? 1 : x.dims.back();
+  int64_t columns = 1;
+  for (int64_t d = rank, left = kept.size(); left > 0 && kept[left - 1] == d - 1;
+       --d, --left)
+    columns *= x.dims[d - 1];
   constexpr int64_t mostTogether = 256;
   const int64_t perRow = (columns + mostTogether - 1) / mostTogether;
   if (x.type > DataType::F8E5M2) {
@@ -404,6 +455,10 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
         });
     return;
   }
+  // Rows along the last of the reduced dimensions lie `stride` apart.
+  const int64_t steps = reduced.empty() ? 1 : x.dims[reduced.back()],
+                stride = reduced.empty() ? 0 : strides[reduced.back()];
+  const VectorSet set = getVectorSet();
   const bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min,
              isSum = !isExtreme && kind != ReduceKind::Prod;
   const double start = kind == ReduceKind::Prod ? 1.0
@@ -411,68 +466,81 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
                            ? -std::numeric_limits<double>::infinity()
                        : kind == ReduceKind::Min ? std::numeric_limits<double>::infinity()
                                                  : 0.0;
-  parallelFor(columns > 0 ? y.count() / columns * perRow : 0, team,
-              [&](int64_t task, int) {
-                int64_t first = task % perRow * mostTogether;
-                int64_t count = std::min(columns - first, mostTogether);
-                int64_t out = task / perRow * columns + first;
-                int64_t base = offsetOf(out, kept);
-                double totals[mostTogether];
-                float row[mostTogether];
-                if (isExtreme && x.type != DataType::F64) {
-                  float extremes[mostTogether];
-                  std::fill_n(extremes, count, static_cast<float>(start));
-                  for (int64_t i = 0; i < length; ++i) {
-                    const int64_t at = base + offsetOf(i, reduced);
-                    const float *values = row;
-                    if (x.type == DataType::F32)
-                      values = static_cast<const float *>(buffers[0]) + at;
-                    else
-                      widen(x.type, buffers[0], at, row, count);
-                    takeExtremes(values, kind == ReduceKind::Max, extremes, count);
-                  }
-                  for (int64_t c = 0; c < count; ++c)
-                    fromF32(y.type, buffers[1], out + c,
-                            extremes[c] != extremes[c] ? NAN : extremes[c]);
-                  return;
-                }
-                std::fill_n(totals, count, start);
-                auto add = [&](const auto *values) {
-                  for (int64_t c = 0; isSum && c < count; ++c)
-                    totals[c] += values[c];
-                  for (int64_t c = 0; !isSum && c < count; ++c) {
-                    double value = values[c], &total = totals[c];
-                    if (isExtreme)
-                      total = value != value || total != total ? NAN
-                              : kind == ReduceKind::Max        ? std::max(total, value)
-                                                               : std::min(total, value);
-                    else
-                      total *= value;
-                  }
-                };
-                for (int64_t i = 0; i < length; ++i) {
-                  int64_t at = base + offsetOf(i, reduced);
-                  if (x.type == DataType::F64) {
-                    add(static_cast<const double *>(buffers[0]) + at);
-                    continue;
-                  }
-                  if (x.type == DataType::F32) {
-                    add(static_cast<const float *>(buffers[0]) + at);
-                    continue;
-                  }
-                  widen(x.type, buffers[0], at, row, count);
-                  add(static_cast<const float *>(row));
-                }
-                for (int64_t c = 0; c < count; ++c) {
-                  double total = totals[c];
-                  if (kind == ReduceKind::Mean)
-                    total /= static_cast<double>(length);
-                  if (y.type == DataType::F64)
-                    static_cast<double *>(buffers[1])[out + c] = total;
-                  else
-                    fromF32(y.type, buffers[1], out + c, static_cast<float>(total));
-                }
-              });
+  parallelFor(
+      columns > 0 ? y.count() / columns * perRow : 0, team, [&](int64_t task, int) {
+        int64_t first = task % perRow * mostTogether;
+        int64_t count = std::min(columns - first, mostTogether);
+        int64_t out = task / perRow * columns + first;
+        int64_t base = offsetOf(out, kept);
+        double totals[mostTogether];
+        float row[mostTogether];
+        // Calls body with rows that are reduced, in order: the first, how many,
+        // and how far apart.
+        auto forEachRow = [&](auto &&body) {
+          const bool isWide = x.type == DataType::F32;
+          const int64_t most = isWide            ? steps
+                               : stride == count ? mostTogether / count
+                                                 : 1;
+          for (int64_t i = 0; i < length; i += steps) {
+            const int64_t begin = base + offsetOf(i, reduced);
+            for (int64_t j = 0, rows; j < steps; j += rows) {
+              rows = std::min(most, steps - j);
+              const int64_t at = begin + j * stride;
+              if (isWide) {
+                body(static_cast<const float *>(buffers[0]) + at, rows, stride);
+                continue;
+              }
+              widen(x.type, buffers[0], at, row, rows * count);
+              body(static_cast<const float *>(row), rows, count);
+            }
+          }
+        };
+        if (isExtreme && x.type != DataType::F64) {
+          float extremes[mostTogether];
+          std::fill_n(extremes, count, static_cast<float>(start));
+          forEachRow([&](const float *values, int64_t rows, int64_t apart) {
+            for (int64_t r = 0; r < rows; ++r)
+              takeExtremes(values + r * apart, kind == ReduceKind::Max, extremes, count);
+          });
+          for (int64_t c = 0; c < count; ++c)
+            extremes[c] = extremes[c] != extremes[c] ? NAN : extremes[c];
+          narrow(y.type, extremes, buffers[1], out, count);
+          return;
+        }
+        std::fill_n(totals, count, start);
+        auto add = [&](const auto *values) {
+          for (int64_t c = 0; isSum && c < count; ++c)
+            totals[c] += values[c];
+          for (int64_t c = 0; !isSum && c < count; ++c) {
+            double value = values[c], &total = totals[c];
+            if (isExtreme)
+              total = value != value || total != total ? NAN
+                      : kind == ReduceKind::Max        ? std::max(total, value)
+                                                       : std::min(total, value);
+            else
+              total *= value;
+          }
+        };
+        if (x.type == DataType::F64)
+          for (int64_t i = 0; i < length; ++i)
+            add(static_cast<const double *>(buffers[0]) + base + offsetOf(i, reduced));
+        else
+          forEachRow([&](const float *values, int64_t rows, int64_t apart) {
+            if (isSum)
+              return addRows(values, rows, apart, totals, count, set);
+            for (int64_t r = 0; r < rows; ++r)
+              add(values + r * apart);
+          });
+        for (int64_t c = 0; kind == ReduceKind::Mean && c < count; ++c)
+          totals[c] /= static_cast<double>(length);
+        if (y.type == DataType::F64) {
+          std::copy_n(totals, count, static_cast<double *>(buffers[1]) + out);
+          return;
+        }
+        for (int64_t c = 0; c < count; ++c)
+          row[c] = static_cast<float>(totals[c]);
+        narrow(y.type, row, buffers[1], out, count);
+      });
 }
 
 void runCall(const ArgmaxCall &, const Instruction &call, void **buffers,

@@ -505,46 +505,57 @@ TEST(FillTest, EveryType) {
 // Reduce, argmax and random_mask
 //===----------------------------------------------------------------------===//
 
-TEST(ReduceTest, AgainstSums) {
-  for (DataType type : {F32, F16, BF16, F64})
-    for (const std::vector<int64_t> &axes :
-         {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {}}) {
-      std::vector<int64_t> xDims = {4, 5, 6}, yDims;
-      for (int64_t d = 0; d < 3; ++d)
-        if (std::find(axes.begin(), axes.end(), d) == axes.end())
-          yDims.push_back(xDims[d]);
-      Tensor x = randomTensor(type, xDims, 1);
-      for (int64_t kind : {0, 1, 2, 3, 4}) {
-        Tensor y(type, yDims);
-        ASSERT_EQ(runCall(ReduceCall{static_cast<ReduceKind>(kind), axes}, {&x}, y), "");
-        std::vector<std::vector<double>> groups(y.count());
-        for (int64_t i = 0; i < 120; ++i) {
-          int64_t at[3] = {i / 30, i / 6 % 5, i % 6}, target = 0;
-          for (int64_t d = 0; d < 3; ++d)
-            if (std::find(axes.begin(), axes.end(), d) == axes.end())
-              target = target * xDims[d] + at[d];
-          groups[target].push_back(x[i]);
+/// Sums and the like of `xDims`, three sizes, against those of single elements.
+static void checkReductions(DataType type, const std::vector<int64_t> &xDims) {
+  const int64_t count = xDims[0] * xDims[1] * xDims[2];
+  for (const std::vector<int64_t> &axes :
+       {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {}}) {
+    std::vector<int64_t> yDims;
+    for (int64_t d = 0; d < 3; ++d)
+      if (std::find(axes.begin(), axes.end(), d) == axes.end())
+        yDims.push_back(xDims[d]);
+    Tensor x = randomTensor(type, xDims, 1);
+    for (int64_t kind : {0, 1, 2, 3, 4}) {
+      Tensor y(type, yDims);
+      ASSERT_EQ(runCall(ReduceCall{static_cast<ReduceKind>(kind), axes}, {&x}, y), "");
+      std::vector<std::vector<double>> groups(y.count());
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t at[3] = {i / (xDims[1] * xDims[2]), i / xDims[2] % xDims[1],
+                         i % xDims[2]},
+                target = 0;
+        for (int64_t d = 0; d < 3; ++d)
+          if (std::find(axes.begin(), axes.end(), d) == axes.end())
+            target = target * xDims[d] + at[d];
+        groups[target].push_back(x[i]);
+      }
+      for (int64_t i = 0; i < y.count(); ++i) {
+        double sum = 0, size = 0, product = 1, low = INFINITY, high = -INFINITY;
+        for (double value : groups[i]) {
+          sum += value;
+          size += std::fabs(value);
+          product *= value;
+          low = std::min(low, value);
+          high = std::max(high, value);
         }
-        for (int64_t i = 0; i < y.count(); ++i) {
-          double sum = 0, size = 0, product = 1, low = INFINITY, high = -INFINITY;
-          for (double value : groups[i]) {
-            sum += value;
-            size += std::fabs(value);
-            product *= value;
-            low = std::min(low, value);
-            high = std::max(high, value);
-          }
-          double n = static_cast<double>(groups[i].size());
-          double expected[] = {sum, sum / n, high, low, product};
-          double errors[] = {gammaOf(n) * size, gammaOf(n + 1) * size / n, 0, 0,
-                             gammaOf(n) * std::fabs(product)};
-          double bound = errors[kind];
-          ASSERT_NEAR(y[i], expected[kind],
-                      bound + roundingError(type, std::fabs(expected[kind]) + bound))
-              << kind;
-        }
+        double n = static_cast<double>(groups[i].size());
+        double expected[] = {sum, sum / n, high, low, product};
+        double errors[] = {gammaOf(n) * size, gammaOf(n + 1) * size / n, 0, 0,
+                           gammaOf(n) * std::fabs(product)};
+        double bound = errors[kind];
+        ASSERT_NEAR(y[i], expected[kind],
+                    bound + roundingError(type, std::fabs(expected[kind]) + bound))
+            << kind;
       }
     }
+  }
+}
+
+TEST(ReduceTest, AgainstSums) {
+  // Rows that lie side by side or apart, of fewer than 8 numbers and more than 256.
+  for (DataType type : {F32, F16, BF16, F64})
+    for (const std::vector<int64_t> &dims :
+         {std::vector<int64_t>{4, 5, 6}, {3, 2, 301}, {2, 40, 9}})
+      checkReductions(type, dims);
 }
 
 TEST(ReduceTest, Integers) {
