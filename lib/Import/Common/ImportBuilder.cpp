@@ -10,6 +10,8 @@
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::importer;
@@ -189,14 +191,50 @@ Value ImportBuilder::iota(ArrayRef<int64_t> shape, int64_t axis, Type element) {
   return IotaOp::create(builder, loc, type, axis);
 }
 
-Value ImportBuilder::reverse(Value x, int64_t dim) {
-  int64_t size = getShape(x)[dim];
-  if (!require(size <= 1024, "reversing a dimension of more than 1024 elements"))
-    return x;
+/// Slices of one element each, the last first.
+static Value reverseByElements(ImportBuilder &b, Value x, int64_t dim) {
   SmallVector<Value> parts;
-  for (int64_t i = size; i-- > 0;)
-    parts.push_back(slice(x, dim, i, 1));
-  return parts.size() > 1 ? concat(parts, dim) : x;
+  for (int64_t i = getShape(x)[dim]; i-- > 0;)
+    parts.push_back(b.slice(x, dim, i, 1));
+  return parts.size() > 1 ? b.concat(parts, dim) : x;
+}
+
+Value ImportBuilder::reverse(Value x, int64_t dim) {
+  constexpr int64_t most = 1024, mostElements = 32, fewest = 16;
+  const Shape shape(getShape(x));
+  const int64_t size = shape[dim];
+  const bool isStatic = getType(x).hasStaticShape();
+  if (!require(isStatic || size <= most,
+               "reversing a dimension of more than 1024 elements beside an open one"))
+    return x;
+  const auto before = ArrayRef(shape).take_front(dim),
+             after = ArrayRef(shape).drop_front(dim + 1);
+  // Copies move rows faster than single elements.
+  if (isStatic && ShapedType::getNumElements(after) < fewest &&
+      ShapedType::getNumElements(before) >= fewest) {
+    Shape there = {dim}, back;
+    for (int64_t i = 0, rank = shape.size(); i < rank; ++i) {
+      if (i != dim)
+        there.push_back(i);
+      back.push_back(i < dim ? i + 1 : i == dim ? 0 : i);
+    }
+    return transpose(reverse(transpose(x, there), 0), back);
+  }
+  if (!isStatic || size <= mostElements)
+    return reverseByElements(*this, x, dim);
+  // Rows of equal length are reversed, each by itself, and their order is; before them
+  // comes what is left over.
+  const int64_t rows = static_cast<int64_t>(std::sqrt(static_cast<double>(size))),
+                length = size / rows, rest = size % rows;
+  Shape cut(shape), whole(shape);
+  cut[dim] = rows;
+  cut.insert(cut.begin() + dim + 1, length);
+  whole[dim] = rows * length;
+  Value front = rest ? slice(x, dim, 0, rows * length) : x;
+  front = reverse(reverse(reshape(front, cut), dim), dim + 1);
+  front = reshape(front, whole);
+  return rest ? concat({reverse(slice(x, dim, rows * length, rest), dim), front}, dim)
+              : front;
 }
 
 Value ImportBuilder::abs(Value x) {

@@ -61,34 +61,59 @@ static Value integer(ImportBuilder &b, int64_t value, Type element) {
       DenseElementsAttr::get(type, APInt(element.getIntOrFloatBitWidth(), value, true)));
 }
 
+/// Parts of a run that are compared in one go, a power of 2, of numbers and of tuples,
+/// whose comparisons take more ops: one kernel has room for these.
+static constexpr int64_t kPartsOfNumbers = 8, kPartsOfTuples = 4;
+
 /// Sorts tuples, of which each of `values` has one part, along the last dimension of
 /// [rows, a power of 2]. `isFirst` is a total order: no two tuples are equal.
 static void sortTuples(ImportBuilder &b, MutableArrayRef<Value> values,
                        function_ref<Value(ArrayRef<Value>, ArrayRef<Value>)> isFirst) {
   Shape shape(getShape(values[0]));
-  int64_t rows = shape[0], size = shape[1];
+  const int64_t rows = shape[0], size = shape[1],
+                most = values.size() == 1 ? kPartsOfNumbers : kPartsOfTuples;
   Type i64 = b.builder.getI64Type();
   for (int64_t run = 2; run <= size; run *= 2)
-    for (int64_t distance = run / 2; distance >= 1; distance /= 2) {
-      // Pairs `distance` apart; every other run is in descending order.
-      int64_t pairs = size / (2 * distance);
-      SmallVector<Value> low, high;
+    for (int64_t distance = run; distance > 1;) {
+      // Pairs that are a half, a quarter and an eighth of `distance` apart, one after the
+      // other: what is read and written once holds all three.
+      const int64_t parts = std::min(distance, most), blocks = size / distance;
+      SmallVector<SmallVector<Value>> tuples(parts);
       for (Value value : values) {
-        value = b.reshape(value, {rows, pairs, 2, distance});
-        low.push_back(b.slice(value, 2, 0, 1));
-        high.push_back(b.slice(value, 2, 1, 1));
+        value = b.reshape(value, {rows, blocks, parts, distance / parts});
+        for (int64_t i = 0; i < parts; ++i)
+          tuples[i].push_back(b.slice(value, 2, i, 1));
       }
-      Value keeps = isFirst(low, high);
-      if (!b.refusal.empty())
-        return;
-      if (run < size) {
-        Value number = b.binary<AndOp>(b.iota({pairs, 1, 1}, 0, i64),
-                                       b.constant(run / (2 * distance), i64));
-        keeps = b.binary<XorOp>(keeps, b.compare(ComparePredicate::NE, number, 0.0));
+      // Every other run is in descending order.
+      Value isDescending;
+      if (run < size)
+        isDescending = b.compare(ComparePredicate::NE,
+                                 b.binary<AndOp>(b.iota({blocks, 1, 1}, 0, i64),
+                                                 b.constant(run / distance, i64)),
+                                 0.0);
+      for (int64_t apart = parts / 2; apart >= 1; apart /= 2)
+        for (int64_t i = 0; i < parts; ++i) {
+          if (i & apart)
+            continue;
+          SmallVector<Value> &low = tuples[i], &high = tuples[i + apart];
+          Value keeps = isFirst(low, high);
+          if (!b.refusal.empty())
+            return;
+          if (isDescending)
+            keeps = b.binary<XorOp>(keeps, isDescending);
+          for (auto [first, second] : llvm::zip_equal(low, high)) {
+            Value smaller = b.where(keeps, first, second);
+            second = b.where(keeps, second, first);
+            first = smaller;
+          }
+        }
+      for (auto [number, value] : llvm::enumerate(values)) {
+        SmallVector<Value> sorted;
+        for (ArrayRef<Value> tuple : tuples)
+          sorted.push_back(tuple[number]);
+        value = b.concat(sorted, 2);
       }
-      for (auto [value, first, second] : llvm::zip_equal(values, low, high))
-        value =
-            b.concat({b.where(keeps, first, second), b.where(keeps, second, first)}, 2);
+      distance /= parts;
     }
   for (Value &value : values)
     value = b.reshape(value, shape);
@@ -165,6 +190,16 @@ static Value sortPacked(ImportBuilder &b, Value last, bool descending) {
 /// The `k` smallest of the last dimension, of which no two are equal, in order.
 static Value smallestOf(ImportBuilder &b, Value keys, int64_t k) {
   Value last = integer(b, kLast, b.builder.getI64Type());
+  constexpr int64_t mostRounds = 16;
+  if (k > mostRounds) {
+    Shape shape(getShape(keys));
+    keys = padToPowerOf2(b, keys, last);
+    sortTuples(b, keys, [&](ArrayRef<Value> x, ArrayRef<Value> y) {
+      return b.compare(ComparePredicate::LT, x[0], y[0]);
+    });
+    shape.back() = k;
+    return b.reshape(b.slice(keys, 1, 0, k), shape);
+  }
   SmallVector<Value> found;
   for (int64_t i = 0; i < k; ++i) {
     if (i > 0)

@@ -721,6 +721,13 @@ def _(d):
     return [d.float([2, 3, 4])], lambda op, x: op(x, d.choice([[0], [1, -1]]))
 
 
+@case("flip", "flip")
+def _(d):
+    # By rows of elements, with a rest or without, and between two transposes.
+    shape, dims = d.choice([([36], [0]), ([67], [0]), ([4, 5, 3], [2]), ([2, 1100, 2], [1]), ([40, 33], [0, 1])])
+    return [d.float(shape)], lambda op, x: op(x, dims)
+
+
 @case("roll")
 def _(d):
     shifts, dims = d.choice([([2], []), ([1, -1], [0, 2]), ([-7], [1])])
@@ -1633,6 +1640,26 @@ def _(d):
 @case("scatter.value")
 def _(d):
     return [d.float([4, 5]), d.ints([4, 3], 0, 5)], lambda op, x, i: op(x, -1, i, 0.5)
+
+
+@case(*["scatter_reduce.two"] * 3)
+def _(d):
+    # Places too many to look at all numbers; some are brought nothing, some infinities.
+    kind, include, dim = d.choice(["amax", "amin"]), d.bool(), d.int(0, 1)
+    shape, index = [3, 3], [2, 2]
+    shape[dim], index[dim] = 70, 200
+    return ([d.float(shape), d.ints(index, 0, 70), d.distinct(index)],
+            lambda op, x, i, s: op(x, dim, i, s, kind, include_self=include))
+
+
+@case("scatter_reduce.two")
+def _(d):
+    # Of a row of infinities, and of NaNs.
+    s = d.distinct([300])
+    s[d.int(0, 299)] = float("nan")
+    return ([d.ints([300], 0, 90), s],
+            lambda op, i, s: torch.nan_to_num(
+                op(torch.full((90,), -torch.inf), 0, i, s, "amax"), 1.0, 2.0, 3.0))
 
 
 @case(*["scatter_reduce.two"] * 5)
