@@ -47,6 +47,8 @@ struct CubinKernel {
   int64_t instructions = 0;
   /// Loads from global memory among them: more than in PTX if ptxas has unrolled loops.
   int64_t globalLoads = 0;
+  /// Loads from local memory and stores to it among them, of four bytes each.
+  int64_t localAccesses = 0;
 };
 
 /// The kernels in a cubin, by name. Reads the ELF sections that ptxas writes, so it needs

@@ -245,7 +245,42 @@ struct Longest {
     }
   }
 };
+
+/// What takes time beside each other: moving bytes, computing, and waiting for what is
+/// moved. Of each the longest part counts. None is fully hidden by another of about its
+/// length: together they take the root of the sum of their squares.
+class Beside {
+public:
+  void move(CostBound what, double time) { moving.add(what, time); }
+  void compute(CostBound what, double time) { computing.add(what, time); }
+  void wait(double time) { waiting.add(CostBound::Latency, time); }
+  /// Sets the time and bound of `estimate`.
+  void finish(const GpuChip &chip, InstructionEstimate &estimate) const {
+    Longest longest;
+    double squares = 0;
+    for (const Longest &part : {moving, computing, waiting}) {
+      longest.add(part.bound, part.seconds);
+      squares += part.seconds * part.seconds;
+    }
+    estimate.bound = longest.seconds > chip.nodeGap ? longest.bound : CostBound::Gap;
+    estimate.seconds = chip.nodeGap + std::sqrt(squares);
+  }
+
+private:
+  Longest moving, computing, waiting;
+};
 } // namespace
+
+/// Bytes of local memory that do not stay in the first-level cache: all, if the threads
+/// that run at once have more than it holds.
+static double getSpilledBytes(const LaunchTrace &trace, const CubinKernel &cubin,
+                              double threadsAtOnce, double localCache) {
+  if (double(cubin.stackBytes) * threadsAtOnce <= localCache || cubin.instructions == 0)
+    return 0;
+  // As often as the average instruction.
+  const double times = trace.longest / double(cubin.instructions);
+  return 4.0 * 32 * double(cubin.localAccesses) * times * trace.warps;
+}
 
 void mpt::estimateLaunch(const LaunchTrace &trace, const GpuChip &chip,
                          InstructionEstimate &estimate) {
@@ -268,8 +303,14 @@ void mpt::estimateLaunch(const LaunchTrace &trace, const GpuChip &chip,
   const double farDistance = 0.75 * chip.cacheBytes / std::max(atOnce, 1.0);
   estimate.bytesRead = trace.uniqueLoads + trace.reloads.getBeyond(farDistance);
   estimate.bytesWritten = trace.uniqueStores + trace.restores.getBeyond(farDistance);
-  const double hits = trace.reloads.getBeyond(0) - trace.reloads.getBeyond(nearDistance);
-  estimate.cacheBytes = trace.loadBytes - hits + trace.storeBytes;
+  const double again = trace.reloads.getBeyond(0);
+  const double hits = again - trace.reloads.getBeyond(nearDistance);
+  // What other warps load, too, those of a multiprocessor find in its cache.
+  const double shared = std::max(0.0, trace.loadBytes - again - trace.uniqueLoads);
+  estimate.cacheBytes =
+      trace.loadBytes - hits - shared * (1 - 1 / std::max(local, 1.0)) +
+      trace.storeBytes +
+      getSpilledBytes(trace, estimate.cubin, 32 * local, 0.75 * localCache);
   estimate.floatFlops = trace.floatFlops;
   estimate.doubleFlops = trace.doubleFlops;
   estimate.specialOps = trace.specialOps;
@@ -282,29 +323,28 @@ void mpt::estimateLaunch(const LaunchTrace &trace, const GpuChip &chip,
   const double busy = perScheduler / (perScheduler + chip.halfWarps);
   const double clocks = processors * chip.clock * busy;
   using Unit = LaunchTrace::Unit;
-  Longest longest;
-  longest.add(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
-  longest.add(CostBound::Cache, estimate.cacheBytes / chip.cacheRate);
-  longest.add(CostBound::IssueSlots, trace.instructions / 4 / clocks);
-  longest.add(CostBound::Arithmetic,
-              std::max(trace.byUnit[Unit::Float] * 32 / chip.floatLanes,
-                       std::max(trace.byUnit[Unit::Double] * 32 / chip.doubleLanes,
-                                // 64 lanes of integers.
-                                trace.byUnit[Unit::Integer] / 2)) /
-                  clocks);
+  Beside beside;
+  beside.move(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
+  beside.move(CostBound::Cache, estimate.cacheBytes / chip.cacheRate);
+  beside.compute(CostBound::IssueSlots, trace.instructions / 4 / clocks);
+  beside.compute(CostBound::Arithmetic,
+                 std::max(trace.byUnit[Unit::Float] * 32 / chip.floatLanes,
+                          std::max(trace.byUnit[Unit::Double] * 32 / chip.doubleLanes,
+                                   // 64 lanes of integers.
+                                   trace.byUnit[Unit::Integer] / 2)) /
+                     clocks);
   // 16 lanes.
-  longest.add(CostBound::SpecialUnits, trace.byUnit[Unit::Special] * 2 / clocks);
-  longest.add(CostBound::SharedMemory, trace.sharedWavefronts / clocks);
-  longest.add(CostBound::TensorCores, trace.tensorFlops / chip.mmaRate / clocks);
+  beside.compute(CostBound::SpecialUnits, trace.byUnit[Unit::Special] * 2 / clocks);
+  beside.compute(CostBound::SharedMemory, trace.sharedWavefronts / clocks);
+  beside.compute(CostBound::TensorCores, trace.tensorFlops / chip.mmaRate / clocks);
   // One warp after the other in the same place.
   const double fromMemory = estimate.cacheBytes > 0
                                 ? std::min(1.0, estimate.bytesRead / estimate.cacheBytes)
                                 : 0;
   const double latency =
       chip.cacheLatency + fromMemory * (chip.memoryLatency - chip.cacheLatency);
-  longest.add(CostBound::Latency, std::ceil(estimate.waves) * trace.waits * latency);
-  estimate.bound = longest.seconds > chip.nodeGap ? longest.bound : CostBound::Gap;
-  estimate.seconds = chip.nodeGap + longest.seconds;
+  beside.wait(std::ceil(estimate.waves) * trace.waits * latency);
+  beside.finish(chip, estimate);
 }
 
 //===----------------------------------------------------------------------===//
@@ -457,12 +497,12 @@ static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
                                                 double(call.refs[call.numInputs].count()),
                                                 double(call.refs[1].count()), chip)
                               : 0;
-  Longest longest;
-  longest.add(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
-  longest.add(isTensor ? CostBound::TensorCores : CostBound::Arithmetic,
-              times * cost.flops / rate);
-  estimate.bound = longest.seconds > chip.nodeGap ? longest.bound : CostBound::Gap;
-  estimate.seconds = chip.nodeGap + longest.seconds + epilogue;
+  Beside beside;
+  beside.move(CostBound::Memory, estimate.getBytes() / chip.memoryRate);
+  beside.compute(isTensor ? CostBound::TensorCores : CostBound::Arithmetic,
+                 times * cost.flops / rate);
+  beside.finish(chip, estimate);
+  estimate.seconds += epilogue;
 }
 
 /// Multiplies what is of one run.

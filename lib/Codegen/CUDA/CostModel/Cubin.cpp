@@ -24,8 +24,9 @@ using llvm::StringRef;
 
 namespace {
 constexpr size_t kInstructionBytes = 16;
-/// LDG, in the lowest nine bits of an instruction of sm_70 and newer.
-constexpr unsigned kOpcodeMask = 0x1ff, kLoadGlobal = 0x181;
+/// LDG, LDL and STL, in the lowest nine bits of an instruction of sm_70 and newer.
+constexpr unsigned kOpcodeMask = 0x1ff, kLoadGlobal = 0x181, kLoadLocal = 0x183,
+                   kStoreLocal = 0x187;
 /// Attributes of .nv.info: bytes of a thread's stack frame, and its registers.
 constexpr uint8_t kFrameSize = 0x11, kRegisterCount = 0x2f;
 /// An attribute with a list of bytes, whose length is in its header.
@@ -55,9 +56,13 @@ llvm::Expected<llvm::StringMap<CubinKernel>> mpt::readCubin(StringRef bytes) {
         return code.takeError();
       CubinKernel &kernel = kernels[rest];
       kernel.instructions = code->size() / kInstructionBytes;
-      for (size_t at = 0; at + kInstructionBytes <= code->size(); at += kInstructionBytes)
-        kernel.globalLoads += (llvm::support::endian::read16le(code->data() + at) &
-                               kOpcodeMask) == kLoadGlobal;
+      for (size_t at = 0; at + kInstructionBytes <= code->size();
+           at += kInstructionBytes) {
+        const unsigned opcode =
+            llvm::support::endian::read16le(code->data() + at) & kOpcodeMask;
+        kernel.globalLoads += opcode == kLoadGlobal;
+        kernel.localAccesses += opcode == kLoadLocal || opcode == kStoreLocal;
+      }
     } else if (rest.consume_front(".nv.shared.")) {
       kernels[rest].sharedBytes = section.sh_size;
     } else if (rest == ".nv.info") {
