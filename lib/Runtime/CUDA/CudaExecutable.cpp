@@ -1169,7 +1169,7 @@ int CudaExecutable::profile(std::string &error) {
   MPT_TRY(forEachIteration(
       program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
         const BoundInstruction &step = steps[i];
-        if (step.isSkipped)
+        if (step.isSkipped || step.isReplaced)
           return MPT_RT_OK;
         Range range(
             (step.variant                       ? std::string(step.variant->name)
