@@ -73,5 +73,6 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   assignment.order = options.order;
   assignment.memoryLimit = options.memoryLimit;
   assignment.lateUpdates = isForGPU && StringRef(options.memoryBudget).empty();
+  assignment.separate = assignment.lateUpdates;
   passes.addPass(createAssignBuffersPass(assignment));
 }

@@ -193,7 +193,8 @@ Status CublasLtMatmul::propose(const CublasLtContext &context, int most,
 
 Status CublasLtMatmul::run(const CublasLtContext &context, const CublasLtAlgo &chosen,
                            const void *matrixA, const void *matrixB, const void *addend,
-                           void *result, void *workspace, Stream stream) const {
+                           void *result, void *workspace, int64_t workspaceBytes,
+                           Stream stream) const {
   float narrowAlpha = static_cast<float>(alpha), narrowBeta = static_cast<float>(beta);
   const void *scales[] = {&narrowAlpha, &narrowBeta};
   if (isDouble) {
@@ -202,7 +203,7 @@ Status CublasLtMatmul::run(const CublasLtContext &context, const CublasLtAlgo &c
   }
   return api->cublasLtMatmul(context.handle, desc, scales[0], matrixA, a, matrixB, b,
                              scales[1], addend, d, result, d, &chosen, workspace,
-                             kGemmWorkspaceBytes, stream);
+                             static_cast<size_t>(workspaceBytes), stream);
 }
 
 void CublasLtMatmul::take(const std::vector<CublasLtHeuristic> &found) {

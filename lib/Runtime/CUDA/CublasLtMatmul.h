@@ -65,7 +65,8 @@ public:
                  const CublasLtAlignments &alignments = {}) const;
   /// `c` is what beta adds, laid out as `d`, and may be `d`.
   Status run(const CublasLtContext &context, const CublasLtAlgo &algo, const void *a,
-             const void *b, const void *c, void *d, void *workspace, Stream stream) const;
+             const void *b, const void *c, void *d, void *workspace,
+             int64_t workspaceBytes, Stream stream) const;
 
   /// Has these algorithms, in this order.
   void take(const std::vector<CublasLtHeuristic> &found);

@@ -13,6 +13,7 @@
 #include "mpt/Runtime/Runtime.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
@@ -124,6 +125,10 @@ CudaExecutable::~CudaExecutable() {
     api.cudaFreeHost(written);
   if (memory)
     api.cudaFree(memory);
+  for (Stream branch : branchStreams)
+    api.cudaStreamDestroy(branch);
+  if (branchMemory)
+    api.cudaFree(branchMemory);
 }
 
 int CudaExecutable::open(uint64_t numKernels, std::string &error) {
@@ -368,7 +373,9 @@ int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
                                                  program.instructions.end(), isExchange);
   if (meets)
     status = connectRanks(status, error);
-  return status == MPT_RT_OK ? tune(error) : status;
+  if (status == MPT_RT_OK)
+    status = tune(error);
+  return status == MPT_RT_OK ? prepareBranches(error) : status;
 }
 
 int CudaExecutable::connectRanks(int status, std::string &error) {
@@ -615,6 +622,7 @@ int CudaExecutable::allocate(std::string &error) {
   }
   MPT_TRY(check(code, "memory of the GPU", error));
   allocatedBytes = needed;
+  useBranch(0);
   for (size_t i = 0; i < inputs.size(); ++i)
     inputs[i].device = memory + inputAt[i];
   if (stagingBytes > 0) {
@@ -869,6 +877,7 @@ int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next
       // The proposals stay behind it.
       gemm.others.insert(gemm.others.begin(), gemm.algo);
       step.proposals = nullptr;
+      gemmWorkspace = kGemmWorkspaceBytes;
       std::memcpy(gemm.algo.data, desc.tuned[i].algo, sizeof(gemm.algo.data));
       notes += call.location + ": runs with a measured algorithm\n";
     }
@@ -895,6 +904,9 @@ Status CudaExecutable::propose(const Instruction &call, BoundInstruction &step,
   Proposals &made = known->second;
   if (isNew)
     made.status = matmul.propose(*lt, kProposals, made.found, alignments);
+  for (const CublasLtHeuristic &proposal : made.found)
+    gemmWorkspace =
+        std::max(gemmWorkspace, alignUp(static_cast<int64_t>(proposal.workspaceSize)));
   step.proposals = &made;
   matmul.take(made.found);
   return made.status;
@@ -944,7 +956,7 @@ Status CudaExecutable::runGemm(const CublasLtMatmul &gemm, const Instruction &ca
                                const BoundInstruction &step) {
   const auto [a, b, c, d] = getMatrices(call);
   return gemm.run(*lt, gemm.algo, step.buffers[a], step.buffers[b], step.buffers[c],
-                  step.buffers[d], memory + workspaceAt, state->stream);
+                  step.buffers[d], workspace, workspaceSize, stream);
 }
 
 int CudaExecutable::launchPlainMatmul(BoundInstruction &step, const Instruction &call,
@@ -957,10 +969,9 @@ int CudaExecutable::launchPlainMatmul(BoundInstruction &step, const Instruction 
       arguments.push_back(&step.buffers[scales]);
   for (int64_t &number : step.plain.numbers)
     arguments.push_back(&number);
-  return check(api.cudaLaunchKernel(step.kernel,
-                                    {static_cast<unsigned>(step.plain.blocks), 1, 1},
-                                    {unsigned(kPlainMatmulThreads), 1, 1},
-                                    arguments.data(), 0, state->stream),
+  return check(api.cudaLaunchKernel(
+                   step.kernel, {static_cast<unsigned>(step.plain.blocks), 1, 1},
+                   {unsigned(kPlainMatmulThreads), 1, 1}, arguments.data(), 0, stream),
                call.location + ": launching " + step.plain.function, error);
 }
 
@@ -999,16 +1010,15 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
     step.buffers[position] =
         base + getDistance(instruction.refs[position].strides, iterations);
   if (step.variant)
-    return check(
-        variants->launch(*step.variant, step.buffers, /*isCheck=*/false, state->stream),
-        instruction.location + ": launching " + step.variant->name, error);
+    return check(variants->launch(*step.variant, step.buffers, /*isCheck=*/false, stream),
+                 instruction.location + ": launching " + step.variant->name, error);
   if (step.launch) {
     Dim3 grid = {static_cast<unsigned>(step.launch->blocks[0]),
                  static_cast<unsigned>(step.launch->blocks[1]), 1};
     Dim3 block = {static_cast<unsigned>(step.launch->threads), 1, 1};
-    return check(api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0,
-                                      state->stream),
-                 instruction.location + ": launching " + step.launch->name, error);
+    return check(
+        api.cudaLaunchKernel(step.kernel, grid, block, step.arguments.data(), 0, stream),
+        instruction.location + ": launching " + step.launch->name, error);
   }
   if (step.graph)
     return launchCudnn(index, error);
@@ -1021,7 +1031,7 @@ int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
   if (instruction.getCall<MatmulCall>())
     return launchGemm(index, error);
   return check(api.cudaMemcpyAsync(step.buffers[1], step.buffers[0], step.copyBytes,
-                                   DeviceToDevice, state->stream),
+                                   DeviceToDevice, stream),
                instruction.location + ": copying", error);
 }
 
@@ -1208,12 +1218,110 @@ int CudaExecutable::profile(std::string &error) {
   return MPT_RT_OK;
 }
 
+BranchPlan CudaExecutable::planBranches() const {
+  std::vector<bool> skipped;
+  for (const BoundInstruction &step : steps)
+    skipped.push_back(step.isSkipped || step.isReplaced);
+  return rt::planBranches(program, skipped);
+}
+
+void CudaExecutable::useBranch(uint32_t branch) {
+  const bool isFirst = branch == 0;
+  stream = isFirst ? state->stream : branchStreams[branch - 1];
+  workspace = isFirst ? memory + workspaceAt : branchMemory + (branch - 1) * branchBytes;
+  workspaceSize = isFirst ? kGemmWorkspaceBytes : branchBytes;
+}
+
+int CudaExecutable::prepareBranches(std::string &error) {
+  const BranchPlan plan = planBranches();
+  if (plan.count == 1)
+    return MPT_RT_OK;
+  branchBytes = gemmWorkspace;
+  if (const int64_t bytes = (plan.count - 1) * branchBytes) {
+    void *block = nullptr;
+    const Error code = api.cudaMalloc(&block, bytes);
+    if (code == kOutOfMemory) {
+      (void)api.cudaGetLastError();
+      return MPT_RT_OK;
+    }
+    MPT_TRY(check(code, "memory of the GPU", error));
+    branchMemory = static_cast<char *>(block);
+    allocatedBytes += bytes;
+  }
+  for (uint32_t i = 1; i < plan.count; ++i) {
+    Stream made = nullptr;
+    MPT_TRY(check(api.cudaStreamCreateWithFlags(&made, kNonBlocking), "a stream", error));
+    branchStreams.push_back(made);
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::enqueueBranches(const BranchPlan &plan,
+                                    const std::vector<Event> &events,
+                                    std::string &error) {
+  const char *what = "ordering the branches of the step";
+  auto wait = [&](uint32_t event) {
+    return check(api.cudaStreamWaitEvent(stream, events[event], 0), what, error);
+  };
+  auto record = [&](uint32_t event) {
+    return check(api.cudaEventRecord(events[event], stream), what, error);
+  };
+  // As in a step's `after`; the first event is where other branches begin.
+  uint32_t last[kMostBranches] = {};
+  std::vector<bool> isAwaited(events.size(), false);
+  for (uint32_t i = 0; i < plan.steps.size(); ++i) {
+    last[plan.steps[i].branch] = i + 1;
+    for (uint32_t earlier : plan.steps[i].after)
+      isAwaited[earlier] = true;
+  }
+  for (uint32_t earlier : last)
+    isAwaited[earlier] = true;
+  MPT_TRY(record(0));
+  bool begun[kMostBranches] = {true};
+  for (uint32_t i = 0; i < plan.steps.size(); ++i) {
+    const BranchStep &step = plan.steps[i];
+    useBranch(step.branch);
+    if (!std::exchange(begun[step.branch], true))
+      MPT_TRY(wait(0));
+    for (uint32_t earlier : step.after)
+      if (earlier != 0)
+        MPT_TRY(wait(earlier));
+    MPT_TRY(launch(step.instruction, {}, error));
+    if (isAwaited[i + 1])
+      MPT_TRY(record(i + 1));
+  }
+  useBranch(0);
+  for (uint32_t branch = 1; branch < plan.count; ++branch)
+    MPT_TRY(wait(last[branch]));
+  return copyChecks(error);
+}
+
 int CudaExecutable::capture(std::string &error) {
+  BranchPlan plan = planBranches();
+  // Matmuls may do without their epilogues since streams and memory were taken.
+  if (plan.count > 1 + branchStreams.size() || gemmWorkspace > branchBytes)
+    plan.count = 1;
+  // Where branches begin, and after each step of the plan.
+  struct Events {
+    const Api &api;
+    std::vector<Event> all;
+    ~Events() {
+      for (Event event : all)
+        api.cudaEventDestroy(event);
+    }
+  } events{api, {}};
+  while (plan.count > 1 && events.all.size() <= plan.steps.size()) {
+    Event made = nullptr;
+    MPT_TRY(
+        check(api.cudaEventCreateWithFlags(&made, kEventNoTiming), "an event", error));
+    events.all.push_back(made);
+  }
   MPT_TRY(check(api.cudaStreamBeginCapture(state->stream, kCaptureThreadLocal),
                 "recording the step", error));
   recording = true;
-  int status = enqueue(error);
+  int status = plan.count > 1 ? enqueueBranches(plan, events.all, error) : enqueue(error);
   recording = false;
+  useBranch(0);
   Graph recorded = nullptr;
   Error code = api.cudaStreamEndCapture(state->stream, &recorded);
   if (status == MPT_RT_OK)

@@ -28,6 +28,7 @@
 #include "KeptResults.h"
 #include "NcclRanks.h"
 #include "StateSnapshot.h"
+#include "mpt/ProgramABI/BranchPlan.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
 #include <array>
@@ -228,6 +229,15 @@ private:
   /// them to the file and to `choices`. Writes arena, inputs and outputs.
   int tuneCudnn(GemmChoices &choices, std::string &error);
   int takeCudnnChoices(const GemmChoices &choices, std::string &error);
+  /// Takes streams, and memory for their matmuls, if the step is to have branches and
+  /// there is memory for them.
+  int prepareBranches(std::string &error);
+  BranchPlan planBranches() const;
+  void useBranch(uint32_t branch);
+  /// Records the step into the capture of the stream, in branches.
+  /// `events` has one more than the plan has steps.
+  int enqueueBranches(const BranchPlan &plan, const std::vector<Event> &events,
+                      std::string &error);
   /// Runs a matmul with the algorithm that it has.
   Status runGemm(const CublasLtMatmul &gemm, const Instruction &call,
                  const BoundInstruction &step);
@@ -302,6 +312,17 @@ private:
   std::string failure;
   char *memory = nullptr;
   int64_t allocatedBytes = 0;
+  /// Of the branch that instructions are launched into.
+  Stream stream = nullptr;
+  char *workspace = nullptr;
+  int64_t workspaceSize = 0;
+  /// Streams of the second branch and those after it, and their workspaces.
+  std::vector<Stream> branchStreams;
+  char *branchMemory = nullptr;
+  /// The most bytes that an algorithm of a matmul takes of one.
+  int64_t gemmWorkspace = 0;
+  /// Of each workspace.
+  int64_t branchBytes = 0;
   int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, landingAt = 0;
   std::vector<int64_t> inputAt;
   std::vector<int64_t> constantAt;

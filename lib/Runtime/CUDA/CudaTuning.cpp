@@ -171,9 +171,10 @@ int CudaExecutable::measureGemm(const Instruction &call, BoundInstruction &step,
     auto run = [&](int times) {
       Status status = 0;
       for (int i = 0; i < times && status == 0; ++i)
-        status = gemm.run(*lt, found[proposal].algo, buffers[matrices[0]],
-                          buffers[matrices[1]], buffers[matrices[2]],
-                          buffers[matrices[3]], memory + workspaceAt, state->stream);
+        status =
+            gemm.run(*lt, found[proposal].algo, buffers[matrices[0]],
+                     buffers[matrices[1]], buffers[matrices[2]], buffers[matrices[3]],
+                     memory + workspaceAt, kGemmWorkspaceBytes, state->stream);
       return status;
     };
     microseconds = -1;

@@ -70,7 +70,7 @@ bool GemmTuner::measure(const CublasLtMatmul &matmul, const CublasLtAlgo &algo,
     Status status = 0;
     for (int i = 0; i < times && status == 0; ++i)
       status = matmul.run(context, algo, buffers[0], buffers[1], buffers[2], buffers[2],
-                          buffers[5], stream);
+                          buffers[5], kGemmWorkspaceBytes, stream);
     return status;
   };
   microseconds = -1;

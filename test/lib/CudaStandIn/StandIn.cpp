@@ -354,6 +354,7 @@ Error cudaStreamBeginCapture(Stream stream, int) {
   target->isSide = false;
   target->recorded.clear();
   target->joined.clear();
+  target->workspaces.clear();
   target->broken = false;
   target->capturing = true;
   capturing = target;

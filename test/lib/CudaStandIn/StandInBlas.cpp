@@ -566,6 +566,14 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
       reinterpret_cast<uintptr_t>(workspace) % kGemmWorkspaceAlignment)
     return call.breach("the workspace is not aligned or not on the device",
                        kCublasLtInvalid);
+  StreamState *target = getStream(call, stream);
+  StreamState *capture = !target             ? nullptr
+                         : target->origin    ? target->origin
+                         : target->capturing ? target
+                                             : nullptr;
+  if (capture &&
+      capture->workspaces.try_emplace(workspace, stream).first->second != stream)
+    return call.breach("two branches of a graph share a workspace", kCublasLtInvalid);
   // alpha and beta are the host's, read now.
   bool isDouble = plan.d.type == DataType::F64;
   double scaleA =

@@ -47,8 +47,10 @@ struct StreamState {
   std::deque<std::function<Error()>> queue;
   /// How many were ever put there, and taken.
   uint64_t queued = 0, taken = 0;
-  /// Of the stream that a capture began with: those that have joined it.
+  /// Of the stream that a capture began with: those that have joined it, and the
+  /// workspaces of matmuls by who uses them. Branches of a graph run at once.
   std::vector<StreamState *> joined;
+  std::map<const void *, Stream> workspaces;
 };
 struct GraphState {
   std::vector<std::function<Error()>> calls;

@@ -15,8 +15,10 @@
 
 #include "ProgramBuilder.h"
 #include "StandIn.h"
+#include "mpt/ProgramABI/BranchPlan.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <thread>
@@ -204,6 +206,96 @@ TEST_F(CudaExecutable, Steps) {
     EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 4);
     EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), 2);
     EXPECT_EQ(mpt_standin_calls("cublasLtMatmulAlgoGetHeuristic"), 1);
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+/// Two heads of small matmuls run beside each other: each branch has a workspace of its
+/// own, waits for what it reads, and gives the results of one stream. The stand-in puts
+/// off what is in other streams until somebody waits for it.
+TEST_F(CudaExecutable, Branches) {
+  Model model;
+  ProgramBuilder &builder = model.builder;
+  builder = ProgramBuilder{1};
+  const DataType type = DataType::F32;
+  BufferRef x = builder.input("x", type, {4, 8}), w = builder.state("w", type, {8, 8});
+  const BufferRef trunk = builder.arena(type, {4, 8});
+  builder.call(matmul(false, false, false), {x, w}, trunk);
+  for (const char *name : {"y", "z"}) {
+    BufferRef value = trunk;
+    for (int i = 0; i < 5; ++i) {
+      BufferRef next = builder.arena(type, {4, 8});
+      builder.call(matmul(false, i % 2 == (*name == 'y'), false), {value, w}, next);
+      value = next;
+    }
+    builder.call(plainCopy(32), {value}, builder.output(name, type, {4, 8}));
+  }
+  BufferRef twelve = w;
+  twelve.dims = {12};
+  builder.launch(1, {twelve}, twelve);
+  const BranchPlan plan = planBranches(
+      builder.program, std::vector<bool>(builder.program.instructions.size(), false));
+  ASSERT_GT(plan.count, 1u);
+  // Each other branch waits for the beginning, and the end for it.
+  int64_t planned = 2 * (plan.count - 1);
+  for (const BranchStep &step : plan.steps)
+    planned += std::count_if(std::begin(step.after), std::end(step.after),
+                             [](uint32_t place) { return place != 0; });
+  EXPECT_GT(planned, 2 * (plan.count - 1));
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    const std::vector<float> initial(64, 0.125f), input(32, 1);
+    for (int round = 0; round < 2; ++round) {
+      // The first step runs in one stream, later ones as a graph.
+      std::vector<float> y[3], z[3], found(64);
+      int64_t waits[4] = {};
+      for (int step = 0; step < 3; ++step) {
+        waits[step] = mpt_standin_calls("cudaStreamWaitEvent");
+        ASSERT_EQ(mpt_rt_write(context.rt, "w", initial.data(), 256), MPT_RT_OK);
+        ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 128), MPT_RT_OK);
+        ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+        y[step].resize(32);
+        z[step].resize(32);
+        ASSERT_EQ(mpt_rt_read_output(context.rt, "y", y[step].data(), 128), MPT_RT_OK);
+        ASSERT_EQ(mpt_rt_read_output(context.rt, "z", z[step].data(), 128), MPT_RT_OK);
+        EXPECT_EQ(y[step], y[0]);
+        EXPECT_EQ(z[step], z[0]);
+        EXPECT_EQ(y[step], std::vector<float>(32, 1));
+        // The update waits for all that reads the weight.
+        ASSERT_EQ(mpt_rt_read(context.rt, "w", found.data(), 256), MPT_RT_OK);
+        EXPECT_EQ(found[0], 1.125f);
+      }
+      // For the inputs in each step, once more from the third one on; of the plan when
+      // the graph is made.
+      waits[3] = mpt_standin_calls("cudaStreamWaitEvent");
+      EXPECT_EQ(waits[2] - waits[1] - (waits[3] - waits[2]),
+                round == 0 ? planned - 1 : 0);
+    }
+    // Another workspace, and a stream beside those of the step and its inputs.
+    EXPECT_EQ(mpt_standin_calls("cudaMalloc"), 3);
+    EXPECT_GE(mpt_standin_calls("cudaStreamCreateWithFlags"), 3);
+    EXPECT_EQ(mpt_standin_calls("cudaStreamBeginCapture"), 1);
+    EXPECT_EQ(mpt_standin_calls("cublasLtMatmul"), 22);
+    int64_t needed = 0, unused = 0;
+    ASSERT_EQ(mpt_rt_get_cuda_memory(context.rt, &needed, &unused), MPT_RT_OK);
+    EXPECT_GT(needed, (32 << 20) + (1 << 20));
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+  // Without memory for it there is one branch, and no error.
+  mpt_standin_reset();
+  mpt_standin_set_kernels(&simtModule);
+  mpt_standin_set_device(1, 9, 0, (32 << 20) + (1 << 16));
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    const std::vector<float> initial(64, 0.125f), input(32, 1);
+    ASSERT_EQ(mpt_rt_write(context.rt, "w", initial.data(), 256), MPT_RT_OK);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 128), MPT_RT_OK);
+    for (int step = 0; step < 2; ++step)
+      ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
   }
   EXPECT_EQ(breach(), "");
   EXPECT_EQ(mpt_standin_alive(), 0);

@@ -382,7 +382,9 @@ protected:
     ASSERT_EQ(matmul.create(wanted, {bias, aux}, what), 0) << what;
     std::vector<cuda::CublasLtHeuristic> found;
     ASSERT_EQ(matmul.propose(context, 1, found), 0) << mpt_standin_breach();
-    ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace, stream), 0)
+    ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace,
+                         kGemmWorkspaceBytes, stream),
+              0)
         << mpt_standin_breach();
     EXPECT_EQ(std::string(mpt_standin_breach()), "");
   }
@@ -469,20 +471,26 @@ TEST_F(Epilogues, Accumulates) {
   ASSERT_EQ(matmul.create(wanted, {}, what), 0);
   std::vector<cuda::CublasLtHeuristic> found;
   ASSERT_EQ(matmul.propose(context, 1, found), 0);
-  ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace, stream), 0);
+  ASSERT_EQ(matmul.run(context, found[0].algo, a, b, d, d, workspace, kGemmWorkspaceBytes,
+                       stream),
+            0);
   for (int j = 0; j < 4; ++j)
     for (int i = 0; i < 8; ++i)
       EXPECT_NEAR(d[j * 8 + i], 3 + sum(i, j), 1e-5);
   // From another matrix, which stays as it is.
   std::fill(aux, aux + 32, -2.0f);
-  ASSERT_EQ(matmul.run(context, found[0].algo, a, b, aux, d, workspace, stream), 0);
+  ASSERT_EQ(matmul.run(context, found[0].algo, a, b, aux, d, workspace,
+                       kGemmWorkspaceBytes, stream),
+            0);
   for (int j = 0; j < 4; ++j)
     for (int i = 0; i < 8; ++i) {
       EXPECT_NEAR(d[j * 8 + i], sum(i, j) - 2, 1e-5);
       EXPECT_EQ(aux[j * 8 + i], -2);
     }
   // Not from one that overlaps the result.
-  EXPECT_NE(matmul.run(context, found[0].algo, a, b, d + 4, d, workspace, stream), 0);
+  EXPECT_NE(matmul.run(context, found[0].algo, a, b, d + 4, d, workspace,
+                       kGemmWorkspaceBytes, stream),
+            0);
   EXPECT_EQ(std::string(mpt_standin_breach()),
             "cublasLtMatmul: the matrix that is added does not fit the result");
 }

@@ -156,6 +156,10 @@ struct ProgramEstimate {
   /// In the order in which they run. Of alternatives those that run where the libraries
   /// do what they are asked for.
   std::vector<InstructionEstimate> instructions;
+  /// Of the step's graph, and the time that they take together, as a part of the sum of
+  /// their times (mpt/ProgramABI/BranchPlan.h).
+  unsigned branches = 1;
+  double shareInBranches = 1;
   /// What the counts leave out.
   std::vector<std::string> notes;
   /// What runs instead where a library refuses a call. With measured times: what has not

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/CostModel.h"
+#include "mpt/ProgramABI/BranchPlan.h"
 #include "mpt/ProgramABI/CudaProgram.h"
 #include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/ProgramABI/InstructionCost.h"
@@ -548,6 +549,7 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
   std::map<uint32_t, LaunchTrace> traces;
   unsigned cuts = 0;
   size_t fallbackBegin = 0, fallbackEnd = 0;
+  std::vector<bool> skipped(program.instructions.size(), false);
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const rt::Instruction &instruction = program.instructions[i];
     if (instruction.parts.fallback > 0) {
@@ -557,6 +559,7 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
     // What runs only where a library refuses a call.
     const bool isAlternative =
         instruction.replacesEpilogue || (i >= fallbackBegin && i < fallbackEnd);
+    skipped[i] = isAlternative;
     // An edge of the graph, no node.
     if (instruction.getCall<rt::WaitCall>())
       continue;
@@ -599,6 +602,10 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
     (isAlternative ? result.alternatives : result.instructions)
         .push_back(std::move(estimate));
   }
+  const rt::BranchPlan branches = rt::planBranches(program, skipped);
+  result.branches = branches.count;
+  if (branches.count > 1)
+    result.shareInBranches = branches.parallel / branches.serial;
   if (!code->getUnknownOpcodes().empty())
     result.notes.push_back("counted as one instruction each: " +
                            llvm::join(code->getUnknownOpcodes(), ", "));

@@ -149,6 +149,12 @@ static std::string describe(const ProgramEstimate &estimate, const EstimateGroup
          " on tensor cores";
 }
 
+static std::string describeBranches(const ProgramEstimate &estimate) {
+  return "the graph has " + std::to_string(estimate.branches) +
+         " branches, which together take about " +
+         formatDouble(estimate.shareInBranches, "%.2f") + " of the sum of their times";
+}
+
 static std::string describeChip(const GpuChip &chip) {
   return "rates taken: memory " + formatDouble(chip.memoryRate / 1e12, "%.2f TB/s") +
          ", L2 " + formatDouble(chip.cacheRate / 1e12, "%.2f TB/s") +
@@ -193,6 +199,8 @@ void mpt::printEstimate(const ProgramEstimate &estimate, llvm::raw_ostream &os) 
   EstimateGroup total = getTotal(estimate);
   Units units(estimate, total);
   os << describe(estimate, total) << '\n' << describeChip(*estimate.chip) << '\n';
+  if (estimate.branches > 1)
+    os << describeBranches(estimate) << '\n';
   for (const std::string &note : estimate.notes)
     os << note << '\n';
   auto table = [&](llvm::StringRef head, const std::vector<EstimateGroup> &groups,
@@ -312,6 +320,8 @@ void mpt::printEstimateJSON(const ProgramEstimate &estimate, llvm::raw_ostream &
     if (estimate.isMeasured)
       json.attribute("measured_ms", 1e3 * total.measured);
     json.attribute("nodes", total.nodes);
+    json.attribute("branches", estimate.branches);
+    json.attribute("ms_in_branches", 1e3 * total.seconds * estimate.shareInBranches);
     json.attribute("bytes_read", total.bytesRead);
     json.attribute("bytes_written", total.bytesWritten);
     json.attribute("tensor_flops", total.tensorFlops);
@@ -385,6 +395,8 @@ void mpt::printEstimatePage(const ProgramEstimate &estimate, llvm::raw_ostream &
   HtmlPage page("What a step costs on " + std::string(estimate.chip->fullName), os);
   os << "<p>" << escapeHTML(describe(estimate, total)) << ".</p>\n<p>"
      << escapeHTML(describeChip(*estimate.chip)) << ".</p>\n";
+  if (estimate.branches > 1)
+    os << "<p>" << escapeHTML(describeBranches(estimate)) << ".</p>\n";
   for (const std::string &note : estimate.notes)
     os << "<p>" << escapeHTML(note) << ".</p>\n";
   page.addSection("Roofline", "One dot for each kernel and call; the mouse shows which.");

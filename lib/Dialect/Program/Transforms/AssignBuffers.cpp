@@ -480,6 +480,8 @@ struct AssignBuffersPass : mpt::impl::AssignBuffersPassBase<AssignBuffersPass> {
     MemorySchedule planned = scheduleForMemory(step, *schedule, *wanted);
     if (lateUpdates && !*wanted)
       delayUpdates(step, *schedule, planned);
+    if (separate)
+      separateValues(step, *schedule, planned);
     const BufferAssignment &plan = planned.plan;
     if (failed(checkConstants(*schedule, plan)) ||
         failed(checkMemory(step, plan, memoryLimit)))

@@ -174,3 +174,18 @@ void mpt::delayUpdates(func::FuncOp function, InstructionList &schedule,
     return;
   }
 }
+
+/// The largest arena whose values do not share memory.
+static constexpr int64_t kMostSeparate = 8 << 20;
+
+void mpt::separateValues(func::FuncOp function, const InstructionList &schedule,
+                         MemorySchedule &planned) {
+  if (function->hasAttr(kBudgetAttr) || planned.plan.arenaBytes > kMostSeparate)
+    return;
+  ArenaOptions options;
+  options.mostBytes = kMostSeparate;
+  options.keptFrom = 0;
+  BufferAssignment plan = assignBuffers(function, schedule, options);
+  if (plan.arenaBytes <= kMostSeparate)
+    planned.plan = std::move(plan);
+}

@@ -51,6 +51,13 @@ MemorySchedule scheduleForMemory(mlir::func::FuncOp function, InstructionList &s
 void delayUpdates(mlir::func::FuncOp function, InstructionList &schedule,
                   MemorySchedule &planned);
 
+/// Gives values of `schedule` memory of their own, but for those that take the place of
+/// an operand, if the arena then has at most 8 MiB: instructions of a GPU that are
+/// independent may run at once (mpt/ProgramABI/BranchPlan.h). Otherwise, and if the
+/// function has a memory budget of its own, changes nothing.
+void separateValues(mlir::func::FuncOp function, const InstructionList &schedule,
+                    MemorySchedule &planned);
+
 } // namespace mpt
 
 #endif // MPT_DIALECT_PROGRAM_TRANSFORMS_MEMORYSCHEDULE_H

@@ -31,6 +31,10 @@ def AssignBuffersPass : Pass<"mpt-assign-buffers", "::mlir::ModuleOp"> {
            "With order=best, run small kernels that nothing waits for at the end, where "
            "they become one launch, if that takes at most 1/64 or 16 MiB more arena; not "
            "of a function with an mpt.memory_budget">,
+    Option<"separate", "separate", "bool", "false",
+           "Give values memory of their own where the arena then has at most 8 MiB, so "
+           "that instructions may run at once; not of a function with an "
+           "mpt.memory_budget">,
     Option<"memoryLimit", "memory-limit", "int64_t", "int64_t(1) << 46",
            "Most bytes of a program; 2^46, the default, is what a program can address">];
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::memref::MemRefDialect"];
