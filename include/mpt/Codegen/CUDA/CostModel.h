@@ -40,8 +40,9 @@ struct GpuChip {
   double localBytes, sharedBytes, registers, maxWarps, maxBlocks;
   /// Lanes of f32 and of f64 that a multiprocessor executes per clock.
   double floatLanes, doubleLanes;
-  /// FLOPs that mma instructions of a kernel make per clock and multiprocessor.
-  double mmaRate;
+  /// FLOPs that mma instructions of a kernel make per clock and multiprocessor, and those
+  /// that wgmma makes.
+  double mmaRate, wgmmaRate;
   /// FLOPs of matmuls by cuBLASLt, by the type of operands: bf16 and f16, 8-bit floats,
   /// tf32, f32 and f64.
   double matmulLow, matmulF8, matmulTF32, matmulF32, matmulF64;
@@ -140,8 +141,18 @@ struct DeviceProgram {
     std::string name;
     uint64_t blocks[2] = {1, 1}, threads = 0, bound = 0;
   };
+  /// What runs instead of a kernel on an sm_90 (mpt_cuda_variant).
+  struct Variant {
+    Kernel kernel;
+    uint64_t sharedBytes = 0;
+    /// Tensor maps, which are of the launch's first buffers, and bytes of a tile.
+    uint64_t maps = 0, tileBytes = 0;
+  };
   rt::Program program;
   std::vector<Kernel> kernels;
+  /// By the number of the kernel.
+  std::map<uint64_t, Variant> variants;
+  std::string specificPtx, specificCubin;
   std::string ptx;
   /// Machine code by architecture.
   std::map<int, std::string> cubins;

@@ -95,8 +95,10 @@ struct LaunchTrace {
   std::array<double, kUnits> byUnit = {};
   /// Of all threads: additions and multiplications, an FMA being two.
   double floatFlops = 0, doubleFlops = 0;
-  /// Of mma instructions.
-  double tensorFlops = 0;
+  /// Of mma and wgmma instructions, and of wgmma alone.
+  double tensorFlops = 0, warpgroupFlops = 0;
+  /// Tiles that are copied by tensor maps, whose bytes are not counted.
+  double tiles = 0;
   /// Exponentials, reciprocals, roots and conversions of all threads.
   double specialOps = 0;
   /// Rows of 128 bytes that shared memory delivers or takes.

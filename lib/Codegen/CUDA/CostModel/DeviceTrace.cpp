@@ -276,6 +276,7 @@ void Warp::execute(const PtxInstruction &instruction, uint32_t lanes) {
   };
   switch (in.op) {
   case PtxOp::Nothing:
+  case PtxOp::TileCopy:
   case PtxOp::Branch:
   case PtxOp::Return:
   case PtxOp::Barrier:
@@ -545,8 +546,11 @@ void Warp::run(uint64_t &budget) {
           chosen |= uint32_t(1) << lane;
     }
     double threads = llvm::popcount(chosen);
-    if (in.op == PtxOp::Multiply)
+    if (in.op == PtxOp::Multiply) {
       trace.tensorFlops += in.flops;
+      trace.warpgroupFlops += in.isWarpgroup ? in.flops : 0;
+    } else if (in.op == PtxOp::TileCopy)
+      ++trace.tiles;
     else if (in.unit == LaunchTrace::Special)
       trace.specialOps += in.onUnit * threads;
     else if (in.unit == LaunchTrace::Double)
@@ -597,6 +601,8 @@ llvm::ArrayRef<std::string> DeviceCode::getUnknownOpcodes() const {
 /// Adds `weight` times what one warp has done.
 static void add(LaunchTrace &sum, const LaunchTrace &warp, double weight) {
   sum.instructions += weight * warp.instructions;
+  sum.warpgroupFlops += weight * warp.warpgroupFlops;
+  sum.tiles += weight * warp.tiles;
   for (unsigned i = 0; i < LaunchTrace::kUnits; ++i)
     sum.byUnit[i] += weight * warp.byUnit[i];
   sum.floatFlops += weight * warp.floatFlops;
@@ -651,10 +657,11 @@ llvm::Expected<LaunchTrace> DeviceCode::trace(const TraceLaunch &launch,
 
   // Blocks that are spread evenly over the grid in any prefix of their list. Of a block
   // the first warp, which often does more at the end, and another one; all if there are
-  // few, or if warps tell each other where to store.
+  // few, if they do different things, or if warps tell each other where to store.
   constexpr uint64_t kMostBlocks = 128, kFewWarps = 64;
   constexpr double kGolden = 0.6180339887498949;
-  const bool wantsAll = kernel.hasBallot || warps <= 2 || blocks * warps <= kFewWarps;
+  const bool wantsAll =
+      kernel.hasBallot || kernel.hasRoles || warps <= 2 || blocks * warps <= kFewWarps;
   const uint64_t most = std::min(blocks, kMostBlocks);
   const uint64_t whole = budget;
   std::vector<std::pair<LaunchTrace, double>> done;

@@ -229,7 +229,7 @@ private:
       std::tie(one, head) = head.split(',');
       if (!one.contains(".param"))
         continue;
-      StringRef parameter = one.rsplit(' ').second.trim();
+      StringRef parameter = one.rsplit(' ').second.trim().split('[').first;
       parameters.try_emplace(parameter.rtrim(") \n\t"), parameters.size());
       if (one.contains(')'))
         break;
@@ -357,6 +357,9 @@ private:
     }
     if (auto found = symbols.find(operand); found != symbols.end())
       return getConstant(found->second);
+    // The address of a parameter: of a tensor map.
+    if (parameters.contains(operand))
+      return getConstant(0);
     fail("expected an operand, found '" + operand + "'");
     return getConstant(0);
   }
@@ -434,6 +437,19 @@ private:
 struct FloatCost {
   double issue = 1, special = 0, flops = 1;
 };
+
+/// FLOPs of a matmul of "m16n8k16".
+double countProducts(llvm::ArrayRef<StringRef> parts) {
+  for (StringRef part : parts) {
+    unsigned m = 0, n = 0, k = 0;
+    if (part.consume_front("m") && !part.empty() && llvm::isDigit(part.front()) &&
+        !part.consumeInteger(10, m) && part.consume_front("n") &&
+        !part.consumeInteger(10, n) && part.consume_front("k") &&
+        !part.consumeInteger(10, k))
+      return 2.0 * m * n * k;
+  }
+  return 0;
+}
 
 FloatCost getFloatCost(StringRef root, llvm::ArrayRef<StringRef> parts) {
   bool isApproximate = llvm::is_contained(parts, "approx"),
@@ -566,6 +582,27 @@ void Parser::parseInstruction(StringRef statement) {
     } else {
       return fail("expected more operands of '" + opcode + "'");
     }
+  } else if (root == "cp" && llvm::is_contained(parts, "tensor")) {
+    made.op = PtxOp::TileCopy;
+    made.unit = LaunchTrace::Memory;
+  } else if (root == "wgmma" || root == "mbarrier" || root == "setmaxnreg" ||
+             root == "fence" || root == "prefetch") {
+    made.unit = LaunchTrace::Control;
+    made.op = PtxOp::Nothing;
+    if (llvm::is_contained(parts, "mma_async")) {
+      made.op = PtxOp::Multiply;
+      made.unit = LaunchTrace::Tensor;
+      made.isWarpgroup = true;
+      kernel.hasRoles = true;
+      addResults();
+      made.flops = countProducts(parts) / 4;
+    } else if (llvm::is_contained(parts, "try_wait")) {
+      // What it waits for is there.
+      addResults();
+      made.op = PtxOp::Compare;
+      made.sources = {getConstant(0), getConstant(0)};
+      made.size = 4;
+    }
   } else if (root == "cp") {
     // cp.async is one instruction that reads and writes. Ends of groups and waits for
     // them are instructions, too.
@@ -606,15 +643,7 @@ void Parser::parseInstruction(StringRef statement) {
     made.op = PtxOp::Multiply;
     made.unit = LaunchTrace::Tensor;
     addResults();
-    // "m16n8k16"
-    for (StringRef part : parts)
-      if (part.consume_front("m") && !part.empty() && llvm::isDigit(part.front())) {
-        unsigned m = 0, n = 0, k = 0;
-        if (!part.consumeInteger(10, m) && part.consume_front("n") &&
-            !part.consumeInteger(10, n) && part.consume_front("k") &&
-            !part.consumeInteger(10, k))
-          made.flops = 2.0 * m * n * k;
-      }
+    made.flops = countProducts(parts);
     addSources(1);
   } else if (root == "shfl") {
     made.op = PtxOp::Shuffle;

@@ -54,6 +54,8 @@ enum class PtxOp {
   LoadParameter,
   Load,
   Store,
+  /// Of a tile by a tensor map.
+  TileCopy,
   /// Of 16 bytes without registers: a read from global or a write to shared memory.
   Copy,
   Atomic,
@@ -75,6 +77,8 @@ struct PtxInstruction {
   /// conversion or wide multiplication reads.
   uint8_t size = 4, from = 4;
   bool isSigned = false, fromSigned = false;
+  /// Of Multiply: whether a warpgroup does it (wgmma), a quarter each warp.
+  bool isWarpgroup = false;
   /// Compare: eq, ne, lt, le, gt, ge.
   uint8_t comparison = 0;
   PtxSpace space = PtxSpace::Generic;
@@ -115,6 +119,8 @@ struct PtxKernel {
   uint64_t sharedBytes = 0;
   unsigned loads = 0;
   bool hasBallot = false;
+  /// Some warps bring what others multiply.
+  bool hasRoles = false;
 };
 
 /// Where shared memory and tables lie in the addresses that kernels compute with.
