@@ -181,6 +181,9 @@ TEST_F(CudaConvolutions, Profiles) {
   double milliseconds;
   ASSERT_EQ(mpt_rt_get_profile(context.rt, 1, &what, &location, &milliseconds), 0);
   EXPECT_EQ(std::string(what) + " " + location, "conv2d model.mlir:2:1");
+  // With a launch before and after it, and not what runs without cuDNN.
+  EXPECT_EQ(mpt_rt_get_profile(context.rt, 2, &what, &location, &milliseconds), 0);
+  EXPECT_NE(mpt_rt_get_profile(context.rt, 3, &what, &location, &milliseconds), 0);
 }
 
 /// Calls of one plan share it, and plans are made once.
