@@ -39,6 +39,9 @@ using namespace mpt::detail;
 
 static constexpr int64_t kRows = 16;
 static constexpr double kLog2e = 1.4426950408889634;
+/// The largest score that powers are taken relative to may be left behind by so much, as
+/// a power of two (FlashAttention-4 has the same bound): powers are at most 256.
+static constexpr double kMostGrowth = 8;
 /// Most columns of the operands of matmuls that registers keep besides sums, each of
 /// which counts twice: four are a register.
 static constexpr int64_t kMostKept = 768;
@@ -981,19 +984,43 @@ void FlashAttentionEmitter::forward() {
             most[half] = max(most[half], score);
           }
         }
-      SmallVector<Value> sums = {values[2], values[3]}, shrink(2), reference(2);
-      SmallVector<Value> keptWords[2];
-      for (int64_t half : {0, 1}) {
-        most[half] = overQuad(most[half], /*isMax=*/true);
-        reference[half] = getReference(most[half]);
+      // Of a row that powers are taken relative to.
+      auto makeReference = [&](Value of) {
+        Value reference = getReference(of);
         // Times log2(e) it would be infinite.
         if (mask && !bias)
-          reference[half] =
-              choose(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, most[half],
-                                           lowest()),
-                     number(0), reference[half]);
-        shrink[half] = power(values[half], reference[half]);
-        sums[half] = mul(sums[half], shrink[half]);
+          reference = choose(
+              arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, of, lowest()),
+              number(0), reference);
+        return reference;
+      };
+      // What was summed is scaled only where the largest score of one of the warp's rows
+      // has grown by so much that powers would be large.
+      Value grows;
+      for (int64_t half : {0, 1}) {
+        most[half] = overQuad(most[half], /*isMax=*/true);
+        Value isMuch = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT,
+                                             sub(most[half], values[half]),
+                                             number(kMostGrowth / getPowerFactor()));
+        grows = grows ? arith::OrIOp::create(b, loc, grows, isMuch).getResult() : isMuch;
+      }
+      Value scales = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                           code.ballot(grows), code.get32(0));
+      SmallVector<Value> now = code.ifThen(scales, values, [&] {
+        SmallVector<Value> scaled = {most[0], most[1]}, shrink(2);
+        for (int64_t half : {0, 1}) {
+          shrink[half] = power(values[half], makeReference(most[half]));
+          scaled.push_back(mul(values[2 + half], shrink[half]));
+        }
+        for (auto [i, word] : llvm::enumerate(values.drop_front(4)))
+          scaled.push_back(mul(word, shrink[i % 4 / 2]));
+        return scaled;
+      });
+      SmallVector<Value> sums = {now[2], now[3]}, reference(2);
+      SmallVector<Value> keptWords[2];
+      for (int64_t half : {0, 1}) {
+        most[half] = now[half];
+        reference[half] = makeReference(most[half]);
         if (philox)
           keptWords[half] =
               loadKept(row - first + g + 8 * half, batch, row + g + 8 * half);
@@ -1007,10 +1034,7 @@ void FlashAttentionEmitter::forward() {
         }
       for (int64_t k = 0; k < step / 16; ++k)
         packed[part].push_back(makeA(scores[part], k));
-      outputs[part] = unflatten(values.drop_front(4));
-      for (Words &words : outputs[part])
-        for (int64_t i = 0; i < 4; ++i)
-          words[i] = mul(words[i], shrink[i / 2]);
+      outputs[part] = unflatten(ValueRange(now).drop_front(4));
       next.append({most[0], most[1], sums[0], sums[1]});
       next.append(ofPart - 4, Value());
     }

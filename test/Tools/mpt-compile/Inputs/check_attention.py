@@ -37,6 +37,8 @@ class Case:
     # A value of seen and of the bias for all of the second row of the first head.
     row: float = None
     heads: int = 4
+    # The last key is about 1 + grows times as large as the first one.
+    grows: float = 0.0
 
 
 def random_words(seed, stream, attempt, count):
@@ -112,6 +114,9 @@ def check(number, case):
     # Parameters that f16 has.
     values = {name: random.uniform(-1, 1, shape).astype(np.float16).astype(np.float64)
               for name, shape in tensors.items()}
+    if case.grows:
+        growth = 1 + case.grows * np.arange(case.keys)[:, None] / case.keys
+        values["k"] = (values["k"] * growth).astype(np.float16).astype(np.float64)
     values["g"] = random.integers(-8, 9, (B, H, case.queries, case.value_width)) / 8.0
     values["seen"] = random.uniform(-0.3, 1, case.mask) if case.mask else None
     if case.row is not None:
@@ -223,6 +228,8 @@ cases = [
     Case(32, 32, 20, 67, bias=(B, 1, 20, 67), row=-1e9),
     Case(64, 48, 70, 70, groups=2, bias=(1, 4, 70, 70), row=-3e38, dropout=0.25),
     Case(256, 256, 20, 67, causal=True, bias=(B, 4, 20, 1), row=-1e9),
+    # The largest scores are among the last keys: what was summed before is scaled.
+    Case(64, 64, 70, 260, grows=10),
 ]
 # Neither dropout nor other head sizes of values than of queries.
 if by:
