@@ -103,6 +103,10 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsUseTuningCache(MptStepOptions options)
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options,
                                                           MlirStringRef toolkit,
                                                           bool emulatedKernels);
+/* To compile for GPUs: "mma" (the default), or "auto" for attention forward by wgmma and
+ * TMA where an sm_90 has it (mpt-compile --attention-variant). */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetAttentionVariant(MptStepOptions options,
+                                                              MlirStringRef variant);
 /* State of the step that is made is that of `other` where names, types and shapes agree:
  * the same memory, which lives as long as either step. It must not be destroyed before
  * the step is made. Neither may run while the other does. On a GPU all state must agree,

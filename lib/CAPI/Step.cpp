@@ -160,6 +160,17 @@ MptError mptStepOptionsSetCudaCompiler(MptStepOptions options, MlirStringRef too
   return success();
 }
 
+MptError mptStepOptionsSetAttentionVariant(MptStepOptions options,
+                                           MlirStringRef variant) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetAttentionVariant: expected options");
+  const llvm::StringRef text = unwrapText(variant);
+  if (text != "mma" && text != "auto")
+    return fail("attention_variant: expected mma or auto, found '" + text + "'");
+  unwrap(options)->warpgroupAttention = text == "auto";
+  return success();
+}
+
 MptError mptStepOptionsSetSharedState(MptStepOptions options, MptStep other) {
   if (!options.ptr || !other.ptr)
     return fail("mptStepOptionsSetSharedState: expected options and a step");

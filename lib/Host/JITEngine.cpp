@@ -80,6 +80,7 @@ compileForChip(ModuleOp module, StepSignature signature, StringRef chip,
   cuda.chips = {chip.str()};
   cuda.toolkit = options.toolkit;
   cuda.emulatedKernels = options.emulatedKernels;
+  cuda.warpgroupAttention = options.warpgroupAttention && chip == "sm_90";
   llvm::LLVMContext llvmContext;
   auto compiled = compileToCuda(module, llvmContext, **machine, cuda);
   if (!compiled)

@@ -33,6 +33,7 @@ static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   jit.isCuda = options.isCuda;
   jit.toolkit = options.toolkit;
   jit.emulatedKernels = options.emulatedKernels;
+  jit.warpgroupAttention = options.warpgroupAttention;
   jit.communicator = options.communicator;
   return jit;
 }

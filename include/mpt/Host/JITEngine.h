@@ -23,6 +23,8 @@ struct JITOptions : RuntimeOptions {
   /// With `isCuda`, as CudaOptions has them (mpt/Codegen/CodeGen.h).
   std::string toolkit;
   bool emulatedKernels = false;
+  /// On an sm_90 alone.
+  bool warpgroupAttention = false;
   /// With `isCuda`, tunes and no tuningFile: the folder of a file for each step, named
   /// by its digest, that keeps which algorithms of its matmuls are the fastest. It is
   /// made if it is not there. "", or where it cannot be written: nothing is kept, and

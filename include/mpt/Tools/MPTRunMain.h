@@ -39,7 +39,7 @@ struct EngineOptions {
   std::string tuningFile;
   /// To compile for a GPU, as mpt-compile's options of these names.
   std::string toolkit;
-  bool emulatedKernels = false;
+  bool emulatedKernels = false, warpgroupAttention = false;
   /// What the runtime knows the other ranks by, with --parallel; else null.
   mpt_rt_communicator *communicator = nullptr;
 };

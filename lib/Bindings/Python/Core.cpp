@@ -683,9 +683,13 @@ public:
 private:
   /// Takes what is said of CUDA by the names of mpt-run's options.
   void setCuda(const nb::dict &cuda) {
-    std::unordered_map<std::string, std::string> texts = {
-        {"cudart", ""}, {"cublaslt", ""}, {"cudnn", ""},
-        {"nccl", ""},   {"toolkit", ""},  {"tuning_file", ""}};
+    std::unordered_map<std::string, std::string> texts = {{"cudart", ""},
+                                                          {"cublaslt", ""},
+                                                          {"cudnn", ""},
+                                                          {"nccl", ""},
+                                                          {"toolkit", ""},
+                                                          {"tuning_file", ""},
+                                                          {"attention_variant", "mma"}};
     bool emulatedKernels = false, tunes = true;
     for (auto [key, value] : cuda) {
       const std::string name = nb::cast<std::string>(nb::str(key));
@@ -697,8 +701,8 @@ private:
       else if (name == "tune" && nb::isinstance<nb::bool_>(value))
         tunes = nb::cast<bool>(value);
       else
-        raise("cuda: expected cudart, cublaslt, cudnn, nccl, toolkit and tuning_file as "
-              "text and tune and emulated_kernels as bools, found " +
+        raise("cuda: expected cudart, cublaslt, cudnn, nccl, toolkit, tuning_file and "
+              "attention_variant as text and tune and emulated_kernels as bools, found " +
               nb::cast<std::string>(nb::repr(key)) + ": " +
               nb::cast<std::string>(nb::repr(value)));
     }
@@ -710,6 +714,7 @@ private:
     check(mptStepOptionsUseTuningCache(options));
     check(
         mptStepOptionsSetCudaCompiler(options, toRef(texts["toolkit"]), emulatedKernels));
+    check(mptStepOptionsSetAttentionVariant(options, toRef(texts["attention_variant"])));
   }
 };
 
@@ -769,7 +774,9 @@ NB_MODULE(_core, m) {
           "`cuda` may name CUDA's libraries by path (\"cudart\", \"cublaslt\", "
           "\"cudnn\", \"nccl\"), the folder of its compiler (\"toolkit\"), the file that "
           "keeps which algorithms are the fastest (\"tuning_file\"; \"tune\" False: "
-          "none are measured), and ask for kernels that run on the stand-in for CUDA of "
+          "none are measured), \"attention_variant\" (\"auto\": attention forward by "
+          "wgmma where an sm_90 has it), and ask for kernels that run on the stand-in "
+          "for CUDA of "
           "MPT's tests (\"emulated_kernels\"). A "
           "step of several processes exchanges values with `ranks`.");
 

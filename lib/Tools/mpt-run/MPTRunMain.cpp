@@ -187,6 +187,7 @@ EngineOptions Run::getEngineOptions() const {
   result.tuningFile = options.tuningFile;
   result.toolkit = options.toolkit;
   result.emulatedKernels = options.emulatedKernels;
+  result.warpgroupAttention = options.attentionVariant == "auto";
   result.communicator = ranks ? ranks->getCommunicator() : nullptr;
   return result;
 }
@@ -410,6 +411,7 @@ static llvm::Error checkProgramOptions(const RunOptions &options) {
         std::pair("--compare", options.compare),
         std::pair("--cuda-toolkit and --emulated-kernels",
                   !options.toolkit.empty() || options.emulatedKernels),
+        std::pair("--attention-variant", !options.attentionVariant.empty()),
         std::pair("--memory-limit", options.memoryLimit != 0)})
     if (isGiven)
       return llvm::createStringError(

@@ -206,6 +206,12 @@ static llvm::Error checkCombination(const RunOptions &options) {
         "--memory-limit is for --device=cpu; on a GPU its own memory is the limit");
   if (options.device != "cuda" && (!options.toolkit.empty() || options.emulatedKernels))
     return fail("--cuda-toolkit and --emulated-kernels need --device=cuda");
+  if (!options.attentionVariant.empty() && options.attentionVariant != "mma" &&
+      options.attentionVariant != "auto")
+    return llvm::createStringError("--attention-variant: expected mma or auto, found '" +
+                                   options.attentionVariant + "'");
+  if (options.device != "cuda" && !options.attentionVariant.empty())
+    return fail("--attention-variant needs --device=cuda");
   if (options.device == "cpu" && options.namesCudaLibraries())
     return fail("--cudart, --cublaslt, --cudnn and --nccl have no meaning with "
                 "--device=cpu");
@@ -276,6 +282,7 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
       value = arg->getValue();
   };
   options.emulatedKernels = args.hasArg(OPT_emulated_kernels);
+  options.attentionVariant = args.getLastArgValue(OPT_attention_variant).str();
   options.tunes = !args.hasArg(OPT_no_tune);
   optionalText(OPT_optimizer, options.optimizer);
   optionalText(OPT_loss_scale, options.lossScale);

@@ -44,6 +44,8 @@ struct RunOptions {
     return !cudart.empty() || !cublasLt.empty() || !cudnn.empty() || !nccl.empty();
   }
   bool emulatedKernels = false;
+  /// "mma" or "auto"; empty: the default.
+  std::string attentionVariant;
   /// Where measured algorithms are kept; empty: beside the program.
   std::string tuningFile;
   bool tunes = true;

@@ -115,6 +115,7 @@ int main(int argc, char **argv) {
   show("gpu null", mptStepGetCudaDevice(noStep, NULL));
   show("stream null", mptStepSetCudaStream(noStep, NULL));
   show("compiler null", mptStepOptionsSetCudaCompiler(noOptions, text(""), false));
+  show("attention null", mptStepOptionsSetAttentionVariant(noOptions, text("mma")));
   show("share null", mptStepOptionsSetSharedState(noOptions, noStep));
   show("data null", mptStepGetData(noStep, 0, NULL));
   show("ranks null", mptStepOptionsSetRanks(noOptions, noRanks));

@@ -891,6 +891,8 @@ class TrainStep:
             options.append(f"--cuda-toolkit={self._cuda['toolkit']}")
         if self._cuda.get("emulated_kernels"):
             options.append("--emulated-kernels")
+        if self._cuda.get("attention_variant") == "auto" and "sm_90" in chips:
+            options.append("--attention-variant=auto")
         return options
 
     # Reports.
