@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CUDA/Passes.h"
+#include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/Program/Transforms/Passes.h"
 #include "mpt/Memory/Passes.h"
@@ -19,6 +20,8 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   SmallVector<StringRef> words;
   StringRef(options.target).split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   const bool isForGPU = !words.empty() && words.front() == "cuda";
+  // Before anything is moved or repeated, so that budgets and loops change no bit.
+  passes.addPass(createWidenTemporariesPass());
   if (isForGPU)
     passes.addPass(createReductionsToGathersPass());
   if (options.hoistFromScans) {

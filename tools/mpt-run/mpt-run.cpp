@@ -9,7 +9,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Host/JITEngine.h"
 #include "mpt/Host/MpiRanks.h"
 #include "mpt/InitAll.h"
@@ -61,6 +63,11 @@ template <mpt::reference::Mode mode>
 static llvm::Expected<std::unique_ptr<mpt::StepEngine>>
 createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef function,
                   const mpt::EngineOptions &options) {
+  // What a compiled step does not round, either.
+  mlir::PassManager passes(module->getContext());
+  passes.addPass(mpt::createWidenTemporariesPass());
+  if (mlir::failed(passes.run(*module)))
+    return llvm::createStringError("temporaries could not be widened");
   return mpt::createReferenceEngine(std::move(module), function, mode,
                                     options.memoryLimit);
 }

@@ -277,6 +277,11 @@ def AttentionOnCPU : Remark<"AttentionOnCPU", 72, "attention-decomposed", "misse
   "",
   "It becomes matmuls and kernels, with the scores in memory. `Reason` says what is not "
   "supported, and what is.", "mpt.cpu">;
+def KeptWide : Remark<"KeptWide", 84, "kept-wide", "passed",
+  "what one kernel makes and reads is not rounded", "",
+  "A value in half precision that stays f32, since elementwise ops of its kernel alone read it "
+  "(`--mpt-widen-temporaries`, which `--mpt-plan-step` runs first). `Reason` names the op and "
+  "the type that it would be rounded to.", "mpt.kernels">;
 def Raised : Remark<"Raised", 73, "raised", "passed",
   "ops spelled its formula", "",
   "`--mpt-raise-ops`, which the imports of StableHLO and PyTorch run, replaced ops by the "
@@ -305,8 +310,8 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
     AttentionDecomposed, GroupedConvolution, ScaledGemm, ScaledGemmMissed,
-    AttentionOnCPU, Raised, NotRaised, AttentionWithoutCudnn, MatmulsJoined,
-    MatmulsNotJoined], 8> {
+    AttentionOnCPU, KeptWide, Raised, NotRaised, AttentionWithoutCudnn,
+    MatmulsJoined, MatmulsNotJoined], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -29,4 +29,16 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
     "before and after transposes; a CPU's vectors then take neighbouring rows">];
 }
 
+def WidenTemporariesPass : Pass<"mpt-widen-temporaries", "::mlir::ModuleOp"> {
+  let summary = "Keep in f32 what kernels make and read without storing it";
+  let description = [{
+    A value in f16 or bf16 that elementwise arithmetic makes becomes f32 if elementwise ops of
+    its shape alone read it, and no matmul, convolution, pooling or loop stands in between:
+    fusion makes one kernel of these, which computes in f32 and then rounds only what it
+    stores. Casts stay, and so does what shifts, reduces or stores a value, or a later part
+    of the step, reads. Decisions follow from the ops alone, whatever is
+    repeated for a memory budget.
+  }];
+}
+
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD
