@@ -12,6 +12,7 @@
     ranking    embedding bags of up to 20,011 rows and their products, as DLRM has them
     detect     4 layers of attention between 180 pixels and 20 queries, as DETR has them
     pairs      images and texts in one space, as CLIP has them
+    citations  two layers of attention along the 10,556 edges of 2,708 papers with 1,433 words
     inverted   inverted residuals with squeeze and excitation; 8 images of 64x64
 
 and those of small_networks.py and other_networks.py. The optimizer is AdamW. MPT's bytes are the arena, the
@@ -220,6 +221,32 @@ class Inverted(nn.Module):
         return F.cross_entropy(self.head(h.mean((2, 3))).float(), y)
 
 
+class Citations(nn.Module):
+    def __init__(self, words=1433, heads=8, width=8, classes=7):
+        super().__init__()
+        self.heads, self.first = heads, nn.Linear(words, heads * width, bias=False)
+        self.second = nn.Linear(heads * width, classes, bias=False)
+        self.of_first = nn.Parameter(torch.randn(2, heads, width) * .1)
+        self.of_second = nn.Parameter(torch.randn(2, 1, classes) * .1)
+
+    @staticmethod
+    def attend(h, weights, source, target):
+        nodes, heads = h.shape[:2]
+        scores = F.leaky_relu((h * weights[0]).sum(-1)[source] + (h * weights[1]).sum(-1)[target], .2)
+        most = torch.full((nodes, heads), -1e30).scatter_reduce(
+            0, target[:, None].expand(-1, heads), scores, "amax")
+        scores = torch.exp(scores - most[target].detach())
+        sums = torch.zeros(nodes, heads).index_add(0, target, scores)
+        shares = scores / (sums[target] + 1e-16)
+        return torch.zeros(h.shape).index_add(0, target, shares[..., None] * h[source])
+
+    def forward(self, x, source, target, y):
+        h = self.first(x).float().view(x.shape[0], self.heads, -1)
+        h = F.elu(self.attend(h, self.of_first, source, target).flatten(1))
+        h = self.second(h).float().view(x.shape[0], 1, -1)
+        return F.cross_entropy(self.attend(h, self.of_second, source, target).squeeze(1), y)
+
+
 integers = small_networks.integers
 
 NETWORKS = {
@@ -234,6 +261,8 @@ NETWORKS = {
                                   integers(20011, 128, 20), torch.rand(128).round())),
     "detect": (Detection, lambda: (torch.randn(2, 3, 96, 120), integers(10, 20, 2))),
     "pairs": (Pairs, lambda: (torch.randn(16, 3, 32, 32), integers(200, 16, 20))),
+    "citations": (Citations, lambda: ((torch.rand(2708, 1433) < .013).float(), integers(2708, 10556),
+                                      integers(2708, 10556), integers(7, 2708))),
     "inverted": (Inverted, lambda: (torch.randn(8, 3, 64, 64), integers(37, 8))),
     **small_networks.NETWORKS,
     **other_networks.NETWORKS,
