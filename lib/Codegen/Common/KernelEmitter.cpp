@@ -243,11 +243,13 @@ Type KernelEmitter::getReducedType(kernel::RowReduceOp reduce) const {
 void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned level) {
   SmallVector<kernel::RowReduceOp> reductions;
   SmallVector<Value> init;
+  bool anyAtOnce = false;
   for (auto reduce : body.getOps<kernel::RowReduceOp>()) {
     if (levels.lookup(reduce) != level || info.isAfterColumns(reduce))
       continue;
     if (Value value = reduceAtOnce(b, reduce, rowFrame)) {
       rowFrame.values[reduce] = value;
+      anyAtOnce = true;
       continue;
     }
     // Of a value that is the same for the whole row: still one for each point.
@@ -260,8 +262,12 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
       start = arith::BitcastOp::create(b, loc, vectorOf(type, lanes), start);
     init.push_back(start);
   }
-  if (reductions.empty())
+  if (reductions.empty()) {
+    // Other threads may store where this one has read; reductions wait for all of them.
+    if (anyAtOnce)
+      beforeSharedStores(b);
     return;
+  }
   SmallVector<std::pair<Value, Value>> kept;
   if (isForVectors())
     for (Operation &op : body.without_terminator())

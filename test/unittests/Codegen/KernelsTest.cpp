@@ -416,6 +416,41 @@ TEST(Kernels, LongRows) {
 /// Cross-entropy and its gradient, in place, of rows that a GPU keeps as f32, packed, or
 /// reads again; the class is in the first vector, the last, or none. The largest logit
 /// and that of the class are exact.
+/// What is one load of a row, before threads store in its place.
+TEST(Kernels, OneOfARowInPlace) {
+  std::string text;
+  for (int n : {64, 128, 1024, 3001}) {
+    std::string full = "(d0, d1) -> (d0, d1)", x = "5x" + std::to_string(n) + "xf32";
+    text += KernelText{"k" + std::to_string(n),
+                       "row",
+                       {5, n},
+                       1,
+                       {full, "(d0, d1) -> (d0)"},
+                       {x, "5xi32"},
+                       {full},
+                       {x},
+                       "%h: f32, %t: i32",
+                       R"(
+      %i = mpt_kernel.index 1 : i32
+      %is = arith.cmpi eq, %i, %t : i32
+      %none = arith.constant 0.0 : f32
+      %l = arith.select %is, %h, %none : f32
+      %of = mpt_kernel.row_reduce <sum> %l : f32
+      %y = arith.subf %h, %of : f32
+      mpt_kernel.yield %y : f32
+    )"}
+                .str();
+  }
+  KernelModule module(text);
+  for (int n : {64, 128, 1024, 3001}) {
+    std::string name = "k" + std::to_string(n);
+    Tensors inputs = module.makeInputs(name, n);
+    for (auto [row, label] : llvm::enumerate(std::vector<int>{0, n - 1, n / 2, 1, n / 3}))
+      inputs[1].setElement(row, label);
+    expectSame(module.runInPlace(name, inputs, 0, 0), module.evaluate(name, inputs));
+  }
+}
+
 TEST(Kernels, CrossEntropy) {
   const std::vector<std::pair<int, std::string>> cases = {
       {40, "bf16"},    {40, "f16"},    {3001, "bf16"}, {8200, "f16"},
