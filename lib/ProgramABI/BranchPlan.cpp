@@ -24,6 +24,8 @@ static constexpr double kMostWork = 0.5;
 /// What is left of the time, at most.
 static constexpr double kMostTime = 0.9;
 static constexpr size_t kFewestInstructions = 8, kMostInstructions = 1024;
+/// Each buffer is compared with each other one.
+static constexpr size_t kMostBuffers = 8192;
 
 namespace {
 /// An instruction that runs, in the order of the program.
@@ -62,6 +64,7 @@ BranchPlan mpt::rt::planBranches(const Program &program,
   if (program.instructions.size() > kMostInstructions || !program.loops.empty())
     return plan;
   std::vector<Node> nodes;
+  size_t numBuffers = 0;
   double work = 0;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
@@ -70,6 +73,7 @@ BranchPlan mpt::rt::planBranches(const Program &program,
       return plan;
     if (skipped[i])
       continue;
+    numBuffers += instruction.refs.size();
     const InstructionCost cost = getCost(instruction);
     const double own = std::max(cost.bytes / kBytes, cost.flops / kFlops);
     Node &node = nodes.emplace_back();
@@ -79,7 +83,8 @@ BranchPlan mpt::rt::planBranches(const Program &program,
     plan.serial += node.time;
   }
   plan.parallel = plan.serial;
-  if (nodes.size() < kFewestInstructions || work > kMostWork * plan.serial)
+  if (numBuffers > kMostBuffers || nodes.size() < kFewestInstructions ||
+      work > kMostWork * plan.serial)
     return plan;
   for (size_t i = nodes.size(); i-- > 0;)
     for (size_t j = 0; j < i; ++j)

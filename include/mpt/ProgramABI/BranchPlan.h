@@ -49,7 +49,7 @@ struct BranchPlan {
 /// read or written by the other, so that memory which several values share keeps its
 /// meaning. One branch where more would not be faster: of few instructions, of those that
 /// keep a GPU busy, and of chains. Also with loops, exchanges between ranks and calls of
-/// cuDNN, and of more than 1,024 instructions.
+/// cuDNN, and of more than 1,024 instructions or 8,192 of their buffers.
 BranchPlan planBranches(const Program &program, const std::vector<bool> &skipped);
 
 } // namespace mpt::rt

@@ -111,8 +111,8 @@ MPT_RT_EXPORT int mpt_rt_get_cuda_architecture(mpt_rt_context *context,
 /* Of an open program for GPUs: sets `needed` to the bytes of the GPU's memory that its
  * first run takes, or has taken, with its state, the copies of mpt_rt_keep_results and
  * the snapshots that there are, and `unused` to those that are free on the chosen GPU.
- * (cuDNN may want more.) Loads CUDA's libraries. MPT_RT_UNSUPPORTED if there is no such
- * GPU, or for a program for the CPU. */
+ * (cuDNN and the branches of small steps may want more.) Loads CUDA's libraries.
+ * MPT_RT_UNSUPPORTED if there is no such GPU, or for a program for the CPU. */
 MPT_RT_EXPORT int mpt_rt_get_cuda_memory(mpt_rt_context *context, int64_t *needed,
                                          int64_t *unused);
 

@@ -365,6 +365,8 @@ int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
   }
   if (status == MPT_RT_OK)
     status = allocate(error);
+  if (status == MPT_RT_OUT_OF_MEMORY && dropLargeCudnnPlans())
+    status = allocate(error);
   if (status == MPT_RT_OK)
     status = prepare(error);
   if (status == MPT_RT_OK)
@@ -375,7 +377,7 @@ int CudaExecutable::start(DeviceGuard &guard, std::string &error) {
     status = connectRanks(status, error);
   if (status == MPT_RT_OK)
     status = tune(error);
-  return status == MPT_RT_OK ? prepareBranches(error) : status;
+  return status;
 }
 
 int CudaExecutable::connectRanks(int status, std::string &error) {
@@ -1406,6 +1408,9 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
   // Nothing has run yet, and memory may come.
   if (status == MPT_RT_OK)
     MPT_TRY(prepareKept(error));
+  // With what memory is left.
+  if (status == MPT_RT_OK && runs == 0 && branchStreams.empty())
+    status = prepareBranches(error);
   if (status == MPT_RT_OK)
     status = checkIndices(error);
   if (status == MPT_RT_OK && callersStream)
@@ -1558,6 +1563,33 @@ int CudaExecutable::planCudnn(std::string &error) {
     notes += first + ": " + missing + "; it and " + std::to_string(numWithout - 1) +
              " others run without cuDNN\n";
   return MPT_RT_OK;
+}
+
+bool CudaExecutable::dropLargeCudnnPlans() {
+  std::string first;
+  int64_t numDropped = 0;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const CudnnGraph *large = steps[i].graph;
+    if (!large || large->workspaceBytes <= kGemmWorkspaceBytes)
+      continue;
+    if (numDropped++ == 0)
+      first = program.instructions[i].location;
+    steps[i].graph = nullptr;
+    const CudnnParts &parts = program.instructions[i].parts;
+    const size_t fallback = i + parts.after + 1;
+    for (size_t j = i - parts.before; j < fallback + parts.fallback; ++j)
+      steps[j].isReplaced = j < fallback;
+  }
+  if (numDropped == 0)
+    return false;
+  notes += first + ": there is no memory for " +
+           std::to_string((workspaceBytes - kGemmWorkspaceBytes) >> 20) +
+           " MiB more of workspace for cuDNN; it";
+  notes += numDropped == 1
+               ? std::string(" runs without cuDNN\n")
+               : " and " + std::to_string(numDropped - 1) + " others run without cuDNN\n";
+  workspaceBytes = kGemmWorkspaceBytes;
+  return true;
 }
 
 int CudaExecutable::launchCudnn(size_t index, std::string &error) {

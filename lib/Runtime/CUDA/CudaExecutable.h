@@ -257,6 +257,9 @@ private:
   /// Of all of the program, before memory is taken; also says which other instructions
   /// are skipped.
   int planCudnn(std::string &error);
+  /// Where there is no memory for the workspace of cuDNN's plans, has calls that want
+  /// more of it than cuBLASLt run without cuDNN. False if there are none.
+  bool dropLargeCudnnPlans();
   /// Where cuDNN refuses to run it, what runs without cuDNN does from now on.
   int launchCudnn(size_t index, std::string &error);
   /// Meets the other ranks, if there are any. `status` and `error`: how the start went.

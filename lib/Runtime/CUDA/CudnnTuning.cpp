@@ -132,9 +132,13 @@ int CudaExecutable::takeCudnnChoices(const GemmChoices &choices, std::string &er
         error = std::string(what) + ": " + dnn->api.nameOf(status);
         return MPT_RT_RUN_FAILED;
       }
-    for (size_t i = 0; i < steps.size() && chosen < 0; ++i)
+    if (!isTaken)
+      notes += plan +
+               ": the engine that was chosen for it cannot be used any more; another "
+               "one may sum in another order\n";
+    for (size_t i = 0; i < steps.size(); ++i)
       if (steps[i].graph == graph.get())
-        useCudnn(i, !prepareWithoutCudnn(i));
+        useCudnn(i, chosen >= 0 || !prepareWithoutCudnn(i));
   }
   return MPT_RT_OK;
 }

@@ -1,7 +1,7 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES[,ENTRYBYTES,FIRST,LAST]] [mapsfail=CODE] [fail=FUNCTION,CODE] [algorithms=COUNT,STATUS,0|1] [tuning=FILE,FACTOR] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES[,ENTRYBYTES,FIRST,LAST]] [mapsfail=CODE] [fail=FUNCTION,CODE] [algorithms=COUNT,STATUS,0|1] [tuning=FILE,FACTOR] [memory=MIB] [sm_NN]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
@@ -20,7 +20,7 @@ epilogues than a bias take FACTOR times as long.
 With maps=BYTES copies by tensor maps read so many bytes further on, ENTRYBYTES more for each batch
 entry, those of the maps from number FIRST to LAST, and how many launches had
 such maps in a step is printed; with mapsfail=CODE they fail with CODE (600: they never end), and so
-does each call of FUNCTION with fail. The device is an sm_90 or sm_NN.
+does each call of FUNCTION with fail. The device is an sm_90 or sm_NN, or an sm_90 that has so many MIB.
 """
 import math
 import random
@@ -38,6 +38,9 @@ for word in refused:
     kind = word.removeprefix("cudnn=")
     if word.startswith("sm_"):
         standin_step.standin.mpt_standin_set_device(1, *divmod(int(word[3:]), 10), standin_step.ctypes.c_int64(1 << 30))
+    elif word.startswith("memory="):
+        standin_step.standin.mpt_standin_set_device(
+            1, 9, 0, standin_step.ctypes.c_int64(int(word.removeprefix("memory=")) << 20))
     elif word.startswith("cublaslt="):
         standin_step.standin.mpt_standin_set_cublaslt_version(
             standin_step.ctypes.c_int64(int(word.removeprefix("cublaslt="))))
