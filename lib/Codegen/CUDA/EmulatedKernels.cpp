@@ -398,8 +398,6 @@ void Emulator::replaceShared(llvm::GlobalVariable &global) {
   global.eraseFromParent();
 }
 
-/// Conversions of bf16 in integers: on processors without that type LLVM calls a
-/// library for them that may not be there.
 /// The larger or smaller of two bf16 or f16, by way of f32.
 static void expandExtreme(llvm::IntrinsicInst &extreme) {
   llvm::Type *type = extreme.getType();
@@ -431,6 +429,8 @@ static void expandExtreme(llvm::IntrinsicInst &extreme) {
   extreme.eraseFromParent();
 }
 
+/// Conversions of bf16 in integers: on processors without that type LLVM calls a
+/// library for them that may not be there.
 void Emulator::expandBF16(llvm::Function &function) {
   for (llvm::Instruction &instruction :
        llvm::make_early_inc_range(llvm::instructions(function))) {
