@@ -43,6 +43,18 @@ func.func @stored(%a: tensor<8xbf16>) -> (tensor<8xbf16>, tensor<8xbf16>) {
   return %0, %1 : tensor<8xbf16>, tensor<8xbf16>
 }
 
+// Parts that pads set apart are written in place, and nothing is rounded.
+// CHECK-LABEL: @parts
+// CHECK-COUNT-2: mpt.add {{.*}} : (tensor<4x9xbf16>, tensor<4x9xbf16>) -> tensor<4x9xbf16>
+func.func @parts(%a: tensor<4x3xbf16>, %b: tensor<4x3xbf16>, %c: tensor<4x3xbf16>) -> tensor<4x9xbf16> {
+  %0 = mpt.pad %a {low = array<i64: 0, 0>, high = array<i64: 0, 6>} : (tensor<4x3xbf16>) -> tensor<4x9xbf16>
+  %1 = mpt.pad %b {low = array<i64: 0, 3>, high = array<i64: 0, 3>} : (tensor<4x3xbf16>) -> tensor<4x9xbf16>
+  %2 = mpt.pad %c {low = array<i64: 0, 6>, high = array<i64: 0, 0>} : (tensor<4x3xbf16>) -> tensor<4x9xbf16>
+  %3 = mpt.add %0, %1 : (tensor<4x9xbf16>, tensor<4x9xbf16>) -> tensor<4x9xbf16>
+  %4 = mpt.add %3, %2 : (tensor<4x9xbf16>, tensor<4x9xbf16>) -> tensor<4x9xbf16>
+  return %4 : tensor<4x9xbf16>
+}
+
 // The user's casts stay, and what they read is rounded.
 // CHECK-LABEL: @casts
 // CHECK: mpt.exp {{.*}} -> tensor<8xbf16>

@@ -39,6 +39,14 @@ bool isArithmetic(Operation *op) {
   return inferred.isCompatibleReturnTypes(type, wide);
 }
 
+/// Whether `op` may add what pads have set apart, as gradients of slices: parts that are
+/// written in place, and rounded nowhere.
+bool addsParts(Operation *op) {
+  return isa<AddOp>(op) && llvm::any_of(op->getOperands(), [](Value operand) {
+           return operand.getDefiningOp<PadOp>();
+         });
+}
+
 /// Finds equal ops.
 class Numbering {
 public:
@@ -93,7 +101,7 @@ SmallVector<Operation *> mpt::findWideTemporaries(Block &block) {
   for (Operation &op : block) {
     epochs[&op] = epoch;
     epoch += isHeavyCall(&op);
-    if (isArithmetic(&op) &&
+    if (isArithmetic(&op) && !addsParts(&op) &&
         (typeOf(&op).getElementType().isBF16() || typeOf(&op).getElementType().isF16()))
       candidates.push_back(&op);
   }

@@ -36,7 +36,7 @@ def WidenTemporariesPass : Pass<"mpt-widen-temporaries", "::mlir::ModuleOp"> {
     its shape alone read it, and no matmul, convolution, pooling or loop stands in between:
     fusion makes one kernel of these, which computes in f32 and then rounds only what it
     stores. Casts stay, and so does what shifts, reduces or stores a value, or a later part
-    of the step, reads. Decisions follow from the ops alone, whatever is
+    of the step, reads, and sums of pads, whose parts are written in place. Decisions follow from the ops alone, whatever is
     repeated for a memory budget.
   }];
 }
