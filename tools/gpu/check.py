@@ -614,8 +614,10 @@ def run_child(command, limit, environment=None):
     return wait_for(start_child(command, environment), limit)
 
 
-def end_with_parent(parent):
-    # PR_SET_PDEATHSIG: whatever ends this process. What this child has started by then, the watcher ends.
+def end_with_parent(parent, watcher):
+    # PR_SET_PDEATHSIG: whatever ends this process. What this child will have started by then, the watcher ends, which
+    # hears of its group before there is anything.
+    os.write(watcher, f"+{os.getpid()}\n".encode())
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     # It may have ended already.
     if os.getppid() != parent:
@@ -646,9 +648,8 @@ def start_child(command, environment=None):
     folder = tempfile.TemporaryDirectory(prefix="gpu-check-", ignore_cleanup_errors=True)
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
                              env={**os.environ, **(environment or {}), "TMPDIR": folder.name},
-                             preexec_fn=functools.partial(end_with_parent, os.getpid()))
+                             preexec_fn=functools.partial(end_with_parent, os.getpid(), get_watcher().fileno()))
     child.folder = folder
-    get_watcher().write(f"+{child.pid}\n")
     return child
 
 
