@@ -20,7 +20,7 @@
 namespace mpt::rt {
 
 /// What a function of a device module does, from its name: "mpt_attention_dquery_3" is
-/// "attention_dquery", and with "_wgmma" behind it "attention_dquery (wgmma)";
+/// "attention_dquery"; with "_wgmma" at its end, it is "attention_dquery (wgmma)";
 /// "loss_kernel_12" is a "kernel", "loss_kernel_12_combine" its second stage, a "kernel
 /// (combine)"; of groups and batches in one launch it is "kernels in one launch" and
 /// "reductions in one launch".

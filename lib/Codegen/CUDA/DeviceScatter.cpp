@@ -101,7 +101,7 @@ ScatterAdd::ScatterAdd(const CallSite &site)
 }
 
 SmallVector<Value> ScatterAdd::loadIndices(GPUFunctionBuilder &code, Index base) {
-  // A thread's indices lie next to each other. All are loaded at once: behind a branch a
+  // A thread's indices lie next to each other. All are loaded at once: after a branch a
   // load would wait for the one before.
   const bool isWhole = count % chunk == 0;
   const Index first = base + code.thread() * reads;

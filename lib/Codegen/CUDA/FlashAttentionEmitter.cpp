@@ -39,8 +39,9 @@ using namespace mpt::detail;
 
 static constexpr int64_t kRows = 16;
 static constexpr double kLog2e = 1.4426950408889634;
-/// The largest score that powers are taken relative to may be left behind by so much, as
-/// a power of two (FlashAttention-4 has the same bound): powers are at most 256.
+/// Scores may exceed the maximum that exponentials are taken relative to by this many
+/// powers of two before sums are rescaled (FlashAttention-4 has the same bound), so that
+/// exponentials are at most 256.
 static constexpr double kMostGrowth = 8;
 /// Most columns of the operands of matmuls that registers keep besides sums, each of
 /// which counts twice: four are a register.

@@ -112,8 +112,8 @@ CudnnDesc CudnnGraph::addTensor(const CudnnTensor &tensor, CudnnPlace place, int
   return made;
 }
 
-/// Configurations behind the first that becomes a plan: cuDNN orders them by what it
-/// guesses that they take.
+/// Most configurations that are kept after the first one that becomes a plan: cuDNN lists
+/// them with the one that it expects to be fastest first.
 static constexpr size_t kMostOthers = 5;
 
 Status CudnnGraph::take(int proposal, bool &isTaken, const char *&what) {

@@ -142,8 +142,8 @@ public:
   int taken = 0;
   /// The most that any of the configurations needs.
   int64_t workspaceBytes = 0;
-  /// Of each part: how far its tensors lie behind those of the first, in bytes, in the
-  /// order of `buffers`.
+  /// For each part, the bytes from the tensors of the first part to its own, in the order
+  /// of `buffers`.
   std::vector<std::vector<int64_t>> offsets;
   /// Of the tensors in memory: their names in the graph, and which buffer of the call
   /// each is, or -1 - i for `numbers[i]`.

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Before the first step each plan's engine configurations are measured where the step
-/// will run them, with the launches around them, and beside what runs without cuDNN. What
-/// a program spends most of its time with comes first.
+/// Before the first step the engine configurations of each plan are measured in the
+/// memory that the step will use, with the launches around them, and compared with what
+/// runs without cuDNN. Plans that take most of the step's time come first.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace mpt::rt::cuda;
 /// Once the first configurations of all plans are measured, comparing ends after so many
 /// seconds; what has not been compared then runs with the first one, also later.
 static constexpr double kMostSeconds = 0.35;
-/// What of the time that matmuls have this may take.
+/// Seconds of the time for matmuls' proposals that measuring cuDNN may use up.
 static constexpr double kMostOfMatmuls = 0.5;
 /// The fastest of so many rounds counts, of what is not much slower than the best; one
 /// of what takes long.
@@ -45,9 +45,9 @@ struct CudaExecutable::CudnnWay {
 
 CudaExecutable::CudnnWay CudaExecutable::getCudnnWay(size_t call, bool isWithout) const {
   const CudnnParts &parts = program.instructions[call].parts;
-  const size_t behind = call + 1 + parts.after;
-  return isWithout ? CudnnWay{behind, behind + parts.fallback}
-                   : CudnnWay{call - parts.before, behind};
+  const size_t next = call + 1 + parts.after;
+  return isWithout ? CudnnWay{next, next + parts.fallback}
+                   : CudnnWay{call - parts.before, next};
 }
 
 void CudaExecutable::useCudnn(size_t call, bool isUsed) {

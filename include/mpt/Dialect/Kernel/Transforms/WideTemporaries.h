@@ -24,7 +24,7 @@
 namespace mpt {
 
 /// The ops of `block`, in order, whose f16 or bf16 results may stay f32. Equal ops, such
-/// as one and what repeats it behind an `mpt.barrier`, are all among them or none is.
+/// as an op and its clone after an `mpt.barrier`, are all among them or none is.
 /// Casts are not: what the user rounds stays rounded.
 llvm::SmallVector<mlir::Operation *> findWideTemporaries(mlir::Block &block);
 
