@@ -9,6 +9,7 @@
 #include "mpt/Parallel/BucketPlan.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mpt;
 

@@ -9,6 +9,7 @@
 #include "mpt/Precision/ClientProfile.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mpt;
 using llvm::StringRef;

@@ -8,6 +8,8 @@
 
 #include "AttentionBiasEmitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include <limits>
 
 using namespace mlir;

@@ -15,6 +15,8 @@
 #include "mpt/ProgramABI/CudnnPlan.h"
 #include "mpt/Support/Philox.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>

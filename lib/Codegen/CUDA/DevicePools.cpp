@@ -15,6 +15,9 @@
 #include "DeviceCalls.h"
 #include "GPUFunctionBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 #include <limits>
 
 using namespace mlir;

@@ -23,7 +23,9 @@
 #include "mpt/ProgramABI/GemmScales.h"
 
 #include "../Common/EightBitFloats.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 

@@ -9,6 +9,11 @@
 #include "GPUFunctionBuilder.h"
 #include "../Common/EightBitFloats.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;

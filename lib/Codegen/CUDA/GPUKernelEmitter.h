@@ -13,6 +13,8 @@
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 #include <optional>

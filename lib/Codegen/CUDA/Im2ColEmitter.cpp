@@ -9,6 +9,8 @@
 #include "Im2ColEmitter.h"
 #include "GemmEpilogueEmitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;

@@ -8,6 +8,9 @@
 
 #include "WarpgroupInstructions.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;

@@ -9,6 +9,9 @@
 #include "RowValues.h"
 #include "KernelEmitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;

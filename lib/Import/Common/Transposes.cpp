@@ -10,6 +10,10 @@
 
 #include "mpt/Dialect/MPT/IR/MPT.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
 using namespace mlir;
 using namespace mpt;
 

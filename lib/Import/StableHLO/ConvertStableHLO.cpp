@@ -19,10 +19,14 @@
 #include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Import/StableHLO/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mpt {
 #define GEN_PASS_DEF_CONVERTSTABLEHLOPASS

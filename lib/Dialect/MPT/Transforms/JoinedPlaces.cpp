@@ -9,6 +9,7 @@
 #include "mpt/Dialect/MPT/Transforms/JoinedPlaces.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mpt;

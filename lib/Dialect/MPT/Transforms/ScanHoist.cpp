@@ -9,6 +9,7 @@
 #include "mpt/Dialect/MPT/Transforms/ScanHoist.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
