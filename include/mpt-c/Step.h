@@ -156,6 +156,26 @@ MLIR_CAPI_EXPORTED MlirStringRef mptStepGetDigest(MptStep step);
  * what runs instead (mpt_rt_notes). */
 MLIR_CAPI_EXPORTED void mptStepGetNotes(MptStep step, MlirStringCallback callback,
                                         void *data);
+/* Measures every library call and kernel of the runs that follow, until it is called with
+ * false. On the CPU it then takes about a second to measure what the machine does at
+ * most. On a GPU these runs are waited for, and their launches run one by one
+ * (mpt_rt_set_profiling). */
+MLIR_CAPI_EXPORTED MptError mptStepSetProfiling(MptStep step, bool on);
+/* How many runs were measured before profiling was last turned off: all, or if there were
+ * several all but the first, which is slower than the rest. */
+MLIR_CAPI_EXPORTED intptr_t mptStepGetNumProfiled(MptStep step);
+/* How a profile is written: as tables by call and by line of the source, as one JSON
+ * object, or as a page (mpt/Host/StepProfile.h). */
+typedef enum {
+  MptProfileFormatText,
+  MptProfileFormatJSON,
+  MptProfileFormatHTML
+} MptProfileFormat;
+/* Gives `callback` the mean times of these runs, under `title`. An error if nothing was
+ * measured. */
+MLIR_CAPI_EXPORTED MptError mptStepPrintProfile(MptStep step, MptProfileFormat format,
+                                                MlirStringRef title,
+                                                MlirStringCallback callback, void *data);
 /* Bytes of the block that holds a run's temporaries, and of the state. */
 MLIR_CAPI_EXPORTED size_t mptStepGetArenaBytes(MptStep step);
 MLIR_CAPI_EXPORTED size_t mptStepGetStateBytes(MptStep step);

@@ -14,6 +14,7 @@
 #include "mpt/Host/JITEngine.h"
 #include "mpt/Host/ShardedEngine.h"
 #include "mpt/Host/StateValues.h"
+#include "mpt/Host/StepProfile.h"
 #include "mpt/Host/StepSignature.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "mpt/Support/FileIO.h"
@@ -38,6 +39,8 @@ struct Step {
   /// The number of each in the program; -1 for what ranks hold together.
   std::vector<int32_t> numbers;
   CheckpointWriter writer;
+  /// Of the runs that mptStepSetProfiling put between on and off.
+  StepProfile profile;
 
   /// State that ranks hold together, or null.
   const TensorInfo *findShared(llvm::StringRef name) const {
@@ -297,6 +300,47 @@ void mptStepGetNotes(MptStep step, MlirStringCallback callback, void *data) {
   if (step.ptr)
     callback(wrapText(unwrap(step)->engine->notes()), data);
 }
+
+MptError mptStepSetProfiling(MptStep step, bool on) {
+  if (!step.ptr)
+    return fail("mptStepSetProfiling: expected a step");
+  Step &profiled = *unwrap(step);
+  profiled.engine->setProfiling(on);
+  profiled.profile = on ? StepProfile() : profiled.engine->profile();
+  return success();
+}
+intptr_t mptStepGetNumProfiled(MptStep step) {
+  return step.ptr ? unwrap(step)->profile.steps : 0;
+}
+MptError mptStepPrintProfile(MptStep step, MptProfileFormat format, MlirStringRef title,
+                             MlirStringCallback callback, void *data) {
+  if (!step.ptr || !callback)
+    return fail("mptStepPrintProfile: expected a step and a callback");
+  const StepProfile &profile = unwrap(step)->profile;
+  if (profile.empty())
+    return fail("mptStepPrintProfile: nothing was measured: run the step between "
+                "mptStepSetProfiling(step, true) and mptStepSetProfiling(step, false)");
+  std::string text;
+  switch (format) {
+  case MptProfileFormatText: {
+    llvm::raw_string_ostream os(text);
+    printProfile(os, unwrapText(title), profile);
+    break;
+  }
+  case MptProfileFormatJSON:
+    text = printProfileJSON(profile);
+    break;
+  case MptProfileFormatHTML:
+    text = renderProfilePage(profile, unwrapText(title));
+    break;
+  default:
+    return fail("mptStepPrintProfile: expected a format, found " +
+                llvm::Twine(static_cast<int>(format)));
+  }
+  callback(wrapText(text), data);
+  return success();
+}
+
 size_t mptStepGetArenaBytes(MptStep step) {
   return step.ptr ? unwrap(step)->engine->arenaBytes() : 0;
 }

@@ -497,6 +497,16 @@ ExchangeProfile RuntimeEngine::countExchanges() const {
           static_cast<double>(mpt_rt_get_sent_bytes(communicator))};
 }
 
+void RuntimeEngine::setProfiling(bool on) {
+  if (on && !profiling) {
+    profiled.clear();
+    profiledSteps = runs = 0;
+    exchanged = {};
+  }
+  profiling = on;
+  mpt_rt_set_profiling(context, on);
+}
+
 void RuntimeEngine::addToProfile(const ExchangeProfile &before) {
   if (runs++ == 1) {
     profiled.clear();

@@ -423,6 +423,24 @@ public:
     call([](MptStep step) { return mptStepRun(step); });
   }
 
+  void setProfiling(bool on) {
+    call([&](MptStep step) { return mptStepSetProfiling(step, on); });
+  }
+  intptr_t countProfiled() const { return mptStepGetNumProfiled(getStep()); }
+  std::string profile(const std::string &format, const std::string &title) const {
+    const std::pair<const char *, MptProfileFormat> formats[] = {
+        {"text", MptProfileFormatText},
+        {"json", MptProfileFormatJSON},
+        {"html", MptProfileFormatHTML}};
+    for (auto [name, value] : formats)
+      if (format == name) {
+        std::string text;
+        check(mptStepPrintProfile(getStep(), value, toRef(title), appendText, &text));
+        return text;
+      }
+    raise("profile: expected the format text, json or html, found '" + format + "'");
+  }
+
   /// The program's own memory.
   Array view(const std::string &name) {
     intptr_t index = find(name);
@@ -892,6 +910,17 @@ NB_MODULE(_core, m) {
           },
           "Lines about what was decided for a GPU: that the program has a memory budget "
           "since more does not fit, and once it has run, what CUDA's libraries refused.")
+      .def("set_profiling", &Program::setProfiling, "on"_a,
+           "Measures every library call and kernel of the runs that follow, until it is "
+           "called with False. On the CPU it then takes about a second to measure what "
+           "the "
+           "machine does at most.")
+      .def_prop_ro(
+          "profiled_runs", &Program::countProfiled,
+          "How many runs the profile is the mean of: all that were measured, or, "
+          "if there were several, all but the first.")
+      .def("profile", &Program::profile, "format"_a = "text", "title"_a = "profile",
+           "Where these runs spent their time, as \"text\", \"json\" or \"html\".")
       .def_prop_ro(
           "arena_bytes",
           [](const Program &self) { return mptStepGetArenaBytes(self.getStep()); },

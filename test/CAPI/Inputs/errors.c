@@ -114,6 +114,9 @@ int main(int argc, char **argv) {
   show("tuning cache null", mptStepOptionsUseTuningCache(noOptions));
   show("gpu null", mptStepGetCudaDevice(noStep, NULL));
   show("stream null", mptStepSetCudaStream(noStep, NULL));
+  show("profiling null", mptStepSetProfiling(noStep, true));
+  show("profile null",
+       mptStepPrintProfile(noStep, MptProfileFormatText, text(""), append, NULL));
   show("compiler null", mptStepOptionsSetCudaCompiler(noOptions, text(""), false));
   show("attention null", mptStepOptionsSetAttentionVariant(noOptions, text("mma")));
   show("share null", mptStepOptionsSetSharedState(noOptions, noStep));
@@ -223,7 +226,14 @@ int main(int argc, char **argv) {
     show("input data", mptStepBind(step, text("x"), NULL, 12));
     show("early", mptStepReadOutput(step, text("y"), data, 12));
     OK(mptStepBind(step, text("x"), data, 12));
+    show("profile",
+         mptStepPrintProfile(step, MptProfileFormatText, text(""), append, NULL));
+    OK(mptStepSetProfiling(step, true));
     OK(mptStepRun(step));
+    OK(mptStepSetProfiling(step, false));
+    printf("profiled: %d\n", (int)mptStepGetNumProfiled(step));
+    show("format",
+         mptStepPrintProfile(step, (MptProfileFormat)7, text(""), append, NULL));
     show("output name", mptStepReadOutput(step, text("z"), data, 12));
     show("state size", mptStepReadState(step, text("w"), data, 16));
     show("state name", mptStepWriteState(step, text("v"), data, 12));

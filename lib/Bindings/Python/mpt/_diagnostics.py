@@ -84,3 +84,67 @@ class MemoryReport:
         # The page brings its own style, which must not reach the notebook.
         return (f'<iframe srcdoc="{html.escape(self.html)}" '
                 'style="width: 100%; height: 32em; border: 0"></iframe>')
+
+
+class StepProfile:
+    """Where steps spend their time: a context in which each library call and kernel is measured.
+
+    After it, `text` holds tables by call and by line of the model, `data` the same as numbers
+    with every instruction (docs/Training.md), and `html` a page. They are means of the steps of
+    the batch shape of which there were most, the first one left out if there are more.
+    """
+
+    def __init__(self, programs: "Sequence[Any]", title: str):
+        self._programs = list(programs)
+        self._title = title
+        self._is_measuring = False
+        self._measured: Any = None
+
+    def add(self, program) -> None:
+        """Another program of the step, which was compiled for a batch of another shape."""
+        if self._is_measuring:
+            self._programs.append(program)
+            program.set_profiling(True)
+
+    def __enter__(self) -> "StepProfile":
+        for program in self._programs:
+            program.set_profiling(True)
+        self._is_measuring = True
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._is_measuring = False
+        # Some may have given way to others.
+        programs = [program for program in self._programs if not program.closed]
+        for program in programs:
+            program.set_profiling(False)
+        most = max(programs, key=lambda program: program.profiled_runs, default=None)
+        if most and most.profiled_runs:
+            self._measured = [most.profile(form, self._title)
+                              for form in ("text", "json", "html")]
+
+    def _read(self, index: int) -> str:
+        if self._measured is None:
+            raise Error("profile: no step was measured: call the step within `with "
+                        "step.profile() as profile:`, and read the profile after it")
+        return self._measured[index]
+
+    @property
+    def text(self) -> str:
+        return self._read(0)
+
+    @property
+    def data(self) -> "dict[str, Any]":
+        return json.loads(self._read(1))
+
+    @property
+    def html(self) -> str:
+        return self._read(2)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        # The page brings its own style, which must not reach the notebook.
+        return (f'<iframe srcdoc="{html.escape(self.html)}" '
+                'style="width: 100%; height: 32em; border: 0"></iframe>')

@@ -21,7 +21,7 @@ import torch
 
 from mpt import Module, Program, Ranks, version
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
-from mpt._diagnostics import Error, Explanation, MemoryReport
+from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
 from mpt._optimizers import OptimizerReader
 from mpt._step import (PRECISIONS, SCALARS, Fp8, LateResult, ScalarReader, StepResult,
                        check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
@@ -296,6 +296,7 @@ class TrainStep:
         self._last: Optional[StepResult] = None
         self._known: Optional[StepResult] = None
         self._seed = seed
+        self._profile: Optional[StepProfile] = None
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         first = self._compile_first(exported)
         self._first = first
@@ -516,6 +517,8 @@ class TrainStep:
                     "comes back; give the batches fewer shapes, or raise max_programs",
                     stacklevel=3)
             self._programs[key] = compiled
+            if self._profile:
+                self._profile.add(compiled.program)
         elif len(self._programs) > 1:
             self._programs.move_to_end(key)
         return compiled
@@ -922,6 +925,14 @@ class TrainStep:
     def memory_report(self) -> MemoryReport:
         """What the step keeps in memory, when, and why."""
         return make_memory_report(self._first.module, self._threads)
+
+    def profile(self) -> StepProfile:
+        """Measures each library call and kernel of the steps in its `with` block, after which
+        it prints where they spent their time. These are ordinary steps of training; on a GPU
+        they are slower than others, since their launches run one by one."""
+        self._profile = StepProfile([compiled.program for compiled in self._programs.values()],
+                                    f"profile of {self._precision}")
+        return self._profile
 
     def _shapes_of_first(self):
         return tuple(torch.empty(t.shape, device="meta")

@@ -24,7 +24,7 @@ import jax.export
 import numpy
 
 from mpt import Module
-from mpt._diagnostics import Error, Explanation, MemoryReport
+from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
 from mpt._names import STEP_NAMES, rename
 from mpt._stablehlo import inline_calls, walk
 from mpt._step import (PRECISIONS, SCALARS, Fp8, ScalarReader, StepResult,
@@ -208,6 +208,7 @@ class TrainStep:
                         for name in _name_leaves(_strip_keys(value), label, taken)]
         parts = self._flatten(batch)
         self._dtypes = [part.dtype for part in parts]
+        self._profile: Optional[StepProfile] = None
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         self._first: Optional[_Compiled] = None
         self._first = self._find(parts, batch)
@@ -344,6 +345,8 @@ class TrainStep:
         if len(self._programs) >= self._max_programs:
             self._programs.popitem(last=False)
         self._programs[key] = compiled
+        if self._profile:
+            self._profile.add(compiled.program)
         return compiled
 
     # Training.
@@ -473,6 +476,14 @@ class TrainStep:
     def memory_report(self) -> MemoryReport:
         """What the step keeps in memory, when, and why."""
         return make_memory_report(self._first.module, self._threads)
+
+    def profile(self) -> StepProfile:
+        """Measures each library call and kernel of the steps in its `with` block, after which
+        it prints where they spent their time. These are ordinary steps of training; on a GPU
+        they are slower than others, since their launches run one by one."""
+        self._profile = StepProfile([compiled.program for compiled in self._programs.values()],
+                                    f"profile of {self._precision}")
+        return self._profile
 
     @property
     def arena_bytes(self) -> int:

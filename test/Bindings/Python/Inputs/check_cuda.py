@@ -195,6 +195,12 @@ arrays[0].cuda.mpt_standin_refuse_machine_code(0)
 quiet = make("cuda", cuda={**CUDA, "tune": False})
 print("no notes:", repr(quiet.notes), repr(cpu.notes))
 
+# Measured steps are those of a graph: the same bits, launch by launch.
+with gpu.profile() as profile:
+    measured = [gpu(x, y).loss for _ in range(2)]
+print("profile:", measured == [other(x, y).loss for _ in range(2)], gpu(x, y).loss == other(x, y).loss,
+      profile.data["steps"], len(profile.data["instructions"]) > 0)
+
 # State, evaluation, files.
 same = [torch.equal(a, b) for a, b in zip(gpu.state_dict().values(),
                                           other.state_dict().values())]

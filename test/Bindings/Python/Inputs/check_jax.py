@@ -103,6 +103,9 @@ def train_step():
         print("as a file:", memoryview(program.read("loss"))[()] == later)
     print("explains:", len(step.explain("convolution|conv2d|dot|matmul")) > 0,
           "reports:", "arena" in str(step.memory_report()))
+    with step.profile() as profile:
+        step(x, y)
+    print("profiled:", profile.data["steps"], len(profile.data["instructions"]) > 0)
 
     # A dictionary of results, names for the batch, what no parameter is.
     def named(params, image, label):

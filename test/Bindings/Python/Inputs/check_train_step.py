@@ -311,6 +311,27 @@ def main():
     print("memory:", str(report).splitlines()[0][:60], sorted(report.data)[:2],
           report._repr_html_()[:15])
 
+    # Where steps spend their time: the steps in the block, of the shape of which there are most.
+    before = low.state_dict()
+    with low.profile() as profile:
+        low(x[:2], y[:2])
+        for _ in range(3):
+            low(x, y)
+    low(x, y)
+    times = [entry["ms"] for entry in profile.data["instructions"]]
+    print("profile:", str(profile).splitlines()[0].split(":")[0], profile.data["steps"],
+          "check_train_step.py:" in profile.text, min(times) >= 0,
+          abs(sum(times) - profile.data["ms"]) < 1e-6 * profile.data["ms"],
+          profile.html[:15], profile._repr_html_()[:7])
+    print("trained on:", any(not torch.equal(a, b) for a, b in zip(before.values(),
+                                                                 low.state_dict().values())))
+    with low.profile() as profile:
+        pass
+    try:
+        print(profile)
+    except mpt.Error as error:
+        print("nothing:", error)
+
     # Errors.
     def build(optimizer=None, net=model, function=loss, example=(x, y), **options):
         return mpt.torch.TrainStep(net, function, optimizer=optimizer or adam(net),
