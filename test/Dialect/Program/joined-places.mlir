@@ -57,3 +57,22 @@ func.func @copied(%a: tensor<8x24xf32> {mpt.name = "a", mpt.role = "input"}, %b:
   %y = mpt.matmul %0, %w : (tensor<8x112xbf16>, tensor<112x16xbf16>) -> tensor<8x16xbf16>
   return %y, %a1 : tensor<8x16xbf16>, tensor<8x24xbf16>
 }
+
+// -----
+
+// Columns of one number of 8 bytes lie at multiples of 16, but not next to each other: they
+// are copied.
+// CHECK-LABEL: mpt_program.program @pairs
+// CHECK-NOT: strided
+// CHECK-COUNT-2: mpt_program.copy
+func.func @pairs(%a: tensor<256xi64> {mpt.name = "a", mpt.role = "input"}, %b: tensor<256xi64> {mpt.name = "b", mpt.role = "input"}) -> (tensor<256x2xi64> {mpt.name = "y"}) {
+  %a1 = mpt.add %a, %b : (tensor<256xi64>, tensor<256xi64>) -> tensor<256xi64>
+  %b1 = mpt.mul %a, %b : (tensor<256xi64>, tensor<256xi64>) -> tensor<256xi64>
+  %a2 = mpt.reshape %a1 : (tensor<256xi64>) -> tensor<256x1xi64>
+  %b2 = mpt.reshape %b1 : (tensor<256xi64>) -> tensor<256x1xi64>
+  %0 = mpt.concat %a2, %b2 {axis = 1 : i64} : (tensor<256x1xi64>, tensor<256x1xi64>) -> tensor<256x2xi64>
+  %r = mpt.reshape %0 : (tensor<256x2xi64>) -> tensor<512xi64>
+  %y = mpt.reshape %r : (tensor<512xi64>) -> tensor<256x2xi64>
+  %s = mpt.add %y, %y : (tensor<256x2xi64>, tensor<256x2xi64>) -> tensor<256x2xi64>
+  return %s : tensor<256x2xi64>
+}

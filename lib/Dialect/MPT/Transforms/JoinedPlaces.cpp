@@ -109,7 +109,7 @@ std::optional<JoinedPlace> mpt::getJoinedPlace(Value value) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   SmallVector<int64_t> packed = computeStrides(shape);
   for (auto [size, stride, here] : llvm::zip_equal(shape, packed, place->strides))
-    if (size != 1 && here != stride && here * bytes % 16 != 0)
+    if (size != 1 && here != stride && (stride == 1 || here * bytes % 16 != 0))
       return std::nullopt;
   return place;
 }
