@@ -10,6 +10,7 @@
     llama      6 layers of width 512, 8 heads on 2 of keys, rotary positions, SwiGLU; 2 x 256 tokens
     audio      1-D convolutions on 8 clips of 16,000 samples
     egnn       messages along all edges of 8 graphs of 12 nodes, width 32
+    experts    2 layers of width 256 as transformers' Qwen3-MoE, 4 of 32 experts of width 256; 4 x 128 tokens
     deltanet   24 steps of the delta rule on states of 4 x 4 x 16 x 16, one after the other
 
 Each is a torch.nn.Module, trained with AdamW by PyTorch (eager, images in channels_last, bf16 by
@@ -245,6 +246,19 @@ class DeltaNet(nn.Module):
         return F.cross_entropy(self.head(x + self.out(read)).flatten(0, 1).float(), y.flatten())
 
 
+class Experts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        import transformers
+        self.model = transformers.Qwen3MoeForCausalLM(transformers.Qwen3MoeConfig(
+            vocab_size=2000, hidden_size=256, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=2,
+            head_dim=32, intermediate_size=768, moe_intermediate_size=256, num_experts=32,
+            num_experts_per_tok=4, use_cache=False))
+
+    def forward(self, x, y):
+        return self.model(input_ids=x, labels=y).loss
+
+
 def images(batch, size, classes=100):
     return torch.randn(batch, 3, size, size), torch.randint(0, classes, (batch,))
 
@@ -257,6 +271,7 @@ NETWORKS = {
     "tabular": (Tabular, lambda: (torch.randn(1024, 256), torch.randn(1024, 1))),
     "llama": (Llama, lambda: (torch.randint(0, 4096, (2, 256)), torch.randint(0, 4096, (2, 256)))),
     "audio": (Audio, lambda: (torch.randn(8, 1, 16000), torch.randint(0, 35, (8,)))),
+    "experts": (Experts, lambda: (words := torch.randint(3, 2000, (4, 128)), words)),
     "egnn": (EGNN, lambda: (torch.randn(8, 12, 8), torch.randn(8, 1))),
     "deltanet": (DeltaNet, lambda: (torch.randint(0, 64, (4, 24)), torch.randint(0, 64, (4, 24)))),
 }

@@ -327,9 +327,71 @@ static void attention(Lowering &l) {
   l.set(l.reshape(y, l.resultType().getShape()));
 }
 
+/// Rows that share a matrix, where `rows` of them are in `groups`: few enough that the
+/// last blocks of groups are no large part of all, and so many that reading a matrix for
+/// each block costs less than multiplying by it. With b rows in a block this adds about b
+/// / 2 rows a group, and what reading costs, some 30 to 60 rows, for each of rows / b
+/// blocks.
+static int64_t chooseBlockRows(int64_t rows, int64_t groups) {
+  const double root = 8 * std::sqrt(static_cast<double>(rows) / groups);
+  return std::max<int64_t>(llvm::alignTo(static_cast<int64_t>(root), 16), 16);
+}
+
+/// Rows of x [S, I] times the matrix of their group, of w [E, I, O], or [E, O, I] if
+/// `transposed`, where group e ends at `ends`[e] of i64. Rows past the last one give
+/// zeros. As MegaBlocks (Gale et al., 2023) does it, each group is cut into blocks of a
+/// few rows, and there is a place for as many blocks as there can be at most; a block is
+/// multiplied by the matrix of its group, by one batched matmul.
+static Value multiplyInBlocks(Lowering &l, Value x, Value w, bool transposed, Value ends,
+                              int64_t block, int64_t blocks) {
+  Type i64 = l.builder.getI64Type();
+  const int64_t rows = getShape(x)[0], groups = getShape(w)[0];
+  const auto last = static_cast<double>(groups - 1);
+  auto smaller = [&](Value a, double b) {
+    return l.where(l.compare(ComparePredicate::LT, a, b), a, l.number(a, b));
+  };
+  // Of each number along the first dimension, how many of `bounds` are not above it.
+  auto countUpTo = [&](int64_t size, Value bounds) {
+    Value isPast = l.compare(ComparePredicate::LE, l.reshape(bounds, {1, groups}),
+                             l.iota({size, 1}, 0, i64));
+    return l.reduceLast(ReduceKind::Sum, l.cast(isPast, i64));
+  };
+  Value starts =
+      groups > 1 ? l.concat({l.constant(0, i64, {1}), l.slice(ends, 0, 0, groups - 1)}, 0)
+                 : l.constant(0, i64, {1});
+  Value size = l.sub(ends, starts);
+  Value count = l.div(l.add(size, static_cast<double>(block - 1)),
+                      l.number(size, static_cast<double>(block)));
+  // The number of the block after each group's last one, and of its first.
+  Value after =
+      scanLast(l, count, 0, [&](Value before, Value own) { return l.add(before, own); });
+  Value first = l.sub(after, count);
+
+  // Places past the end of a group, or of all, hold some row; nothing reads what they
+  // give.
+  Value group = smaller(countUpTo(blocks, after), last);
+  Value inGroup = l.sub(l.iota({blocks}, 0, i64), l.gather(first, group));
+  Value begin =
+      l.add(l.gather(starts, group), l.mul(inGroup, static_cast<double>(block)));
+  Value row = smaller(l.add(l.reshape(begin, {blocks, 1}), l.iota({1, block}, 1, i64)),
+                      static_cast<double>(rows - 1));
+  Value y = l.matmul(l.gather(x, row), l.gather(w, group), false, transposed);
+
+  Value groupOf = countUpTo(rows, ends);
+  Value isIn = l.compare(ComparePredicate::LE, groupOf, last);
+  groupOf = smaller(groupOf, last);
+  Value place = l.sub(l.iota({rows}, 0, i64), l.gather(starts, groupOf));
+  place = l.add(place, l.mul(l.gather(first, groupOf), static_cast<double>(block)));
+  // Rows past the last group have no place.
+  place = l.where(isIn, place, l.number(place, 0));
+  const int64_t columns = getShape(y)[2];
+  Value taken = l.gather(l.reshape(y, {blocks * block, columns}), place);
+  return l.where(l.reshape(isIn, {rows, 1}), taken, l.number(taken, 0));
+}
+
 /// Rows of x [S, I] times the matrix of their group, of w [E, I, O]: offsets[e] is where
-/// group e ends, rows past the last one give zeros. One matmul: row s becomes [E, I] with
-/// zeros outside of its group, so that the arithmetic is that of E groups of S rows.
+/// group e ends. In blocks, or, where that would multiply more, as one matmul: row s
+/// becomes [E, I] with zeros outside of its group.
 static void groupedMatmul(Lowering &l) {
   Value x = l.get(0), w = l.get(1);
   if (!l.require(!l.isNone(2) && getRank(x) == 2 && getRank(w) == 3 &&
@@ -339,8 +401,22 @@ static void groupedMatmul(Lowering &l) {
     return;
   Type i64 = l.builder.getI64Type();
   int64_t rows = getShape(x)[0], groups = getShape(w)[0], inner = getShape(w)[1];
-  Value ends = l.reshape(l.cast(l.get(2), i64), {1, groups});
-  Value past = l.compare(ComparePredicate::LE, ends, l.iota({rows, 1}, 0, i64));
+  Value ends = l.cast(l.get(2), i64);
+  const int64_t block = rows > 0 && groups > 0 ? chooseBlockRows(rows, groups) : 1;
+  const int64_t filled = std::min(rows, groups);
+  const int64_t blocks = (rows - filled) / block + filled;
+  // Reading a matrix costs as much as these rows.
+  constexpr int64_t reading = 32;
+  if (blocks * (block + reading) < rows * groups) {
+    // Linear layers' weights are [E, O, I].
+    auto transpose = w.getDefiningOp<TransposeOp>();
+    const bool transposed =
+        transpose && llvm::equal(transpose.getPermutation(), ArrayRef<int64_t>{0, 2, 1});
+    return l.set(multiplyInBlocks(l, x, transposed ? transpose.getX() : w, transposed,
+                                  ends, block, blocks));
+  }
+  Value past = l.compare(ComparePredicate::LE, l.reshape(ends, {1, groups}),
+                         l.iota({rows, 1}, 0, i64));
   Value group = l.reduceLast(ReduceKind::Sum, l.cast(past, i64));
   Value mine = l.reshape(l.oneHot(group, groups), {rows, groups, 1});
   Value spread = l.where(mine, l.reshape(x, {rows, 1, inner}), l.number(x, 0));

@@ -223,3 +223,34 @@ func.func @columns(%w: !torch.vtensor<[3,4],f32>, %x: !torch.vtensor<[5,4,1],f32
   %v = "torch.aten.matmul"(%w, %z) : (!torch.vtensor<[3,4],f32>, !torch.vtensor<[5,4,2],f32>) -> !torch.vtensor<[5,3,2],f32>
   return %y, %v : !torch.vtensor<[5,3,1],f32>, !torch.vtensor<[5,3,2],f32>
 }
+
+// -----
+
+// Many rows in groups are multiplied in blocks, each by the matrix of its group, as it lies.
+// CHECK-LABEL: func.func @groups(
+// CHECK: %[[X:.*]] = mpt.gather %{{.*}}, %{{.*}} : (tensor<256x8xf32>, tensor<7x64xi64>) -> tensor<7x64x8xf32>
+// CHECK: %[[W:.*]] = mpt.gather %{{.*}}, %{{.*}} : (tensor<4x16x8xf32>, tensor<7xi64>) -> tensor<7x16x8xf32>
+// CHECK: %[[Y:.*]] = mpt.matmul %[[X]], %[[W]] {transpose_rhs} : (tensor<7x64x8xf32>, tensor<7x16x8xf32>) -> tensor<7x64x16xf32>
+// CHECK: %[[R:.*]] = mpt.reshape %[[Y]] : (tensor<7x64x16xf32>) -> tensor<448x16xf32>
+// CHECK: mpt.gather %[[R]], %{{.*}} : (tensor<448x16xf32>, tensor<256xi64>) -> tensor<256x16xf32>
+// CHECK-NOT: mpt.matmul
+func.func @groups(%x: !torch.vtensor<[256,8],f32>, %w: !torch.vtensor<[4,16,8],f32>, %o: !torch.vtensor<[4],si32>) -> !torch.vtensor<[256,16],f32> {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %a = "torch.constant.int"() {value = -2 : i64} : () -> !torch.int
+  %b = "torch.constant.int"() {value = -1 : i64} : () -> !torch.int
+  %t = "torch.aten.transpose.int"(%w, %a, %b) : (!torch.vtensor<[4,16,8],f32>, !torch.int, !torch.int) -> !torch.vtensor<[4,8,16],f32>
+  %y = "torch.aten._grouped_mm"(%x, %t, %o, %none, %none) : (!torch.vtensor<[256,8],f32>, !torch.vtensor<[4,8,16],f32>, !torch.vtensor<[4],si32>, !torch.none, !torch.none) -> !torch.vtensor<[256,16],f32>
+  return %y : !torch.vtensor<[256,16],f32>
+}
+
+// -----
+
+// Few rows meet the matrices of all groups.
+// CHECK-LABEL: func.func @few_in_groups(
+// CHECK-NOT: mpt.gather
+// CHECK: mpt.matmul {{.*}} : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+func.func @few_in_groups(%x: !torch.vtensor<[8,8],f32>, %w: !torch.vtensor<[4,8,16],f32>, %o: !torch.vtensor<[4],si32>) -> !torch.vtensor<[8,16],f32> {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %y = "torch.aten._grouped_mm"(%x, %w, %o, %none, %none) : (!torch.vtensor<[8,8],f32>, !torch.vtensor<[4,8,16],f32>, !torch.vtensor<[4],si32>, !torch.none, !torch.none) -> !torch.vtensor<[8,16],f32>
+  return %y : !torch.vtensor<[8,16],f32>
+}

@@ -1731,10 +1731,18 @@ def _(d):
     def call(op, x, w, ends):
         if x.dtype != torch.float64:
             return op(x, w, ends)
-        rows = torch.arange(8)[:, None]  # PyTorch's has no f64.
+        rows = torch.arange(len(x))[:, None]  # PyTorch's has no f64.
         return sum((x * ((rows >= (ends[i - 1] if i else 0)) & (rows < ends[i]))) @ w[i]
-                   for i in range(3))
-    return [d.float([8, 16]), d.float([3, 16, 8]), ends], call
+                   for i in range(len(w)))
+    if d.bool():
+        return [d.float([8, 16]), d.float([3, 16, 8]), ends], call
+    # So many rows that they are multiplied in blocks; those of one group fill all but one.
+    ends = torch.tensor(d.choice([[60, 131, 200, 256], [0, 256, 256, 256], [256] * 4, [64, 128, 192, 256],
+                                  [0, 0, 0, 256], [1, 2, 3, 256], [0, 129, 129, 256]]), dtype=torch.int32)
+    if d.bool():
+        return [d.float([256, 8]), d.float([4, 8, 16]), ends], call
+    return ([d.float([256, 8]), d.float([4, 16, 8]), ends],
+            lambda op, x, w, ends: call(op, x, w.transpose(-2, -1), ends))
 
 
 @case("histc", "histc")
