@@ -165,8 +165,9 @@ const char *Check::check(const MatmulCall &matmul) const {
         !(i < call.numInputs && i + scales >= call.numInputs) &&
         (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64))
       return "matmuls of this element type are not supported; use f32, bf16 or f16";
-  if (matmul.rounding != Rounding::None && in(1).type != DataType::F32)
-    return "only a right side of f32 is rounded";
+  if ((matmul.lhsRounding != Rounding::None && in(0).type != DataType::F32) ||
+      (matmul.rounding != Rounding::None && in(1).type != DataType::F32))
+    return "only an operand of f32 is rounded";
   MatmulShape shape;
   return getMatmulShape(call, shape) ? nullptr
                                      : "the operands of a matmul do not fit together";
@@ -178,8 +179,9 @@ const char *Check::checkConv() const {
       return "convolutions of this element type are not supported; use f32, bf16 or f16";
   const char *misfit = "the operands of a convolution do not fit together";
   ConvCall conv = *getConv(call);
-  if (conv.rounding != Rounding::None && call.refs[conv.filter].type != DataType::F32)
-    return "only a filter of f32 is rounded";
+  if ((conv.xRounding != Rounding::None && call.refs[conv.x].type != DataType::F32) ||
+      (conv.rounding != Rounding::None && call.refs[conv.filter].type != DataType::F32))
+    return "only an operand of f32 is rounded";
   const auto &x = dims(conv.x), &stored = dims(conv.filter), &y = dims(conv.y);
   if (x.size() != 4 || stored.size() != 4 || y.size() != 4)
     return misfit;

@@ -18,25 +18,33 @@ static int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 static int64_t roundToBlocks(int64_t size) { return (size + 7) / 8 * 8; }
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-Rounding mpt::rt::getRounding(const LibraryCall &call) {
-  if (const auto *matmul = std::get_if<MatmulCall>(&call))
-    return matmul->rounding;
-  if (const auto *conv = std::get_if<Conv2DCall>(&call))
-    return conv->rounding;
-  const auto *grad = std::get_if<Conv2DInputGradCall>(&call);
-  return grad ? grad->rounding : Rounding::None;
+/// Where `call` has how it rounds its first or second operand; null if it cannot.
+static Rounding *findRounding(LibraryCall &call, uint32_t operand) {
+  if (operand > 1)
+    return nullptr;
+  if (auto *matmul = std::get_if<MatmulCall>(&call))
+    return operand == 0 ? &matmul->lhsRounding : &matmul->rounding;
+  if (auto *conv = std::get_if<Conv2DCall>(&call))
+    return operand == 0 ? &conv->xRounding : &conv->rounding;
+  if (auto *grad = std::get_if<Conv2DInputGradCall>(&call))
+    return operand == 0 ? nullptr : &grad->rounding;
+  auto *grad = std::get_if<Conv2DFilterGradCall>(&call);
+  return grad && operand == 0 ? &grad->xRounding : nullptr;
 }
 
-bool mpt::rt::setRounding(LibraryCall &call, Rounding rounding) {
-  if (auto *matmul = std::get_if<MatmulCall>(&call))
-    matmul->rounding = rounding;
-  else if (auto *conv = std::get_if<Conv2DCall>(&call))
-    conv->rounding = rounding;
-  else if (auto *grad = std::get_if<Conv2DInputGradCall>(&call))
-    grad->rounding = rounding;
-  else
-    return false;
-  return true;
+bool mpt::rt::roundsOperands(LibraryCall call) {
+  for (uint32_t operand : {0, 1})
+    if (const Rounding *rounding = findRounding(call, operand))
+      if (*rounding != Rounding::None)
+        return true;
+  return false;
+}
+
+bool mpt::rt::setRounding(LibraryCall &call, uint32_t operand, Rounding rounding) {
+  Rounding *field = findRounding(call, operand);
+  if (field)
+    *field = rounding;
+  return field;
 }
 
 /// Floats of a thread's panels: half of a 512 KiB second-level cache.
@@ -219,7 +227,8 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
     if (__builtin_mul_overflow(s.batch, lhs.dims[i], &s.batch))
       return false;
   s.sharedRhs = rhsRank == 2;
-  s.lhs = lhs.type;
+  s.lhsRounding = matmul->lhsRounding;
+  s.lhs = getRounded(lhs.type, s.lhsRounding);
   s.rounding = matmul->rounding;
   s.rhs = getRounded(rhs.type, s.rounding);
   s.out = out.type;
@@ -254,6 +263,7 @@ std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
   if (const auto *forward = instruction.getCall<Conv2DCall>()) {
     ConvCall conv = makeConvCall(*forward);
     conv.epilogue = forward->epilogue;
+    conv.xRounding = forward->xRounding;
     conv.rounding = forward->rounding;
     conv.hasBias = forward->hasBias;
     conv.y = forward->numInputs();
@@ -270,6 +280,7 @@ std::optional<ConvCall> mpt::rt::getConv(const Instruction &instruction) {
   // (x, dy) -> dfilter.
   if (const auto *grad = instruction.getCall<Conv2DFilterGradCall>()) {
     ConvCall conv = makeConvCall(*grad);
+    conv.xRounding = grad->xRounding;
     conv.y = 1;
     conv.filter = 2;
     return conv;
@@ -465,8 +476,9 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   for (uint32_t i : {conv->x, conv->filter, conv->y})
     if (i >= call.refs.size() || call.refs[i].dims.size() != 4)
       return plan;
-  const BufferRef &x = call.refs[conv->x], &filter = call.refs[conv->filter],
-                  &y = call.refs[conv->y];
+  BufferRef x = call.refs[conv->x];
+  x.type = getRounded(x.type, conv->xRounding);
+  const BufferRef &filter = call.refs[conv->filter], &y = call.refs[conv->y];
   if (x.count() <= 0 || filter.count() <= 0 || y.count() <= 0)
     return plan;
   std::array<int64_t, 4> sizes = conv->getFilterSizes(filter.dims);

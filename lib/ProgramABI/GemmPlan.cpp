@@ -426,7 +426,7 @@ static bool checkNcclCall(const Instruction &call, std::string &error) {
 }
 
 bool mpt::rt::checkCudaCall(const Instruction &call, int sm, std::string &error) {
-  if (call.call && getRounding(*call.call) != Rounding::None)
+  if (call.call && roundsOperands(*call.call))
     return fail(error, "GPUs do not round an operand while they read it; cast it first");
   if (call.getCall<MatmulCall>()) {
     GemmPlan plan;

@@ -64,9 +64,11 @@ InstructionCost mpt::rt::getCost(const Instruction &instruction) {
                    countTaps(*conv, 0, image.dims[1], height, y.dims[1]) *
                    countTaps(*conv, 1, image.dims[2], width, y.dims[2]);
     }
-    cost.type = conv->kind == CallId::Conv2D ? getNarrower(image.type, filter.type)
-                : conv->kind == CallId::Conv2DInputGrad ? getNarrower(y.type, filter.type)
-                                                        : getNarrower(image.type, y.type);
+    const DataType x = getRounded(image.type, conv->xRounding),
+                   weight = getRounded(filter.type, conv->rounding);
+    cost.type = conv->kind == CallId::Conv2D            ? getNarrower(x, weight)
+                : conv->kind == CallId::Conv2DInputGrad ? getNarrower(y.type, weight)
+                                                        : getNarrower(x, y.type);
   } else if (CudnnAttentionPlan attention;
              makeCudnnAttentionPlan(instruction, attention)) {
     const double keys =

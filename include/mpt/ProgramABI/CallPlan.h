@@ -29,8 +29,8 @@ struct MatmulShape {
   bool transposeLhs = false, transposeRhs = false;
   /// As they are multiplied.
   DataType lhs = DataType::F32, rhs = DataType::F32, out = DataType::F32;
-  /// Of a right side of f32 that is rounded to `rhs` while it is read.
-  Rounding rounding = Rounding::None;
+  /// Of a left side of f32 that is rounded to `lhs` while it is read, and of a right one.
+  Rounding lhsRounding = Rounding::None, rounding = Rounding::None;
 };
 
 inline bool isF8(DataType type) {
@@ -107,8 +107,8 @@ struct ConvCall {
   int64_t groups = 1;
   Epilogue epilogue = Epilogue::None;
   bool hasBias = false, isForCudnn = false, allowTF32 = false;
-  /// Of a filter of f32, while it is read.
-  Rounding rounding = Rounding::None;
+  /// Of an image of f32, while it is read, and of a filter.
+  Rounding xRounding = Rounding::None, rounding = Rounding::None;
   /// Whether the filter is [O, C / groups, KH, KW].
   bool isOIHW = false;
   uint32_t x = 0, filter = 1, y = 2;
@@ -176,10 +176,11 @@ struct PoolPlan {
 };
 PoolPlan planPool(const Instruction &instruction);
 
-/// How a call rounds the right side of its matmul or its filter.
-Rounding getRounding(const LibraryCall &call);
-/// Lets `call` round its right side or filter; false if it cannot.
-bool setRounding(LibraryCall &call, Rounding rounding);
+/// Whether `call` rounds an operand of f32 while it reads it.
+bool roundsOperands(LibraryCall call);
+/// Lets `call` round operand number `operand`; false if it cannot. A matmul rounds either
+/// side, a convolution its image and its filter, their gradients what they read of these.
+bool setRounding(LibraryCall &call, uint32_t operand, Rounding rounding);
 
 /// Attention or its gradient: its sizes, and how it is run. A task of the forward pass is
 /// a block of queries of a head; one of the gradient is a head of keys, or, where there

@@ -11,10 +11,10 @@
 /// thread each, as planConv cuts them, with filters in the layout that oneDNN likes.
 /// Operands are f32, widened chunk by chunk where necessary, or, where the CPU multiplies
 /// that faster, bf16. A filter of f32 that is to be rounded is rounded when it is brought
-/// into oneDNN's layout. Sums are f32 and the result is rounded once. Where filters are
-/// large, tasks are also slices of output channels (of input channels for input
-/// gradients), so that a slice of the filter stays in the cache. The parts of a filter
-/// gradient are added in order, in oneDNN's layout.
+/// into oneDNN's layout, images are chunk by chunk. Sums are f32 and the result is
+/// rounded once. Where filters are large, tasks are also slices of output channels (of
+/// input channels for input gradients), so that a slice of the filter stays in the cache.
+/// The parts of a filter gradient are added in order, in oneDNN's layout.
 ///
 /// Where sums are long and planConv finds that it costs little, images are brought into
 /// blocks of 16 channels: with AVX-512 oneDNN then adds the terms of 16 channels apart
@@ -229,8 +229,9 @@ public:
   void init(const Instruction &instruction, bool fastBF16) {
     call = instruction;
     attributes = *getConv(call);
-    operands = getMatmulType(
-        call.refs[0].type, getRounded(call.refs[1].type, attributes.rounding), fastBF16);
+    operands =
+        getMatmulType(getRounded(call.refs[0].type, attributes.xRounding),
+                      getRounded(call.refs[1].type, attributes.rounding), fastBF16);
     kind = attributes.kind;
     xIndex = attributes.x;
     filterIndex = attributes.filter;
@@ -302,20 +303,20 @@ private:
     const float *bias = hasBias ? biasRow.data() : nullptr;
     const int64_t channels = out.dims[3], width = channels / plan.slices;
     char *wideIn = isForward ? scratch : scratch + plan.xBytes;
-    const bool isWhole = isSliced && (isBlocked || in.type != operands);
+    const bool isWhole = isSliced && (isBlocked || !isReadAsStored(inIndex));
     if (isWhole && isBlocked)
       parallelFor(in.dims[0], team, [&](int64_t image, int) {
         blockImages(inIndex, buffers, image, 1,
                     reinterpret_cast<float *>(wideIn) + image * countPerImage(inIndex));
       });
     else if (isWhole)
-      widenAll(in, buffers[inIndex], reinterpret_cast<float *>(wideIn), team);
+      convertAll(inIndex, buffers[inIndex], wideIn, team);
     parallelFor(plan.chunks * plan.slices, team, [&](int64_t task, int thread) {
       const int64_t chunk = task / plan.slices, slice = task % plan.slices;
       const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
       char *area = areas + thread * plan.threadBytes, *from;
       if (isWhole)
-        from = wideIn + first * countPerImage(inIndex) * 4;
+        from = wideIn + first * countPerImage(inIndex) * getSize(operands);
       else if (isBlocked)
         from =
             blockImages(inIndex, buffers, first, size, reinterpret_cast<float *>(area));
@@ -331,7 +332,7 @@ private:
         to = static_cast<float *>(buffers[outIndex]) + outFirst;
       else
         to = reinterpret_cast<float *>(
-            area + (in.type == operands && !isBlocked ? 0 : plan.threadInBytes));
+            area + (isReadAsStored(inIndex) && !isBlocked ? 0 : plan.threadInBytes));
       auto *result = reinterpret_cast<char *>(to);
       char *part = packed + slice * partBytes;
       Primitive &conv = getPrimitive(size);
@@ -374,7 +375,7 @@ private:
     for (int64_t image = 0; image < size; ++image)
       for (int64_t point = 0; point < points; ++point)
         for (int64_t c = 0; c < channels; c += channelBlock)
-          widen(ref.type, buffers[index],
+          widen(ref.type, getRoundingOf(index), buffers[index],
                 ((first + image) * points + point) * channels + c,
                 blocks + image * channels * points + c * points + point * channelBlock,
                 channelBlock);
@@ -500,16 +501,15 @@ private:
   /// many parts at a time as there is room for, so that neither threads nor rounds change
   /// a bit.
   void runFilterGrad(void **buffers, char *scratch, ThreadTeam &team) {
-    const BufferRef &x = call.refs[xIndex], &y = call.refs[yIndex],
-                    &out = call.refs[filterIndex];
+    const BufferRef &y = call.refs[yIndex], &out = call.refs[filterIndex];
     char *slicedY = scratch + plan.xBytes;
     char *plain = slicedY + plan.yBytes;
     char *sums = plain + plan.filterBytes;
     char *areas = sums + plan.sums * plan.slices * plan.packedBytes;
     const bool isSliced = plan.slices > 1;
     if (isSliced) {
-      if (x.type != operands)
-        widenAll(x, buffers[xIndex], reinterpret_cast<float *>(scratch), team);
+      if (!isReadAsStored(xIndex))
+        convertAll(xIndex, buffers[xIndex], scratch, team);
       sliceY(buffers[yIndex], slicedY, team);
     }
     const int64_t sliceBytes = y.count() / plan.slices * getSize(operands);
@@ -524,14 +524,14 @@ private:
         const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
         char *area = areas + thread * plan.threadBytes, *from, *gradient;
         if (isSliced) {
-          from = x.type == operands ? static_cast<char *>(buffers[xIndex]) : scratch;
+          from = isReadAsStored(xIndex) ? static_cast<char *>(buffers[xIndex]) : scratch;
           from += first * countPerImage(xIndex) * getSize(operands);
           gradient = slicedY + slice * sliceBytes +
                      first * countPerImage(yIndex) / plan.slices * getSize(operands);
         } else {
           from = getImages(xIndex, buffers, first, size, area);
           gradient = getImages(yIndex, buffers, first, size,
-                               area + (x.type == operands ? 0 : plan.threadInBytes));
+                               area + (isReadAsStored(xIndex) ? 0 : plan.threadInBytes));
         }
         char *part =
             sums + (firstSlot + task / plan.slices) * slotBytes + slice * partBytes;
@@ -593,15 +593,36 @@ private:
     });
   }
 
-  /// Images of an operand in the type that is multiplied, in `area` if they are widened.
+  Rounding getRoundingOf(uint32_t index) const {
+    return index == xIndex ? attributes.xRounding : Rounding::None;
+  }
+  /// Whether the images of an operand are multiplied as they are stored.
+  bool isReadAsStored(uint32_t index) const {
+    return call.refs[index].type == operands && getRoundingOf(index) == Rounding::None;
+  }
+  /// `count` elements of an operand from element `first` on in the type that is
+  /// multiplied.
+  void convert(uint32_t index, const void *source, int64_t first, char *target,
+               int64_t count) const {
+    if (operands == DataType::BF16)
+      narrow(operands, static_cast<const float *>(source) + first, target, 0, count);
+    else
+      widen(call.refs[index].type, getRoundingOf(index), source, first,
+            reinterpret_cast<float *>(target), count);
+  }
+  void convertAll(uint32_t index, const void *source, char *target,
+                  ThreadTeam &team) const {
+    forBlocks(call.refs[index].count(), team, [&](int64_t first, int64_t count) {
+      convert(index, source, first, target + first * getSize(operands), count);
+    });
+  }
+  /// Images of an operand in the type that is multiplied, in `area` if that is another.
   char *getImages(uint32_t index, void **buffers, int64_t first, int64_t size,
                   char *area) const {
-    const BufferRef &ref = call.refs[index];
     const int64_t perImage = countPerImage(index);
-    if (ref.type == operands)
+    if (isReadAsStored(index))
       return static_cast<char *>(buffers[index]) + first * perImage * getSize(operands);
-    widen(ref.type, buffers[index], first * perImage, reinterpret_cast<float *>(area),
-          size * perImage);
+    convert(index, buffers[index], first * perImage, area, size * perImage);
     return area;
   }
   int64_t countPerImage(uint32_t index) const {

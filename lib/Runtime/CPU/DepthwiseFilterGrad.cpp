@@ -225,11 +225,14 @@ private:
     for (int64_t out = 0; out < outHeight; ++out) {
       const int64_t top = out * strides[0] - padding[0],
                     end = std::min(height, top + rows);
-      for (next = std::max(next, top); next < end; ++next)
+      for (next = std::max(next, top); next < end; ++next) {
+        float *points = area + (next % rows * padded + padding[2]) * kLanes;
         kernels.widenPoints(x.type, buffers[attributes.x],
                             (image * height + next) * width * channels + channel,
-                            channels, width, lanes,
-                            area + (next % rows * padded + padding[2]) * kLanes);
+                            channels, width, lanes, points);
+        if (attributes.xRounding != Rounding::None)
+          round(attributes.xRounding, points, points, width * kLanes);
+      }
       const int64_t index = (image * outHeight + out) * outWidth * channels + channel;
       Row dy{dyRow, kLanes};
       if (isRead)

@@ -42,7 +42,7 @@ public:
     const BufferRef &result = instruction.refs[attributes.filter];
     resultType = result.type;
     filter = attributes.getFilterSizes(result.dims);
-    operands = getMatmulType(x.type, y.type, fastBF16);
+    operands = getMatmulType(getRounded(x.type, attributes.xRounding), y.type, fastBF16);
     for (int axis : {0, 1})
       for (int64_t tap = 0; tap < filter[axis]; ++tap)
         ranges[axis].push_back(getRange(axis, tap, x.dims[1 + axis], y.dims[1 + axis]));
@@ -185,9 +185,9 @@ private:
           for (int64_t column = columns.first; column < columns.first + columns.count;
                ++column, ++k) {
             const int64_t readY = getRead(0, tapY, row), readX = getRead(1, tapX, column);
-            copyPoint(x, buffers[attributes.x],
+            copyPoint(x, attributes.xRounding, buffers[attributes.x],
                       (image * x.dims[1] + readY) * x.dims[2] + readX, in, inPanel, k);
-            copyPoint(y, buffers[attributes.y],
+            copyPoint(y, Rounding::None, buffers[attributes.y],
                       (image * y.dims[1] + row) * y.dims[2] + column, out, outPanel, k);
           }
       float *to = first == 0 ? sum : part;
@@ -201,15 +201,18 @@ private:
              (tap * allDown + down.first + i) * allAcross + across.first, across.count);
   }
   /// Some channels of a point as row `k` of a panel.
-  void copyPoint(const BufferRef &ref, const void *source, int64_t point, Range channels,
-                 char *panel, int64_t k) const {
+  void copyPoint(const BufferRef &ref, Rounding rounding, const void *source,
+                 int64_t point, Range channels, char *panel, int64_t k) const {
     const int64_t size = getSize(operands), from = point * ref.dims[3] + channels.first;
     char *to = panel + k * channels.count * size;
-    if (ref.type == operands)
+    if (ref.type == operands && rounding == Rounding::None)
       std::memcpy(to, static_cast<const char *>(source) + from * size,
                   channels.count * size);
+    else if (operands == DataType::BF16)
+      narrow(operands, static_cast<const float *>(source) + from, to, 0, channels.count);
     else
-      widen(ref.type, source, from, reinterpret_cast<float *>(to), channels.count);
+      widen(ref.type, rounding, source, from, reinterpret_cast<float *>(to),
+            channels.count);
   }
 
   BufferRef x, y;

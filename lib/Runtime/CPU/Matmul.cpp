@@ -12,10 +12,9 @@
 /// the cache; parts of rows are copied there if the CPU's matmul wants them dense.
 /// Two of bf16 are multiplied as they are where the CPU does that faster, the right one
 /// repacked into the layout that oneDNN likes; 8-bit floats, which all are numbers of
-/// bf16, become bf16 there. A right side of f32 that is to be rounded
-/// is rounded on its way into a panel.
-/// Two of f32 are multiplied as a convolution of 1x1 where the CPU does that
-/// faster, the right one, its filter, in blocks; or, where that takes too much room,
+/// bf16, become bf16 there. A side of f32 that is to be rounded is rounded on its way
+/// into a panel. Two of f32 are multiplied as a convolution of 1x1 where the CPU does
+/// that faster, the right one, its filter, in blocks; or, where that takes too much room,
 /// with the left one transposed. Sums are f32 in any case; results are rounded once.
 ///
 //===----------------------------------------------------------------------===//
@@ -96,6 +95,7 @@ public:
   void init(const Instruction &instruction, int64_t maxThreads, bool fastBF16) {
     getMatmulShape(instruction, s);
     plan = planMatmul(s);
+    storedLhs = instruction.refs[0].type;
     storedRhs = instruction.refs[1].type;
     operands = getMatmulType(getExactType(s.lhs), getExactType(s.rhs), fastBF16);
     const auto &call = *instruction.getCall<MatmulCall>();
@@ -146,7 +146,7 @@ public:
     // There is room for rows that are widened or gathered.
     transposesLhs = wantsDense && s.transposeLhs && !plan.sumChunk &&
                     (s.lhs != DataType::F32 || plan.gathersLhs) &&
-                    canTransposeRows(s.lhs);
+                    canTransposeRows(storedLhs);
     if (plan.columnChunk)
       return prepareColumns();
     if (operands != DataType::F32) {
@@ -176,7 +176,9 @@ public:
 
 private:
   /// Whether a side is not stored as it is multiplied.
-  bool convertsLhs() const { return s.lhs != operands; }
+  bool convertsLhs() const {
+    return storedLhs != operands || s.lhsRounding != Rounding::None;
+  }
   bool convertsRhs() const {
     return storedRhs != operands || s.rounding != Rounding::None;
   }
@@ -383,7 +385,7 @@ private:
     DataType type;
     Rounding rounding = Rounding::None;
   };
-  Stored getStoredLhs() const { return {s.lhs}; }
+  Stored getStoredLhs() const { return {storedLhs, s.lhsRounding}; }
   Stored getStoredRhs() const { return {storedRhs, s.rounding}; }
 
   /// Copies `count` elements from element `index` on to elements of the multiplied type,
@@ -486,14 +488,16 @@ private:
       const void *lhs;
       int64_t base = matrix * s.m * s.k;
       if (turns) {
-        transpose({s.lhs, buffers[0], base + first * s.k, s.k, rows, s.k}, panel,
-                  wideRows[thread].data());
+        transpose(
+            {storedLhs, buffers[0], base + first * s.k, s.k, rows, s.k, s.lhsRounding},
+            panel, wideRows[thread].data());
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       } else if (!copiesLhs()) {
-        lhs = elements(buffers[0], s.lhs, base + (s.transposeLhs ? first : first * s.k));
+        lhs = elements(buffers[0], storedLhs,
+                       base + (s.transposeLhs ? first : first * s.k));
       } else {
-        const void *source = elements(buffers[0], s.lhs, base);
+        const void *source = elements(buffers[0], storedLhs, base);
         copyLhsRows(source, first, rows, 0, s.k, panel);
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
@@ -527,8 +531,9 @@ private:
   void copyLhsRows(const void *source, int64_t first, int64_t rows, int64_t firstTerm,
                    int64_t terms, float *panel) const {
     if (transposesLhs)
-      transposeRows({s.lhs, source, firstTerm * s.m + first, s.m, terms, rows}, operands,
-                    panel);
+      transposeRows(
+          {storedLhs, source, firstTerm * s.m + first, s.m, terms, rows, s.lhsRounding},
+          operands, panel);
     else if (s.transposeLhs)
       copyBlock(getStoredLhs(), source, s.m, firstTerm, terms, first, rows, panel);
     else
@@ -609,7 +614,7 @@ private:
     float *rowPanel = result + alignUp(rowStep * plan.columnChunk * 4) / 4;
     for (int64_t first = begin; first < end; first += rowStep) {
       const int64_t rows = std::min(rowStep, end - first);
-      const void *lhs = elements(buffers[0], s.lhs,
+      const void *lhs = elements(buffers[0], storedLhs,
                                  s.transposeLhs ? firstTerm * s.m + first : first * s.k);
       if (copiesLhs()) {
         copyLhsRows(buffers[0], first, rows, firstTerm, terms, rowPanel);
@@ -666,7 +671,7 @@ private:
       };
       const void *lhs = panel;
       if (turns) {
-        transpose({s.lhs, buffers[0], first, s.k, s.m, length}, panel,
+        transpose({storedLhs, buffers[0], first, s.k, s.m, length, s.lhsRounding}, panel,
                   wideRows[thread].data());
         panel += alignUp(plan.sumChunk * s.m * 4) / 4;
       } else {
@@ -707,7 +712,7 @@ private:
 
   MatmulShape s;
   MatmulPlan plan;
-  DataType storedRhs = DataType::F32;
+  DataType storedLhs = DataType::F32, storedRhs = DataType::F32;
   /// Rows of a matmul by a panel of columns.
   int64_t rowStep = 0;
   /// What both sides are multiplied in, and whether `pack` repacks the right one.

@@ -65,6 +65,7 @@ class PlainMatmul : public Call {
 public:
   bool init(const Instruction &instruction, int64_t threads) {
     getMatmulShape(instruction, s);
+    storedLhs = instruction.refs[0].type;
     storedRhs = instruction.refs[1].type;
     const auto &call = *instruction.getCall<MatmulCall>();
     epilogue = call.epilogue;
@@ -119,11 +120,11 @@ private:
         copyBlock(storedRhs, s.rounding, buffers[1], rhsAt + k * s.n, s.n, depth, s.n,
                   right);
       if (s.transposeLhs)
-        copyBlock(s.lhs, Rounding::None, buffers[0], lhsAt + k * s.m + first, s.m, depth,
-                  rows, left);
+        copyBlock(storedLhs, s.lhsRounding, buffers[0], lhsAt + k * s.m + first, s.m,
+                  depth, rows, left);
       else
-        copyBlock(s.lhs, Rounding::None, buffers[0], lhsAt + first * s.k + k, s.k, rows,
-                  depth, left);
+        copyBlock(storedLhs, s.lhsRounding, buffers[0], lhsAt + first * s.k + k, s.k,
+                  rows, depth, left);
       for (int64_t row = 0; row < rows; ++row)
         addRows(sums + row * s.n, left + (s.transposeLhs ? row : row * depth),
                 s.transposeLhs ? rows : 1, depth, right, s.n, s.n);
@@ -134,7 +135,7 @@ private:
   }
 
   MatmulShape s;
-  DataType storedRhs = DataType::F32;
+  DataType storedLhs = DataType::F32, storedRhs = DataType::F32;
   Epilogue epilogue = Epilogue::None;
   bool hasBias = false;
   BufferRef bias;
@@ -227,7 +228,8 @@ private:
                float *target) const {
     const auto &dims = ref(index).dims;
     const int64_t count = dims[2] * dims[3];
-    widen(ref(index).type, source, (image * dims[1] + row) * count, target, count);
+    widen(ref(index).type, index == conv.x ? conv.xRounding : Rounding::None, source,
+          (image * dims[1] + row) * count, target, count);
   }
 
   void runForward(void **buffers, int64_t image, int64_t row, float *source) {

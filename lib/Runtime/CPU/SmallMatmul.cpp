@@ -169,8 +169,8 @@ MPT_SMALL void packWords(const uint16_t *stored, int64_t k, int64_t n, int64_t b
 class SmallMatmul : public Call {
 public:
   SmallMatmul(const Instruction &instruction, const MatmulShape &shape, bool ofPairs)
-      : s(shape), pairs(ofPairs), storedRhs(instruction.refs[1].type),
-        outIndex(instruction.numInputs) {
+      : s(shape), pairs(ofPairs), storedLhs(instruction.refs[0].type),
+        storedRhs(instruction.refs[1].type), outIndex(instruction.numInputs) {
     const auto &call = *instruction.getCall<MatmulCall>();
     epilogue = call.epilogue;
     if (call.hasBias) {
@@ -181,7 +181,8 @@ public:
 
   /// Whether panels hold what has to be copied.
   bool init() {
-    copiesLhs = pairs ? s.transposeLhs : s.lhs != DataType::F32;
+    copiesLhs = s.lhsRounding != Rounding::None ||
+                (pairs ? s.transposeLhs : s.lhs != DataType::F32);
     isOdd = pairs && !s.transposeLhs && s.k % 2 != 0;
     terms = !pairs ? s.k : isOdd ? s.k / 2 : (s.k + 1) / 2;
     copiesRhs = pairs || s.transposeRhs || storedRhs != DataType::F32 ||
@@ -225,11 +226,11 @@ private:
                      ? static_cast<float *>(buffers[outIndex]) + outFirst
                      : outPanel;
     const char *lhs = getLhs(buffers[0], matrix, first, count, lhsPanel);
-    const int64_t size = pairs && !copiesLhs ? 2 : 4, step = !s.transposeLhs ? 1
-                                                             : !copiesLhs    ? s.m
-                                                             : pairs
-                                                                 ? roundUp(count, lanes)
-                                                                 : count;
+    const int64_t size = pairs && !s.transposeLhs ? 2 : 4,
+                  step = !s.transposeLhs ? 1
+                         : !copiesLhs    ? s.m
+                         : pairs         ? roundUp(count, lanes)
+                                         : count;
     Sides sides{lhs, rhsPanel, out,  s.transposeLhs ? 4 : s.k * size, 4 * step, block,
                 s.n, terms,    isOdd};
     const int64_t blockStep =
@@ -251,14 +252,17 @@ private:
     const int64_t begin = matrix * s.m * s.k + (s.transposeLhs ? first : first * s.k);
     if (!copiesLhs)
       return static_cast<const char *>(data) + begin * (pairs ? 2 : 4);
-    if (pairs)
-      packPairs({s.lhs, data, begin, s.m, s.k, count}, false, roundUp(count, lanes),
-                reinterpret_cast<uint16_t *>(panel));
+    if (pairs && s.transposeLhs)
+      packPairs({storedLhs, data, begin, s.m, s.k, count, s.lhsRounding}, false,
+                roundUp(count, lanes), reinterpret_cast<uint16_t *>(panel));
+    else if (pairs)
+      narrow(DataType::BF16, static_cast<const float *>(data) + begin, panel, 0,
+             count * s.k);
     else if (!s.transposeLhs || count == s.m)
-      widen(s.lhs, data, begin, panel, count * s.k);
+      widen(storedLhs, s.lhsRounding, data, begin, panel, count * s.k);
     else
       for (int64_t k = 0; k < s.k; ++k)
-        widen(s.lhs, data, begin + k * s.m, panel + k * count, count);
+        widen(storedLhs, s.lhsRounding, data, begin + k * s.m, panel + k * count, count);
     return reinterpret_cast<const char *>(panel);
   }
 
@@ -291,7 +295,7 @@ private:
   /// Whether both sides are multiplied as words of two bf16.
   bool pairs;
   bool copiesLhs = false, copiesRhs = false, isOdd = false;
-  DataType storedRhs, biasType = DataType::F32;
+  DataType storedLhs, storedRhs, biasType = DataType::F32;
   Epilogue epilogue = Epilogue::None;
   uint32_t outIndex;
   /// Terms of a sum, in floats or words; columns of a block of the right side; rows of a

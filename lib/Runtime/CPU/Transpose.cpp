@@ -72,25 +72,27 @@ MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &ma
     }
 }
 
-/// Tiles of 32 rows of bf16 and 16 columns.
+/// Tiles of 32 rows of bf16, or of f32 that is rounded, and 16 columns.
+template <bool isWide>
 MPT_AVX512 __attribute__((noinline)) void
 transposeHalves(const StoredRows &matrix, uint16_t *target, int64_t lead) {
-  const auto *data = static_cast<const uint16_t *>(matrix.data) + matrix.first;
+  const __m512i upper = _mm512_set1_epi32(-65536);
   for (int64_t row = 0; row < matrix.rows; row += 32)
     for (int64_t column = 0; column < matrix.length; column += 16) {
       const __mmask16 columns = getLanes(matrix.length - column);
-      const uint16_t *from = data + row * matrix.lead + column;
+      const int64_t from = matrix.first + row * matrix.lead + column;
       const int64_t rows = matrix.rows - row;
       __m512i tile[16];
       auto load = [&](auto hasAll) MPT_AVX512 {
 #pragma clang loop unroll(full)
         for (int i = 0; i < 16; ++i) {
-          const __m512i even = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
-              hasAll || 2 * i < rows ? columns : 0, from + 2 * i * matrix.lead));
-          const __m512i odd = _mm512_cvtepu16_epi32(
-              _mm256_maskz_loadu_epi16(hasAll || 2 * i + 1 < rows ? columns : 0,
-                                       from + (2 * i + 1) * matrix.lead));
-          tile[i] = _mm512_or_si512(even, _mm512_slli_epi32(odd, 16));
+          const __m512i even = loadUpper<isWide>(matrix.data, from + 2 * i * matrix.lead,
+                                                 hasAll || 2 * i < rows ? columns : 0);
+          const __m512i odd =
+              loadUpper<isWide>(matrix.data, from + (2 * i + 1) * matrix.lead,
+                                hasAll || 2 * i + 1 < rows ? columns : 0);
+          tile[i] =
+              _mm512_or_si512(_mm512_srli_epi32(even, 16), _mm512_and_si512(odd, upper));
         }
       };
       if (rows >= 32)
@@ -125,8 +127,12 @@ bool mpt::rt::canTransposeRows(DataType type) {
 
 void mpt::rt::transposeRows(const StoredRows &matrix, DataType type, void *target) {
 #if defined(__x86_64__)
-  if (type == DataType::BF16)
-    return transposeHalves(matrix, static_cast<uint16_t *>(target), matrix.rows);
+  if (type == DataType::BF16) {
+    auto *halves = static_cast<uint16_t *>(target);
+    return matrix.type == DataType::F32
+               ? transposeHalves<true>(matrix, halves, matrix.rows)
+               : transposeHalves<false>(matrix, halves, matrix.rows);
+  }
   auto *floats = static_cast<float *>(target);
   if (matrix.type == DataType::F32)
     transposeToFloats<DataType::F32>(matrix, floats, matrix.rows);
@@ -174,7 +180,7 @@ void mpt::rt::transposeBits(const StoredBits &matrix, void *target, int64_t targ
     if (matrix.size == 4)
       return transposeToFloats<DataType::F32>(rows, static_cast<float *>(target),
                                               targetLead);
-    return transposeHalves(rows, static_cast<uint16_t *>(target), targetLead);
+    return transposeHalves<false>(rows, static_cast<uint16_t *>(target), targetLead);
   }
 #endif
   if (matrix.size == 4)

@@ -29,7 +29,7 @@ struct StoredRows {
 bool canTransposeRows(DataType type);
 
 /// Writes the transposed matrix, rounded if it says so: `length` rows of `rows` numbers
-/// of `type`, which is f32 or, of a matrix of bf16, bf16.
+/// of `type`, which is f32 or, of a matrix of bf16 or rounded to it, bf16.
 void transposeRows(const StoredRows &matrix, DataType type, void *target);
 
 /// `rows` rows of `columns` elements of `size` bytes (2 or 4), `lead` elements from

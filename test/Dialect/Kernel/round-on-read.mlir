@@ -73,19 +73,62 @@ func.func @renamed(%x: tensor<4x8xbf16>, %dy: tensor<4x6xbf16>, %w: tensor<8x2x3
 
 // -----
 
+// An input, on the left of a matmul and of its weight's gradient, with its dimensions joined, and
+// the images of a convolution.
+// CHECK-LABEL: func @inputs
+// CHECK-NOT: kernel
+// PLAN-LABEL: program @inputs
+// PLAN: mpt_program.matmul ins({{.*}} : memref<8x8xf32>, memref<8x6xbf16>) outs({{.*}}) {lhs_rounding = #mpt_program.rounding<bf16>}
+// PLAN: mpt_program.matmul ins({{.*}} : memref<8x8xf32>, memref<8x6xbf16>) outs({{.*}}) {lhs_rounding = #mpt_program.rounding<bf16>, transpose_lhs}
+// PLAN: mpt_program.conv2d ins({{.*}} memref<2x6x6x3xf32>, memref<3x3x3x5xf32>) outs({{.*}}) {rounding = #mpt_program.rounding<f16>, x_rounding = #mpt_program.rounding<f16>}
+// PLAN: mpt_program.conv2d_filter_grad ins({{.*}} memref<2x6x6x3xf32>, memref<2x4x4x5xf16>) outs({{.*}}) {x_rounding = #mpt_program.rounding<f16>}
+func.func @inputs(%x: tensor<2x4x8xf32>, %w: tensor<8x6xbf16>, %dy: tensor<8x6xbf16>, %image: tensor<2x6x6x3xf32>, %f: tensor<3x3x3x5xf32>, %dz: tensor<2x4x4x5xf16>) -> (tensor<2x4x6xbf16>, tensor<8x6xf32>, tensor<2x4x4x5xf16>, tensor<3x3x3x5xf32>) {
+  %low = mpt.cast %x : (tensor<2x4x8xf32>) -> tensor<2x4x8xbf16>
+  %y = mpt.linear %low, %w : (tensor<2x4x8xbf16>, tensor<8x6xbf16>) -> tensor<2x4x6xbf16>
+  %rows = mpt.reshape %low : (tensor<2x4x8xbf16>) -> tensor<8x8xbf16>
+  %dw = mpt.matmul %rows, %dy {transpose_lhs} : (tensor<8x8xbf16>, tensor<8x6xbf16>) -> tensor<8x6xf32>
+  %i = mpt.cast %image : (tensor<2x6x6x3xf32>) -> tensor<2x6x6x3xf16>
+  %g = mpt.cast %f : (tensor<3x3x3x5xf32>) -> tensor<3x3x3x5xf16>
+  %z = mpt.conv2d %i, %g : (tensor<2x6x6x3xf16>, tensor<3x3x3x5xf16>) -> tensor<2x4x4x5xf16>
+  %df = mpt.conv2d_filter_grad %i, %dz : (tensor<2x6x6x3xf16>, tensor<2x4x4x5xf16>) -> tensor<3x3x3x5xf32>
+  return %y, %dw, %z, %df : tensor<2x4x6xbf16>, tensor<8x6xf32>, tensor<2x4x4x5xf16>, tensor<3x3x3x5xf32>
+}
+
+// -----
+
+// The left side of a result of many columns stays a copy, unless it has many features.
+// CHECK-LABEL: func @columns
+// CHECK-NOT: mpt.cast %arg0
+// CHECK: mpt.cast %arg1 : (tensor<4x516xf32>) -> tensor<4x516xbf16>
+// CHECK-NOT: mpt.cast
+// CHECK: mpt_kernel.kernel
+// CHECK-NOT: mpt.cast
+// CHECK: return
+func.func @columns(%x: tensor<4x512xf32>, %z: tensor<4x516xf32>, %w: tensor<512x129xbf16>, %v: tensor<516x129xbf16>) -> (tensor<4x129xbf16>, tensor<4x129xbf16>) {
+  %0 = mpt.cast %x : (tensor<4x512xf32>) -> tensor<4x512xbf16>
+  %1 = mpt.linear %0, %w : (tensor<4x512xbf16>, tensor<512x129xbf16>) -> tensor<4x129xbf16>
+  %2 = mpt.cast %z : (tensor<4x516xf32>) -> tensor<4x516xbf16>
+  %3 = mpt.matmul %2, %v : (tensor<4x516xbf16>, tensor<516x129xbf16>) -> tensor<4x129xbf16>
+  return %1, %3 : tensor<4x129xbf16>, tensor<4x129xbf16>
+}
+
+// -----
+
 // These stay in kernels: readers that cannot round, values that the step computes, and
 // other types.
 // CHECK-LABEL: func @kept
 // CHECK-NOT: mpt.cast
 // CHECK: return
-func.func @kept(%x: tensor<8x8xbf16>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>, %u: tensor<8x8xf32>, %t: tensor<8x8xf32>, %s: tensor<8x8xf16>, %r: tensor<8x8xf32>) -> (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>) {
+func.func @kept(%x: tensor<8x8xbf16>, %w: tensor<8x8xf32>, %v: tensor<8xf32>, %u: tensor<8x8xf32>, %t: tensor<8x8xf32>, %s: tensor<8x8xf16>, %r: tensor<8x8xf32>, %image: tensor<2x6x6x3xbf16>, %dy: tensor<2x4x4x5xf32>) -> (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<3x3x3x5xf32>) {
   // Also read by an addition.
   %0 = mpt.cast %w : (tensor<8x8xf32>) -> tensor<8x8xbf16>
   %1 = mpt.matmul %x, %0 : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
   %2 = mpt.add %x, %0 : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
-  // A left side.
-  %3 = mpt.cast %v : (tensor<8x8xf32>) -> tensor<8x8xbf16>
-  %4 = mpt.matmul %3, %x : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  // A bias, and the gradient of a result.
+  %3 = mpt.cast %v : (tensor<8xf32>) -> tensor<8xbf16>
+  %4 = mpt.linear %x, %x, %3 : (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8xbf16>) -> tensor<8x8xbf16>
+  %14 = mpt.cast %dy : (tensor<2x4x4x5xf32>) -> tensor<2x4x4x5xbf16>
+  %15 = mpt.conv2d_filter_grad %image, %14 : (tensor<2x6x6x3xbf16>, tensor<2x4x4x5xbf16>) -> tensor<3x3x3x5xf32>
   // Returned.
   %5 = mpt.cast %u : (tensor<8x8xf32>) -> tensor<8x8xbf16>
   %6 = mpt.matmul %x, %5 : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
@@ -98,5 +141,5 @@ func.func @kept(%x: tensor<8x8xbf16>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>, 
   %11 = mpt.matmul %x, %10 : (tensor<8x8xbf16>, tensor<8x8xf32>) -> tensor<8x8xf32>
   %12 = mpt.cast %r : (tensor<8x8xf32>) -> tensor<8x8xf8E4M3FN>
   %13 = mpt.matmul %x, %12 : (tensor<8x8xbf16>, tensor<8x8xf8E4M3FN>) -> tensor<8x8xf32>
-  return %1, %2, %4, %5, %6, %9, %11, %13 : tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>
+  return %1, %2, %4, %5, %6, %9, %11, %13, %15 : tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<3x3x3x5xf32>
 }

@@ -339,8 +339,8 @@ TEST(ConvTest, TapsThatReadPaddingAlone) {
             planOf(CallId::Conv2D, dense, F32, 2).workspaceBytes(2) + 512 * 512 * 4 + 64);
 }
 
-/// A filter of f32 that is rounded while it is read gives the bits of one that was cast
-/// before, and takes no more memory than one that is not rounded.
+/// A filter or image of f32 that is rounded while it is read gives the bits of one that
+/// was cast before, and takes no more memory than one that is not rounded.
 TEST(ConvTest, RoundsWhileReading) {
   for (Problem p : {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
                     Problem{2, 3, 3, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1},
@@ -353,6 +353,7 @@ TEST(ConvTest, RoundsWhileReading) {
       p.isOIHW = isOIHW;
       for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad}) {
         const bool isForward = id == CallId::Conv2D;
+        const uint32_t filterNumber = 1;
         Tensor filter = randomTensor(F32, p.filterDims(), 2);
         setRoundedNumbers(filter);
         for (Rounding rounding : {Rounding::F16, Rounding::BF16})
@@ -364,12 +365,37 @@ TEST(ConvTest, RoundsWhileReading) {
                 found(type, expected.ref.dims);
             LibraryCall call = p.call(id);
             ASSERT_EQ(runCall(call, {&in, &low}, expected, fastBF16), "");
-            ASSERT_TRUE(setRounding(call, rounding));
+            ASSERT_TRUE(setRounding(call, filterNumber, rounding));
             ASSERT_EQ(runCall(call, {&in, &filter}, found, fastBF16), "");
             EXPECT_TRUE(expected.bytes() == found.bytes())
                 << p.in << " " << p.out << " " << isForward << isOIHW << fastBF16;
             Instruction rounded = makeInstruction(call, {in.ref, filter.ref}, found.ref);
             EXPECT_EQ(planConv(rounded, 2).filterBytes, 0);
+          }
+      }
+      for (CallId id : {CallId::Conv2D, CallId::Conv2DFilterGrad}) {
+        const bool isForward = id == CallId::Conv2D;
+        const uint32_t imageNumber = 0;
+        Tensor image = randomTensor(F32, p.xDims(), 2);
+        setRoundedNumbers(image);
+        for (Rounding rounding : {Rounding::F16, Rounding::BF16})
+          for (bool fastBF16 : {false, true}) {
+            const DataType type = getRounded(F32, rounding);
+            Tensor other = randomTensor(type, isForward ? p.filterDims() : p.yDims(), 1),
+                   low = castTensor(image, type);
+            Tensor expected(F32, isForward ? p.yDims() : p.filterDims()),
+                found(F32, expected.ref.dims);
+            LibraryCall call = p.call(id);
+            ASSERT_EQ(runCall(call, {&low, &other}, expected, fastBF16), "");
+            const int64_t bytes = getCallWorkspace(
+                makeInstruction(call, {low.ref, other.ref}, found.ref), 2);
+            ASSERT_TRUE(setRounding(call, imageNumber, rounding));
+            ASSERT_EQ(runCall(call, {&image, &other}, found, fastBF16), "");
+            EXPECT_TRUE(expected.bytes() == found.bytes())
+                << p.in << " " << p.out << " " << isForward << isOIHW << fastBF16;
+            EXPECT_EQ(getCallWorkspace(
+                          makeInstruction(call, {image.ref, other.ref}, found.ref), 2),
+                      bytes);
           }
       }
     }
@@ -677,13 +703,13 @@ TEST(ConvTest, Misfits) {
   other.isOIHW = true;
   EXPECT_EQ(error(other), misfit);
   LibraryCall rounds = good.call(CallId::Conv2D);
-  ASSERT_TRUE(setRounding(rounds, Rounding::F16));
+  ASSERT_TRUE(setRounding(rounds, /*operand=*/1, Rounding::F16));
   Tensor lowX(F16, good.xDims()), lowFilter(F16, good.filterDims()),
       lowY(F16, good.yDims());
   EXPECT_EQ(runCall(rounds, {&lowX, &lowFilter}, lowY),
-            "only a filter of f32 is rounded");
+            "only an operand of f32 is rounded");
   LibraryCall gradient = good.call(CallId::Conv2DFilterGrad);
-  EXPECT_FALSE(setRounding(gradient, Rounding::F16));
+  EXPECT_FALSE(setRounding(gradient, /*operand=*/1, Rounding::F16));
   Tensor x(DataType::I32, good.xDims()), filter(F32, good.filterDims()),
       y(F32, good.yDims());
   EXPECT_EQ(runCall(good.call(CallId::Conv2D), {&x, &filter}, y),

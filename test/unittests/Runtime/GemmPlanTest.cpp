@@ -565,7 +565,7 @@ TEST(GemmPlan, Rounding) {
   Instruction call = square(f32, f32, f32).instruction();
   std::string error;
   EXPECT_TRUE(checkCudaCall(call, 90, error)) << error;
-  ASSERT_TRUE(setRounding(*call.call, Rounding::BF16));
+  ASSERT_TRUE(setRounding(*call.call, /*operand=*/1, Rounding::BF16));
   EXPECT_FALSE(checkCudaCall(call, 90, error));
   EXPECT_EQ(error, "GPUs do not round an operand while they read it; cast it first");
 }

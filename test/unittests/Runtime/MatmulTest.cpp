@@ -178,8 +178,8 @@ TEST(MatmulTest, LongSums) {
   check({1, 12, 10, 9001, F16, F16, F16, true, false, false, 1, true});
 }
 
-/// A right side of f32 that is rounded while it is read gives the bits of one that was
-/// cast before.
+/// A side of f32 that is rounded while it is read gives the bits of one that was cast
+/// before.
 TEST(MatmulTest, RoundsWhileReading) {
   struct Case {
     int64_t batch, m, n, k;
@@ -194,6 +194,9 @@ TEST(MatmulTest, RoundsWhileReading) {
                              {70, 150, 65},
                              {130, 1100, 33},
                              {600, 10, 9},
+                             // Of f32 results both sides are packed, a part of the sum
+                             // at a time.
+                             {40, 600, 2100},
                              // Cut sums.
                              {5, 30, 9001}})
         cases.push_back({1, m, n, k, transposeLhs, transposeRhs, false});
@@ -204,7 +207,11 @@ TEST(MatmulTest, RoundsWhileReading) {
     for (Rounding rounding : {Rounding::F16, Rounding::BF16})
       for (bool fastBF16 : {false, true}) {
         const DataType type = getRounded(F32, rounding);
-        for (DataType other : {type, F32}) {
+        for (auto [other, sides] : {std::pair{type, 1}, {type, 2}, {type, 3}, {F32, 2}}) {
+          // These take long.
+          if (c.k == 2100 && sides != 3)
+            continue;
+          const bool roundsLhs = sides & 1, roundsRhs = sides & 2;
           std::vector<int64_t> lhsDims = {c.m, c.k}, rhsDims = {c.k, c.n},
                                outDims = {c.m, c.n};
           if (c.transposeLhs)
@@ -217,19 +224,27 @@ TEST(MatmulTest, RoundsWhileReading) {
             if (!c.sharedRhs)
               rhsDims.insert(rhsDims.begin(), c.batch);
           }
-          Tensor lhs = randomTensor(other, lhsDims, 1),
-                 rhs = randomTensor(F32, rhsDims, 2);
-          setRoundedNumbers(rhs);
-          Tensor low = castTensor(rhs, type), bias = randomTensor(F32, {c.n}, 3);
-          Tensor expected(other, outDims), found(other, outDims);
+          Tensor lhs = randomTensor(roundsLhs ? F32 : other, lhsDims, 1),
+                 rhs = randomTensor(roundsRhs ? F32 : type, rhsDims, 2);
+          if (roundsLhs)
+            setRoundedNumbers(lhs);
+          if (roundsRhs)
+            setRoundedNumbers(rhs);
+          Tensor lowLhs = castTensor(lhs, other), lowRhs = castTensor(rhs, type),
+                 bias = randomTensor(F32, {c.n}, 3);
+          const DataType result = c.k == 2100 ? F32 : other;
+          Tensor expected(result, outDims), found(result, outDims);
           MatmulCall call =
               matmul(c.transposeLhs, c.transposeRhs, /*hasBias=*/true, Epilogue::Relu);
-          ASSERT_EQ(runCall(call, {&lhs, &low, &bias}, expected, fastBF16), "");
-          call.rounding = rounding;
+          ASSERT_EQ(runCall(call, {&lowLhs, &lowRhs, &bias}, expected, fastBF16), "");
+          if (roundsLhs)
+            call.lhsRounding = rounding;
+          if (roundsRhs)
+            call.rounding = rounding;
           ASSERT_EQ(runCall(call, {&lhs, &rhs, &bias}, found, fastBF16), "");
           EXPECT_TRUE(expected.bytes() == found.bytes())
               << c.batch << " " << c.m << " " << c.n << " " << c.k << " "
-              << c.transposeLhs << c.transposeRhs << fastBF16;
+              << c.transposeLhs << c.transposeRhs << fastBF16 << " sides " << sides;
         }
       }
 }
@@ -444,7 +459,8 @@ TEST(MatmulTest, TransposedRows) {
     for (DataType type : {F32, F16, BF16, E4M3})
       for (DataType to : {F32, BF16})
         for (Rounding rounding : {Rounding::None, Rounding::F16, Rounding::BF16}) {
-          if (!canTransposeRows(type) || (to == BF16 && type != BF16) ||
+          if (!canTransposeRows(type) ||
+              (to == BF16 && getRounded(type, rounding) != BF16) ||
               (rounding != Rounding::None && type != F32))
             continue;
           Tensor stored = randomTensor(type, {rows, columns + 5}, 1);
@@ -529,7 +545,12 @@ TEST(MatmulTest, Misfits) {
   rounds.rounding = Rounding::BF16;
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, rounds), "");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, BF16, rounds),
-            "only a right side of f32 is rounded");
+            "only an operand of f32 is rounded");
+  rounds.rounding = Rounding::None;
+  rounds.lhsRounding = Rounding::BF16;
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, rounds), "");
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F16, rounds),
+            "only an operand of f32 is rounded");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 5}), misfit);
   EXPECT_EQ(error({6}, {3, 4}, {2, 4}), misfit);
   EXPECT_EQ(error({3, 2, 3}, {2, 3, 4}, {3, 2, 4}), misfit);

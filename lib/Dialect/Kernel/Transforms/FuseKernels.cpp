@@ -368,6 +368,8 @@ void renameBeforeRounding(Block &block) {
   for (CastOp narrow : casts) {
     Value x = narrow.getX();
     for (Operation *user : llvm::make_early_inc_range(narrow->getUsers())) {
+      if (!isa<ReshapeOp>(user))
+        continue;
       OpBuilder builder(user);
       auto type = typeOf(user->getResult(0));
       Value renamed =
@@ -376,7 +378,8 @@ void renameBeforeRounding(Block &block) {
       user->getResult(0).replaceAllUsesWith(rounded);
       user->erase();
     }
-    narrow.erase();
+    if (narrow.use_empty())
+      narrow.erase();
   }
 }
 

@@ -494,25 +494,52 @@ bool mpt::isFusibleElementwise(Operation *op) {
   return isa<ElementwiseOpInterface, IotaOp>(op);
 }
 
+/// Columns of a result up to which the left side of a matmul is read once or twice, and
+/// features of that side for each column, from which on a copy of it takes more than
+/// halves of the result save.
+static constexpr int64_t fewColumns = 128, manyFeatures = 4;
+
+/// Whether a matmul that rounds its left side takes no more time than one of a copy, or
+/// saves much memory: it rounds again for each panel of columns.
+static bool canRoundLeft(Value lhs, bool isTransposed, Value rhs, Value result) {
+  auto type = cast<RankedTensorType>(lhs.getType());
+  const int64_t rank = type.getRank();
+  const int64_t features = type.getDimSize(rank - (isTransposed ? 2 : 1)),
+                columns = cast<RankedTensorType>(result.getType()).getShape().back();
+  // Matmuls of a batch are not cut into columns.
+  return cast<RankedTensorType>(rhs.getType()).getRank() > 2 || columns <= fewColumns ||
+         features >= manyFeatures * columns;
+}
+
 /// Whether a library call can round `use` while it reads it.
 static bool canRound(OpOperand &use) {
   Operation *reader = use.getOwner();
   const unsigned number = use.getOperandNumber();
+  // Either side, or image and filter; no bias and no gradient of a result.
   if (auto matmul = dyn_cast<MatmulOp>(reader))
-    return number == matmul.getRhsMutable().getOperandNumber();
+    return number == 1 || canRoundLeft(matmul.getLhs(), matmul.getTransposeLhs(),
+                                       matmul.getRhs(), matmul.getResult());
   if (auto linear = dyn_cast<LinearOp>(reader))
-    return number == linear.getWeightMutable().getOperandNumber();
-  if (auto conv = dyn_cast<Conv2DOp>(reader))
-    return number == conv.getFilterMutable().getOperandNumber();
+    return number == 1 ||
+           (number == 0 &&
+            canRoundLeft(linear.getX(), false, linear.getWeight(), linear.getResult()));
+  if (isa<Conv2DOp>(reader))
+    return number <= 1;
   if (auto conv = dyn_cast<Conv2DInputGradOp>(reader))
     return number == conv.getFilterMutable().getOperandNumber();
+  if (auto conv = dyn_cast<Conv2DFilterGradOp>(reader))
+    return number == conv.getXMutable().getOperandNumber();
   return false;
 }
 
-/// Whether library calls in `block` read `value` alone, and can round it.
-static bool isRoundable(Value value, Block *block) {
+/// Whether library calls in `block` read `value` alone, and can round it; with
+/// `withReshapes` they may read what it is reshaped to.
+static bool isRoundable(Value value, Block *block, bool withReshapes = false) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
-    return use.getOwner()->getBlock() == block && canRound(use);
+    if (use.getOwner()->getBlock() != block)
+      return false;
+    auto reshape = dyn_cast<ReshapeOp>(use.getOwner());
+    return withReshapes && reshape ? isRoundable(reshape.getY(), block) : canRound(use);
   });
 }
 
@@ -536,9 +563,8 @@ bool mpt::isRoundedOnRead(Operation *op) {
 }
 
 bool mpt::isRoundedIfRenamed(Operation *op) {
-  return isNarrowArgument(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
-           return isa<ReshapeOp>(user) && isRoundable(user->getResult(0), op->getBlock());
-         });
+  return isNarrowArgument(op) && llvm::any_of(op->getUsers(), llvm::IsaPred<ReshapeOp>) &&
+         isRoundable(op->getResult(0), op->getBlock(), /*withReshapes=*/true);
 }
 
 FusionPlan mpt::planFusion(Block &block, const FusionOptions &options) {

@@ -129,9 +129,6 @@ private:
     return cast && !isEmpty(cast) ? cast : CastOp();
   }
   BufferView view(Value value) {
-    // What is rounded on read lies there as it was.
-    if (CastOp cast = getRoundedOnRead(value))
-      value = cast.getX();
     return view(value, dyn_cast<RankedTensorType>(value.getType()));
   }
   /// A tensor of attention, with strides if it is not packed.
@@ -140,7 +137,13 @@ private:
   BufferView viewWritten(Value value);
   /// Whether `value`, an input of a concat, is made by what viewWritten is for.
   bool isWrittenWhereJoined(Value value);
+  /// ... in a shape of its own.
   BufferView view(Value value, RankedTensorType type) {
+    // What is rounded on read lies there as it was.
+    if (CastOp cast = getRoundedOnRead(value)) {
+      value = cast.getX();
+      type = type.clone(getElementTypeOrSelf(value));
+    }
     return {schedule.getOwner(value), type, {}, starts.lookup(value)};
   }
   /// `to` is the memory of `from`, from byte `start` on.
@@ -162,11 +165,11 @@ private:
       return llvm::map_to_vector(
           views, [](const BufferView &view) -> Type { return view.type; });
     };
-    for (Value operand : op->getOperands())
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
       if (CastOp cast = getRoundedOnRead(operand))
-        rt::setRounding(*instruction.call, getElementTypeOrSelf(cast.getY()).isBF16()
-                                               ? rt::Rounding::BF16
-                                               : rt::Rounding::F16);
+        rt::setRounding(*instruction.call, i,
+                        getElementTypeOrSelf(cast.getY()).isBF16() ? rt::Rounding::BF16
+                                                                   : rt::Rounding::F16);
     FailureOr<rt::Instruction> encoded =
         encodeCall(op->getLoc(), *instruction.call, typesOf(inputs), typesOf(outputs));
     if (failed(encoded))

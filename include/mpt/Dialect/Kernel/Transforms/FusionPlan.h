@@ -77,12 +77,12 @@ bool isHeavyCall(mlir::Operation *op);
 
 /// True if `op` is a cast of an f32 parameter (or another argument of the function or
 /// loop) to f16 or bf16 that the library calls which read it can do while they read: all
-/// readers have it as the right side of a matmul or as the filter of a convolution or
-/// of its input gradient. Its result then needs no memory. It lies in no kernel, and is
-/// planned as a renaming of its operand.
+/// readers have it as a side of a matmul, or as the image or the filter of a convolution
+/// or of one of its gradients. Its result then needs no memory. It lies in no kernel, and
+/// is planned as a renaming of its operand.
 bool isRoundedOnRead(mlir::Operation *op);
 
-/// True if `op` is such a cast whose readers are reshapes alone, where casts of the
+/// True if `op` is such a cast, but has reshapes among its readers, where casts of the
 /// reshaped argument would be isRoundedOnRead.
 bool isRoundedIfRenamed(mlir::Operation *op);
 

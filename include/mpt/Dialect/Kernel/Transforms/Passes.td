@@ -16,7 +16,7 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::kernel::KernelDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let options = [Option<"roundOnRead", "round-on-read", "bool", "false",
-    "Leave casts of f32 parameters to f16 or bf16 to the library calls that read them "
+    "Leave casts of f32 arguments to f16 or bf16 to the library calls that read them "
     "(isRoundedOnRead); the CPU's calls round so">,
   Option<"mostSummedColumns", "most-summed-columns", "int64_t", "0",
     "Most columns of a kernel that both reduces rows and sums columns, 0 for any number; "

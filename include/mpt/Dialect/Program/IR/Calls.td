@@ -109,7 +109,8 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     result = epilogue(lhs rhs + bias), with lhs [batch.., M, K], rhs [batch.., K, N] or
     [K, N], bias [N]. Products are exact, sums f32, and the result is rounded once.
     With `rounding` rhs is f32, and its elements are rounded to f16 or bf16 (to nearest
-    even) before they are multiplied, as `mpt.cast` would. Only CPUs support that.
+    even) before they are multiplied, as `mpt.cast` would; with `lhs_rounding` those of
+    lhs are. Only CPUs support that.
 
     Only GPUs support the rest. `aux` is what the activation saved in the forward pass: the
     result is multiplied by the activation's gradient. `saved` is what this activation
@@ -133,6 +134,7 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     UnitAttr:$accumulate,
     DefaultValuedAttr<Program_F32Matmuls, "::mpt::program::F32Matmuls::Exact">
       :$f32_matmuls,
+    DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$lhs_rounding,
     DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding,
     DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">:$lhs_scaling,
     DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">:$rhs_scaling);
@@ -146,12 +148,14 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
 def Program_Conv2DOp : Program_ConvOp<"conv2d", 1,
     (ins In:$x, In:$filter, OptionalIn:$bias, Out:$result, Workspace:$workspace),
     (ins DefaultValuedAttr<MPT_Epilogue, "::mpt::Epilogue::None">:$epilogue,
+      DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$x_rounding,
       DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding),
     [AttrSizedOperandSegments]> {
   let summary = "a convolution with an epilogue";
   let description = [{
     result = epilogue(conv(x, filter) + bias), rounded once. With `rounding` the filter is
-    f32 and rounded before it is multiplied, as the right side of `mpt_program.matmul`.
+    f32 and rounded before it is multiplied, as the right side of `mpt_program.matmul`;
+    with `x_rounding` x is.
 
     Example:
 
@@ -182,9 +186,12 @@ def Program_Conv2DInputGradOp : Program_ConvOp<"conv2d_input_grad", 2,
 }
 
 def Program_Conv2DFilterGradOp : Program_ConvOp<"conv2d_filter_grad", 3,
-    (ins In:$x, In:$dy, Out:$result, Workspace:$workspace)> {
+    (ins In:$x, In:$dy, Out:$result, Workspace:$workspace),
+    (ins DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$x_rounding)> {
   let summary = "the gradient of a convolution's filter";
   let description = [{
+    `x_rounding` is that of `mpt_program.conv2d`.
+
     Example:
 
     ```mlir
