@@ -319,10 +319,23 @@ static int64_t getImageChunk(int64_t images, int64_t parts) {
   return least;
 }
 
+/// So few input channels are padded to 8, or, in bf16 with AMX, to 32 halves, of a filter
+/// that is not one point. Floats of a row of bf16 and of its numbers while they wait for
+/// their layout.
+static constexpr int64_t fewChannels = 8, fewRows = 8, fewRowsOfBF16 = 20;
+
 /// Bytes that oneDNN's layouts of a filter take at most: channels come in blocks of 16,
-/// and some layouts have a few more rows. What takes more is not used.
-static int64_t getPackedFilterBytes(int64_t area, int64_t in, int64_t out,
-                                    int64_t groups) {
+/// those of results in blocks of up to 64, and some layouts have a few more rows. What
+/// takes more is not used.
+static int64_t getPackedFilterBytes(const ConvCall &conv, DataType operands, int64_t area,
+                                    int64_t in, int64_t out) {
+  const int64_t groups = conv.groups;
+  if (groups == 1 && area > 1 && in < fewChannels &&
+      conv.kind != CallId::Conv2DInputGrad) {
+    const int64_t outs = out > 64 ? ceilDiv(out, 64) * 64 : roundTo16(out),
+                  rows = operands == DataType::BF16 ? fewRowsOfBF16 : fewRows;
+    return alignUp(area * rows * outs * 4);
+  }
   if (groups == 1)
     return alignUp(area * (roundTo16(in) + 16) * roundTo16(out) * 4);
   if (in == 1 && out == groups)
@@ -524,9 +537,11 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
       plan.chunk = getImageChunk(images, ceilDiv(images, most));
     plan.chunks = ceilDiv(images, plan.chunk);
   }
-  plan.packedBytes = getPackedFilterBytes(
-      kernelHeight * kernelWidth, isInputGrad ? in / plan.slices : in,
-      isInputGrad ? out : out / plan.slices, conv->groups);
+  // Operands of other types than bf16 are multiplied as f32.
+  const DataType operands = getRounded(call.refs[0].type, conv->xRounding);
+  plan.packedBytes = getPackedFilterBytes(*conv, operands, kernelHeight * kernelWidth,
+                                          isInputGrad ? in / plan.slices : in,
+                                          isInputGrad ? out : out / plan.slices);
   auto getBytes = [](const BufferRef &ref) { return alignUp(ref.count() * 4); };
   auto getChunkBytes = [&](const BufferRef &ref) {
     return ref.type == DataType::F32 && !plan.hasBlocks

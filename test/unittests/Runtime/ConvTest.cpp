@@ -161,8 +161,56 @@ TEST(ConvTest, MoreImagesThanRoomForTheirSums) {
   EXPECT_EQ(planFilterGrad(p, F32, 1).sums, 2);
   EXPECT_EQ(planFilterGrad(p, F32, 2).sums, 3);
   EXPECT_EQ(planFilterGrad(p, F32, 64).sums, 4);
-  const int64_t packed = 9 * (16 + 16) * 16 * 4;
+  const int64_t packed = 9 * 8 * 16 * 4;
   EXPECT_EQ(planFilterGrad(p, F32, 2).workspaceBytes(2), 3 * packed);
+}
+
+/// Bytes of a filter in the layout that oneDNN likes for a convolution; 0 if it has none.
+int64_t getLayoutBytes(const Problem &p, DataType type) {
+  dnnl_memory_desc_t x, filter, y;
+  dnnl_convolution_desc_t desc;
+  const dnnl_dim_t strides[] = {p.strideH, p.strideW}, dense[] = {0, 0},
+                   low[] = {p.top, p.left}, high[] = {p.bottom, p.right};
+  auto makeImages = [](dnnl_memory_desc_t &to, const std::vector<int64_t> &d,
+                       DataType type) {
+    return makeDesc(to, {d[0], d[3], d[1], d[2]},
+                    {d[1] * d[2] * d[3], 1, d[2] * d[3], d[3]}, type);
+  };
+  Primitive conv;
+  if (!makeImages(x, p.xDims(), type) || !makeImages(y, p.yDims(), F32) ||
+      !makeDesc(filter, {p.out, p.in, p.kh, p.kw}, {}, type) ||
+      dnnl_dilated_convolution_forward_desc_init(
+          &desc, dnnl_forward_training, dnnl_convolution_direct, &x, &filter, nullptr, &y,
+          strides, dense, low, high) != dnnl_success ||
+      !conv.init(&desc, nullptr))
+    return 0;
+  const dnnl_memory_desc_t layout = conv.query(dnnl_query_weights_md);
+  return static_cast<int64_t>(dnnl_memory_desc_get_size(&layout));
+}
+
+/// Layouts of filters of few input channels have few rows: one that does not fit would be
+/// multiplied as it is stored, by plain loops.
+TEST(ConvTest, FewChannels) {
+  for (int64_t in : {1, 3, 5, 7})
+    for (int64_t out : {16, 64, 100}) {
+      const Problem stem{2, 11, 11, in, out, 3, 3, 2, 2, 1, 1, 1, 1},
+          patches{3, 12, 12, in, out, 4, 4, 4, 4};
+      for (const Problem &p : {stem, patches}) {
+        check(p);
+        const int64_t outs = out > 64 ? 128 : out, area = p.kh * p.kw;
+        EXPECT_EQ(planOf(CallId::Conv2D, p, F32, 2).packedBytes, area * 8 * outs * 4);
+        EXPECT_EQ(planOf(CallId::Conv2D, p, BF16, 2).packedBytes, area * 20 * outs * 4);
+        const ConvPlan gradient = planFilterGrad(p, F16, 2);
+        EXPECT_EQ(gradient.packedBytes * gradient.slices, area * 8 * outs * 4);
+        // oneDNN's own layouts fit.
+        EXPECT_LE(getLayoutBytes(p, F32), area * 8 * outs * 4);
+        EXPECT_LE(getLayoutBytes(p, BF16), area * 20 * outs * 4);
+      }
+    }
+  const Problem more{2, 11, 11, 8, 64, 3, 3, 2, 2, 1, 1, 1, 1},
+      point{2, 11, 11, 3, 64, 1, 1};
+  EXPECT_EQ(planOf(CallId::Conv2D, more, F32, 2).packedBytes, 9 * 32 * 64 * 4);
+  EXPECT_EQ(planOf(CallId::Conv2D, point, F32, 2).packedBytes, 32 * 64 * 4);
 }
 
 /// Filters that are large beside the images are cut into slices of channels, alone or
