@@ -587,10 +587,14 @@ static PoolPlan makePoolPlan(const Pool &pool, const Instruction &call) {
   const int64_t rowElements = std::max<int64_t>(x.dims[2] * x.dims[3], 1);
   const int64_t all = std::max<int64_t>(result.dims[1], 1);
   plan.rows = std::max<int64_t>(bandElements / (rowElements * perRow), 1);
-  // Windows that two bands share are searched twice: at most one in four.
-  if (isMaxGrad && plan.overlaps)
-    plan.rows = ceilDiv(std::max(plan.rows, 4 * pool.strides[0]), pool.strides[0]) *
-                pool.strides[0];
+  // Windows that two bands share are searched twice: at most one in four, and none if
+  // they do not overlap.
+  if (isMaxGrad && pool.strides[0] > 0) {
+    const int64_t least = plan.overlaps ? 4 * pool.strides[0] : 1;
+    plan.rows = ceilDiv(std::max(plan.rows, least), pool.strides[0]) * pool.strides[0];
+    plan.isInPlace =
+        !plan.overlaps && pool.padding[0] == 0 && call.refs[1].type == result.type;
+  }
   plan.rows = std::min(plan.rows, all);
   plan.bands = std::max<int64_t>(bandElements / (rowElements * perRow * plan.rows), 1);
   if constexpr (isMaxGrad) {
@@ -616,6 +620,14 @@ PoolPlan mpt::rt::planPool(const Instruction &instruction) {
   if (const auto *pool = instruction.getCall<AvgPoolGradCall>())
     return makePoolPlan(*pool, instruction);
   return PoolPlan();
+}
+
+std::optional<uint32_t> mpt::rt::getOverwrittenInput(const Instruction &instruction) {
+  std::string error;
+  if (instruction.getCall<MaxPoolGradCall>() && checkCall(instruction, error) &&
+      planPool(instruction).isInPlace)
+    return 1;
+  return std::nullopt;
 }
 
 /// Tasks of a gradient, about: where there are fewer heads, they are cut into parts.

@@ -680,18 +680,20 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
         return fail(where + " writes an input or a constant");
     if (std::string why = exchanges.visit(instruction, counts); !why.empty())
       return fail(where + " " + why);
-    // Kernels may work in place; of calls a matmul may that adds to an input, and
-    // an all_reduce, tensor by tensor, and who waits for one.
+    // Kernels may work in place; of calls a matmul may that adds to an input, some
+    // gradients of poolings, and an all_reduce, tensor by tensor, and who waits for one.
     const auto *matmul = instruction.getCall<MatmulCall>();
-    const bool isSum = matmul && matmul->hasAddend,
-               isAllReduce = instruction.getCall<AllReduceCall>() ||
-                             instruction.getCall<WaitCall>();
+    const std::optional<uint32_t> overwritten = matmul && matmul->hasAddend
+                                                    ? std::optional<uint32_t>(2)
+                                                    : getOverwrittenInput(instruction);
+    const bool isAllReduce =
+        instruction.getCall<AllReduceCall>() || instruction.getCall<WaitCall>();
     auto isInPlace = [&](size_t output, size_t input) {
       const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
       const bool isPair = isAllReduce
                               ? output < 2 * size_t(instruction.numInputs) &&
                                     output - input == instruction.numInputs
-                              : isSum && output == instruction.numInputs && input == 2;
+                              : output == instruction.numInputs && input == overwritten;
       return isPair && to.offset == from.offset && to.bytes() == from.bytes() &&
              to.strides == from.strides;
     };

@@ -171,10 +171,16 @@ struct PoolPlan {
   int64_t rows = 1, bands = 1;
   /// Whether an element may be in several windows.
   bool overlaps = false;
+  /// Whether dx may lie where x does: no two bands read one window.
+  bool isInPlace = false;
   /// Bytes in which a thread adds the gradients of one band, if dx is narrower.
   int64_t threadBytes = 0;
 };
 PoolPlan planPool(const Instruction &instruction);
+
+/// The input, as a number, in whose place a CPU may write the first output of
+/// `instruction` if it is not needed after that; nullopt if there is none.
+std::optional<uint32_t> getOverwrittenInput(const Instruction &instruction);
 
 /// Whether `call` rounds an operand of f32 while it reads it.
 bool roundsOperands(LibraryCall call);

@@ -290,7 +290,7 @@ private:
 };
 
 /// Every window gives its gradient to its first largest element, in the order of the
-/// windows; a window that reaches into the rows of two tasks is searched by both. Where
+/// windows; one that reaches into the rows of two tasks is searched by both. Where
 /// windows overlap, gradients are added in f32 (f64): in dx, or, if that is narrower, in
 /// the thread's part of the workspace.
 template <bool overlaps, typename Elements>
@@ -317,7 +317,10 @@ struct MaxGrad {
     const int64_t first = pool.xAt(image, begin, 0, 0);
     const int64_t size = (end - begin) * pool.columns.points * pool.channels;
     Band band = getBand(begin, end, first, thread);
-    band.target.fillZeros(first - band.origin, size);
+    if constexpr (overlaps)
+      band.target.fillZeros(first - band.origin, size);
+    else
+      fillGaps(image, begin, end);
     for (int64_t i = pool.rows.firstWindow(begin); i <= pool.rows.lastWindow(end - 1);
          ++i)
       for (int64_t j = 0; j < pool.columns.windows; ++j) {
@@ -343,6 +346,23 @@ private:
       return {begin, end, Target(DataType::F32, workspace + thread * threadBytes), first};
     else
       return {begin, end, dx, 0};
+  }
+  /// Zeros in dx what is in no window. Each window writes all of its own elements after
+  /// it has read them, so that dx may lie where x does.
+  void fillGaps(int64_t image, int64_t begin, int64_t end) const {
+    for (int64_t row = begin; row < end; ++row) {
+      const bool isIn = pool.rows.firstWindow(row) <= pool.rows.lastWindow(row);
+      int64_t next = 0;
+      for (int64_t j = 0; isIn && j < pool.columns.windows; ++j) {
+        fillColumns(image, row, next, pool.columns.begin(j));
+        next = std::max(next, pool.columns.end(j));
+      }
+      fillColumns(image, row, next, pool.columns.points);
+    }
+  }
+  void fillColumns(int64_t image, int64_t row, int64_t begin, int64_t end) const {
+    if (begin < end)
+      dx.fillZeros(pool.xAt(image, row, begin, 0), (end - begin) * pool.channels);
   }
   MPT_INLINE void copy(const Band &band, int64_t at, int64_t first, int64_t count) const {
     Vector<Number> sum;

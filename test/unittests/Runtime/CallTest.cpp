@@ -65,6 +65,30 @@ struct Pool {
   }
 };
 
+/// The gradient of a max pooling where x lies, where the plan allows that.
+void checkInPlace(const Pool &pool, const Tensor &dy, const Tensor &x, const Tensor &dx) {
+  Instruction call =
+      makeInstruction(pool.call<MaxPoolGradCall>(), {dy.ref, x.ref}, dx.ref);
+  const bool isInPlace =
+      pool.windowH <= pool.strideH && pool.windowW <= pool.strideW && pool.top == 0;
+  ASSERT_EQ(getOverwrittenInput(call),
+            isInPlace ? std::optional<uint32_t>(1) : std::nullopt);
+  if (!isInPlace)
+    return;
+  for (int threads : {1, 3}) {
+    Tensor both = castTensor(x, x.ref.type);
+    std::string error;
+    std::unique_ptr<Call> made = makeCall(call, threads, error, hasFastBF16());
+    ASSERT_TRUE(made) << error;
+    void *buffers[] = {const_cast<void *>(dy.data()), both.data(), both.data(), nullptr};
+    OneThread one;
+    ThreadTeam team(threads);
+    ASSERT_TRUE(made->run(buffers, team, error)) << error;
+    EXPECT_TRUE(both.isIntact());
+    EXPECT_TRUE(both.bytes() == dx.bytes()) << threads;
+  }
+}
+
 void checkPool(const Pool &pool, DataType type) {
   Tensor x = randomTensor(type, pool.xDims(), 1),
          dy = randomTensor(type, pool.yDims(), 2);
@@ -95,6 +119,7 @@ void checkPool(const Pool &pool, DataType type) {
     ASSERT_NEAR(dx[i], expected[i],
                 bound + roundingError(type, std::fabs(expected[i]) + bound));
   }
+  checkInPlace(pool, dy, x, dx);
 
   auto divisor = [&](size_t i) {
     return pool.countPad ? terms : static_cast<double>(windows[i].size());
@@ -142,6 +167,8 @@ TEST(PoolTest, Shapes) {
       checkPool({1, 7, 6, channels, 3, 3, 2, 2, 1, 1, 1, 1}, type);
     }
     checkPool({1, 8, 9, 20, 2, 2, 3, 4}, type);
+    checkPool({1, 9, 8, 20, 2, 3, 3, 3, 1, 0, 0, 1}, type);
+    checkPool({2, 150, 9, 60, 3, 2, 4, 2}, type);
     checkPool({2, 6, 6, 40, 3, 1, 1, 1, 2, 1, 0, 0, true}, type);
     checkPool({1, 4, 4, 16, 4, 4, 1, 1, 3, 3, 2, 1}, type);
     checkPool({3, 1, 1, 5, 1, 1, 1, 1}, type);

@@ -286,6 +286,11 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value
            llvm::count_if(reduce.getInputs(), [&](Value input) {
              return schedule.getOwner(input) == old;
            }) == 1;
+  if (instruction.overwritten)
+    return index == 0 && instruction.inputs[*instruction.overwritten].value == old &&
+           llvm::count_if(instruction.inputs, [&](const BufferView &input) {
+             return input.value == old;
+           }) == 1;
   return isSamePoints(instruction, index, old);
 }
 

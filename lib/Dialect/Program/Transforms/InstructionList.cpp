@@ -176,6 +176,8 @@ private:
       return failure();
     instruction.scratchBytes = isForGPU ? rt::getCudaWorkspace(*encoded)
                                         : rt::getCallWorkspace(*encoded, maxThreads);
+    if (!isForGPU)
+      instruction.overwritten = rt::getOverwrittenInput(*encoded);
     schedule.instructions.push_back(std::move(instruction));
     return success();
   }
