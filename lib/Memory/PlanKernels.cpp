@@ -352,6 +352,7 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
   if (!isForGPU) {
     decompose.addPass(createDeferGradientsPass());
     decompose.addPass(createMultiplyPatchesPass());
+    decompose.addPass(createFoldTransposesPass());
   }
   addDecomposePasses(decompose, decomposeOptions);
   if (failed(runPipeline(decompose, module)))
