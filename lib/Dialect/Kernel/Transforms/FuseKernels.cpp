@@ -549,6 +549,33 @@ bool isActivationOfGate(Operation &op) {
 /// than to store: index tensors, masks made of them, widened narrow floats (also shifted
 /// or scaled), f32 numbers kept in two halves, what lies in memory times a number, and
 /// the powers that a cross-entropy adds, which its gradient reads.
+/// Whether `mask` compares a tensor that lies in memory with a constant, and that tensor
+/// is read again no earlier than the mask: each reader then makes it for itself.
+bool isMaskOfKept(CompareOp mask) {
+  Value x = mask.getLhs();
+  if (x.getDefiningOp<ConstantOp>())
+    x = mask.getRhs();
+  else if (!mask.getRhs().getDefiningOp<ConstantOp>())
+    return false;
+  Operation *producer = getRenamed(x).getDefiningOp();
+  if (!producer)
+    return true;
+  if (isFusibleElementwise(producer) || isa<ReduceOp, ConstantOp>(producer))
+    return false;
+  auto findLast = [&](Value value) {
+    Operation *last = nullptr;
+    for (Operation *user : value.getUsers())
+      if (user != mask && (!last || last->isBeforeInBlock(user)))
+        last = user;
+    return last;
+  };
+  auto isHere = [&](Operation *user) { return user->getBlock() == mask->getBlock(); };
+  if (!llvm::all_of(mask->getUsers(), isHere) || !llvm::all_of(x.getUsers(), isHere))
+    return false;
+  Operation *last = findLast(mask.getResult()), *lastOfX = findLast(x);
+  return last && lastOfX && !lastOfX->isBeforeInBlock(last);
+}
+
 void duplicateCheapOps(Block &block, bool forGPU) {
   DenseMap<Value, bool> keptForParts;
   auto isPartOfKept = [&](Operation &op) {
@@ -567,10 +594,10 @@ void duplicateCheapOps(Block &block, bool forGPU) {
     // Made of what the step keeps anyway.
     if (isa<IotaOp, JoinHalvesOp, AddCompensationOp>(op))
       return true;
-    if (isa<CompareOp>(op))
-      return llvm::any_of(op.getOperands(), [](Value operand) {
-        return operand.getDefiningOp<IotaOp>() != nullptr;
-      });
+    if (auto compare = dyn_cast<CompareOp>(op))
+      return isMaskOfKept(compare) || llvm::any_of(op.getOperands(), [](Value operand) {
+               return operand.getDefiningOp<IotaOp>() != nullptr;
+             });
     if (auto cast = dyn_cast<CastOp>(op)) {
       Type from = typeOf(cast.getX()).getElementType();
       Type to = typeOf(cast.getY()).getElementType();
