@@ -92,6 +92,10 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetNcclLibrary(MptStepOptions options,
  * that are compiled in this process measure nothing (mpt_rt_set_tuning). */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetTuning(MptStepOptions options, bool on,
                                                     MlirStringRef file);
+/* At most so many branches of a step's CUDA graph run at once: 1 to 3, the default; with 1
+ * launches run one after the other (mpt_rt_set_graph_branches). */
+MLIR_CAPI_EXPORTED MptError mptStepOptionsSetGraphBranches(MptStepOptions options,
+                                                           int32_t most);
 /* Steps that are compiled in this process measure, too, if no file is named: each has a
  * file in the folder mpt/tuning of $XDG_CACHE_HOME, or of ~/.cache if that is not an
  * absolute path. The environment is read in this call. Where that folder cannot be

@@ -147,6 +147,15 @@ MptError mptStepOptionsSetTuning(MptStepOptions options, bool on, MlirStringRef 
   return success();
 }
 
+MptError mptStepOptionsSetGraphBranches(MptStepOptions options, int32_t most) {
+  if (!options.ptr)
+    return fail("mptStepOptionsSetGraphBranches: expected options");
+  if (most < 1 || most > 3)
+    return fail("graph_branches: expected 1 to 3, found " + llvm::Twine(most));
+  unwrap(options)->graphBranches = most;
+  return success();
+}
+
 MptError mptStepOptionsUseTuningCache(MptStepOptions options) {
   if (!options.ptr)
     return fail("mptStepOptionsUseTuningCache: expected options");

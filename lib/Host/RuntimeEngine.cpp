@@ -56,6 +56,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
       mpt_rt_set_nccl_library(context, orNull(options.nccl)) ||
       mpt_rt_set_tuning(context, options.tunes, orNull(options.tuningFile)) ||
+      mpt_rt_set_graph_branches(context, options.graphBranches) ||
       setDevice(context, options) ||
       mpt_rt_set_communicator(context, options.communicator) ||
       (options.sharedState && mpt_rt_share_state(context, options.sharedState->context)))

@@ -16,9 +16,10 @@
 using namespace mpt::rt;
 
 /// Seconds of a node that has next to nothing to do (a step of 30 such nodes took 122 us
-/// on an H200), and a guess at what waiting for another branch adds; bytes and FLOPs per
-/// second of a GPU that is busy.
-static constexpr double kNode = 4e-6, kWait = 1e-6, kBytes = 3e12, kFlops = 3e14;
+/// on an H200), and a guess at what waiting for another branch adds.
+static constexpr double kNode = 4e-6, kWait = 1e-6;
+/// The best of an H200.
+static constexpr double kMemory = 4.8e12, kTensorCores = 9.89e14;
 /// Of the time of the nodes, what may be work that keeps the GPU busy.
 static constexpr double kMostWork = 0.5;
 /// What is left of the time, at most.
@@ -58,10 +59,24 @@ static bool conflict(const Instruction &a, const Instruction &b) {
   return false;
 }
 
-BranchPlan mpt::rt::planBranches(const Program &program,
-                                 const std::vector<bool> &skipped) {
+double mpt::rt::getTensorFlopsPerClock(int sm) {
+  // sm_86, sm_89 and sm_120 are those of workstations.
+  return sm >= 120 ? 1024 : sm >= 100 ? 8192 : sm >= 90 ? 4096 : sm > 80 ? 1024 : 2048;
+}
+
+BranchRates mpt::rt::getBranchRates(double memory, double tensorCores) {
+  BranchRates rates;
+  if (memory > 0)
+    rates.bytes *= memory / kMemory;
+  if (tensorCores > 0)
+    rates.flops *= tensorCores / kTensorCores;
+  return rates;
+}
+
+BranchPlan mpt::rt::planBranches(const Program &program, const std::vector<bool> &skipped,
+                                 const BranchRates &rates, uint32_t most) {
   BranchPlan plan;
-  if (program.instructions.size() > kMostInstructions || !program.loops.empty())
+  if (most <= 1 || program.instructions.size() > kMostInstructions || !program.loops.empty())
     return plan;
   std::vector<Node> nodes;
   size_t numBuffers = 0;
@@ -75,7 +90,7 @@ BranchPlan mpt::rt::planBranches(const Program &program,
       continue;
     numBuffers += instruction.refs.size();
     const InstructionCost cost = getCost(instruction);
-    const double own = std::max(cost.bytes / kBytes, cost.flops / kFlops);
+    const double own = std::max(cost.bytes / rates.bytes, cost.flops / rates.flops);
     Node &node = nodes.emplace_back();
     node.instruction = &instruction;
     node.time = node.ahead = kNode + own;
@@ -106,7 +121,7 @@ BranchPlan mpt::rt::planBranches(const Program &program,
       bool isReady = node.place == 0;
       for (size_t j = node.before.size(); isReady && j-- > 0;)
         isReady = nodes[node.before[j]].place != 0;
-      for (uint32_t b = 0; isReady && b < kMostBranches; ++b) {
+      for (uint32_t b = 0; isReady && b < most; ++b) {
         double at = latest[b] ? latest[b]->end : 0;
         for (uint32_t j : node.before)
           at = std::max(at, nodes[j].end + (nodes[j].branch == b ? 0 : kWait));

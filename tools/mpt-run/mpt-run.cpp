@@ -30,6 +30,7 @@ static mpt::JITOptions getJITOptions(const mpt::EngineOptions &options) {
   jit.nccl = options.nccl;
   jit.tunes = options.tunes;
   jit.tuningFile = options.tuningFile;
+  jit.graphBranches = options.graphBranches;
   jit.tuningFolder = mpt::getUserTuningFolder();
   jit.memoryLimit = options.memoryLimit;
   jit.isCuda = options.isCuda;

@@ -42,6 +42,8 @@ struct RuntimeOptions {
   /// where the choice is kept; "": beside the program (mpt_rt_set_tuning).
   bool tunes = true;
   std::string tuningFile;
+  /// Most branches of a step's CUDA graph, 1 to 3 (mpt_rt_set_graph_branches).
+  int graphBranches = 3;
   /// State of this engine's name, type and shape is shared with it; it must be alive
   /// while the new one is opened, and neither runs while the other does. On the CPU.
   const class RuntimeEngine *sharedState = nullptr;

@@ -42,15 +42,28 @@ struct BranchPlan {
   double serial = 0, parallel = 0;
 };
 
-/// Branches of `program`, at most kMostBranches. `skipped` says of each instruction
-/// whether it does not run.
+/// What work takes on a GPU that is busy, in bytes and FLOPs per second; at first that of
+/// an H200 (4.8 TB/s and 989 TFLOP/s of bf16 at best).
+struct BranchRates {
+  double bytes = 3e12, flops = 3e14;
+};
+/// The rates of another GPU, by the best that its memory and tensor cores reach, in bytes
+/// and FLOPs of bf16 per second; where one is not known (0) an H200's.
+BranchRates getBranchRates(double memory, double tensorCores);
+/// The best that tensor cores of architecture `sm` reach, in dense FLOPs of bf16 for each
+/// clock and multiprocessor (by NVIDIA's datasheets of A100, H100, B200 and L40S).
+double getTensorFlopsPerClock(int sm);
+
+/// Branches of `program`, at most `most`, which is from 1 to kMostBranches. `skipped` says
+/// of each instruction whether it does not run.
 ///
 /// Two instructions are ordered as in the program if bytes that one of them writes are
 /// read or written by the other, so that memory which several values share keeps its
 /// meaning. One branch where more would not be faster: of few instructions, of those that
 /// keep a GPU busy, and of chains. Also with loops, exchanges between ranks and calls of
 /// cuDNN, and of more than 1,024 instructions or 8,192 of their buffers.
-BranchPlan planBranches(const Program &program, const std::vector<bool> &skipped);
+BranchPlan planBranches(const Program &program, const std::vector<bool> &skipped,
+                        const BranchRates &rates = {}, uint32_t most = kMostBranches);
 
 } // namespace mpt::rt
 

@@ -92,6 +92,12 @@ MPT_RT_EXPORT int mpt_rt_set_nccl_library(mpt_rt_context *context, const char *n
  * written, which is no error. Before a program is opened. */
 MPT_RT_EXPORT int mpt_rt_set_tuning(mpt_rt_context *context, int on, const char *path);
 
+/* At most so many branches of a step's CUDA graph run at once on a GPU: 1 (one launch
+ * after the other) to 3, which it is unless this is called. A step has several only where
+ * they are expected to be faster; results are the same. Before a program is opened.
+ * MPT_RT_INVALID_ARGUMENT for another number. */
+MPT_RT_EXPORT int mpt_rt_set_graph_branches(mpt_rt_context *context, int32_t most);
+
 /* The GPU that a program for GPUs runs on, by CUDA's number; 0 unless this is called.
  * Before a program is opened. Whether there is such a GPU shows when it is first used. */
 MPT_RT_EXPORT int mpt_rt_set_cuda_device(mpt_rt_context *context, int32_t device);

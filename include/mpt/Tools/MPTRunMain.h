@@ -37,6 +37,8 @@ struct EngineOptions {
   /// As mpt_rt_set_tuning has them.
   bool tunes = true;
   std::string tuningFile;
+  /// Most branches of a step's CUDA graph.
+  int graphBranches = 3;
   /// To compile for a GPU, as mpt-compile's options of these names.
   std::string toolkit;
   bool emulatedKernels = false, warpgroupAttention = false;

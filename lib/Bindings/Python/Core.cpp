@@ -709,6 +709,7 @@ private:
                                                           {"tuning_file", ""},
                                                           {"attention_variant", "mma"}};
     bool emulatedKernels = false, tunes = true;
+    int32_t branches = 3;
     for (auto [key, value] : cuda) {
       const std::string name = nb::cast<std::string>(nb::str(key));
       if (auto found = texts.find(name);
@@ -718,9 +719,13 @@ private:
         emulatedKernels = nb::cast<bool>(value);
       else if (name == "tune" && nb::isinstance<nb::bool_>(value))
         tunes = nb::cast<bool>(value);
+      else if (name == "graph_branches" && nb::isinstance<nb::int_>(value) &&
+               !nb::isinstance<nb::bool_>(value) && nb::try_cast(value, branches))
+        continue;
       else
         raise("cuda: expected cudart, cublaslt, cudnn, nccl, toolkit, tuning_file and "
-              "attention_variant as text and tune and emulated_kernels as bools, found " +
+              "attention_variant as text, tune and emulated_kernels as bools and "
+              "graph_branches as an integer, found " +
               nb::cast<std::string>(nb::repr(key)) + ": " +
               nb::cast<std::string>(nb::repr(value)));
     }
@@ -730,6 +735,7 @@ private:
     check(mptStepOptionsSetNcclLibrary(options, toRef(texts["nccl"])));
     check(mptStepOptionsSetTuning(options, tunes, toRef(texts["tuning_file"])));
     check(mptStepOptionsUseTuningCache(options));
+    check(mptStepOptionsSetGraphBranches(options, branches));
     check(
         mptStepOptionsSetCudaCompiler(options, toRef(texts["toolkit"]), emulatedKernels));
     check(mptStepOptionsSetAttentionVariant(options, toRef(texts["attention_variant"])));
@@ -793,7 +799,8 @@ NB_MODULE(_core, m) {
           "\"cudnn\", \"nccl\"), the folder of its compiler (\"toolkit\"), the file that "
           "keeps which algorithms are the fastest (\"tuning_file\"; \"tune\" False: "
           "none are measured), \"attention_variant\" (\"auto\": attention forward by "
-          "wgmma where an sm_90 has it), and ask for kernels that run on the stand-in "
+          "wgmma where an sm_90 has it), how many branches of a step's CUDA graph run at "
+          "once (\"graph_branches\", 1 to 3), and ask for kernels that run on the stand-in "
           "for CUDA of "
           "MPT's tests (\"emulated_kernels\"). A "
           "step of several processes exchanges values with `ranks`.");

@@ -42,7 +42,8 @@ inline constexpr Error kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
                        kUnsupportedPtxVersion = 222, kNotReady = 600;
 enum MemcpyKind { HostToDevice = 1, DeviceToHost = 2, DeviceToDevice = 3 };
 inline constexpr int kAttributeMajor = 75, kAttributeMinor = 76,
-                     kAttributeMultiprocessors = 16;
+                     kAttributeMultiprocessors = 16, kAttributeClock = 13,
+                     kAttributeMemoryClock = 36, kAttributeMemoryBus = 37;
 inline constexpr unsigned kNonBlocking = 1, kEventNoTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
 

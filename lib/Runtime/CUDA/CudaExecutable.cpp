@@ -1224,7 +1224,7 @@ BranchPlan CudaExecutable::planBranches() const {
   std::vector<bool> skipped;
   for (const BoundInstruction &step : steps)
     skipped.push_back(step.isSkipped || step.isReplaced);
-  return rt::planBranches(program, skipped);
+  return rt::planBranches(program, skipped, state->branchRates, mostBranches);
 }
 
 void CudaExecutable::useBranch(uint32_t branch) {

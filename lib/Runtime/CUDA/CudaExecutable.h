@@ -101,6 +101,8 @@ public:
   /// Where the choice among cuBLASLt's proposals is kept; "": the first is taken. Set
   /// before the first run.
   std::string tuningFile;
+  /// Most branches of the step's graph. Set before the first run.
+  uint32_t mostBranches = kMostBranches;
   /// What was decided at the first run, a line each.
   std::string notes;
   /// If that is why the device failed.

@@ -91,10 +91,19 @@ int DeviceState::start(DeviceGuard &guard, std::string &error) {
   MPT_TRY(api.load(cudart, cublasLt, error) ? MPT_RT_OK : MPT_RT_UNSUPPORTED);
   MPT_TRY(selectDevice(api, guard, choice, device, architecture, error));
   started = true;
-  MPT_TRY(checkCode(
-      api,
-      api.cudaDeviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, device),
-      "the GPU", error));
+  // In kilohertz and bits; memory moves data twice a clock.
+  int clock = 0, memoryClock = 0, memoryBus = 0;
+  const std::pair<int, int *> attributes[] = {
+      {kAttributeMultiprocessors, &multiprocessors},
+      {kAttributeClock, &clock},
+      {kAttributeMemoryClock, &memoryClock},
+      {kAttributeMemoryBus, &memoryBus}};
+  for (auto [attribute, value] : attributes)
+    MPT_TRY(checkCode(api, api.cudaDeviceGetAttribute(value, attribute, device),
+                      "the GPU", error));
+  branchRates = getBranchRates(2e3 * memoryClock * memoryBus / 8,
+                               1e3 * clock * multiprocessors *
+                                   getTensorFlopsPerClock(architecture));
   return checkCode(api, api.cudaStreamCreateWithFlags(&stream, kNonBlocking), "a stream",
                    error);
 }

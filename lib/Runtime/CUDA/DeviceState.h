@@ -10,6 +10,7 @@
 #define MPT_LIB_RUNTIME_CUDA_DEVICESTATE_H
 
 #include "CudaApi.h"
+#include "mpt/ProgramABI/BranchPlan.h"
 
 #include <atomic>
 #include <cstdint>
@@ -87,6 +88,8 @@ public:
   int device = 0;
   Api api;
   int architecture = 0, multiprocessors = 0;
+  /// What the GPU does in a second, for planning branches.
+  BranchRates branchRates;
   Stream stream = nullptr;
   /// Where the state lies on the GPU, and in the host's memory, until it is uploaded.
   char *memory = nullptr;

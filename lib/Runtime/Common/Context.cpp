@@ -159,6 +159,8 @@ struct mpt_rt_context {
   /// Whether matmuls are measured, and where that is kept; "": beside the program.
   bool tunes = true;
   std::string tuningFile;
+  /// Most branches of a CUDA graph.
+  uint32_t branches = kMostBranches;
   cuda::DeviceChoice device;
   /// Numbers of the tensors that runs leave copies of, the number of runs before the
   /// first that does, and, on the CPU, the copies of two runs.
@@ -569,6 +571,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
     cuda = std::make_unique<cuda::CudaExecutable>(program, *desc->cuda, deviceState,
                                                   cudnn, nccl);
     cuda->tuningFile = tunes ? tuningFile : "";
+    cuda->mostBranches = branches;
     findInputs();
     placeState();
     return cuda->open(desc->num_kernels, error);
@@ -688,6 +691,19 @@ int mpt_rt_set_tuning(mpt_rt_context *context, int on, const char *path) {
     return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
   context->tunes = on != 0;
   context->tuningFile = path ? path : "";
+  return MPT_RT_OK;
+}
+
+int mpt_rt_set_graph_branches(mpt_rt_context *context, int32_t most) {
+  if (!context)
+    return MPT_RT_INVALID_ARGUMENT;
+  if (context->isOpen)
+    return context->fail(MPT_RT_INVALID_ARGUMENT, "this context has a program already");
+  if (most < 1 || most > static_cast<int32_t>(kMostBranches))
+    return context->fail(MPT_RT_INVALID_ARGUMENT,
+                         "a CUDA graph has 1 to " + std::to_string(kMostBranches) +
+                             " branches, found " + std::to_string(most));
+  context->branches = static_cast<uint32_t>(most);
   return MPT_RT_OK;
 }
 

@@ -185,6 +185,8 @@ EngineOptions Run::getEngineOptions() const {
   result.nccl = options.nccl;
   result.tunes = options.tunes;
   result.tuningFile = options.tuningFile;
+  if (options.graphBranches)
+    result.graphBranches = static_cast<int>(options.graphBranches);
   result.toolkit = options.toolkit;
   result.emulatedKernels = options.emulatedKernels;
   result.warpgroupAttention = options.attentionVariant == "auto";

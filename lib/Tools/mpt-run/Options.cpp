@@ -217,6 +217,11 @@ static llvm::Error checkCombination(const RunOptions &options) {
                 "--device=cpu");
   if (options.device == "cpu" && (!options.tunes || !options.tuningFile.empty()))
     return fail("--no-tune and --tuning-file have no meaning with --device=cpu");
+  if (options.device == "cpu" && options.graphBranches)
+    return fail("--graph-branches has no meaning with --device=cpu");
+  if (options.graphBranches > 3)
+    return llvm::createStringError("--graph-branches: expected 1 to 3, found " +
+                                   llvm::Twine(options.graphBranches));
   if (!options.tunes && !options.tuningFile.empty())
     return fail("--no-tune measures nothing to keep in --tuning-file: give one or the "
                 "other");
@@ -307,7 +312,8 @@ llvm::Expected<RunOptions> mpt::parseRunOptions(llvm::ArrayRef<const char *> arg
     int64_t *value;
   };
   for (Count count :
-       {Count{OPT_threads, &options.threads}, Count{OPT_batch, &options.batch},
+       {Count{OPT_graph_branches, &options.graphBranches},
+        Count{OPT_threads, &options.threads}, Count{OPT_batch, &options.batch},
         Count{OPT_eval_batch, &options.evalBatch},
         Count{OPT_eval_every, &options.evalEvery}, Count{OPT_steps, &options.steps},
         Count{OPT_epochs, &options.epochs}, Count{OPT_accumulate, &options.accumulate},

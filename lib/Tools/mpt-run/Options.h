@@ -49,6 +49,8 @@ struct RunOptions {
   /// Where measured algorithms are kept; empty: beside the program.
   std::string tuningFile;
   bool tunes = true;
+  /// Most branches of a step's CUDA graph; 0: as many as the runtime has by default.
+  int64_t graphBranches = 0;
 
   std::vector<DataSpec> data, evalData;
   /// Inputs whose data every step reads whole.

@@ -87,6 +87,9 @@ defm tuning_file : Eq<"tuning-file", g_device, "FILE",
   "Where the choice among measured algorithms is kept (default: the program's name with "
   ".tuning; of a model that is compiled for this run a file of the user's cache, in "
   "mpt/tuning of $XDG_CACHE_HOME or ~/.cache)">;
+defm graph_branches : Eq<"graph-branches", g_device, "N",
+  "On a GPU: most branches of a step's CUDA graph that run at once, 1 to 3 (default: 3; a "
+  "step has several only where they are expected to be faster)">;
 defm cuda_toolkit : Eq<"cuda-toolkit", g_device, "DIR",
   "To compile for a GPU: the CUDA toolkit's folder, as mpt-compile has it">;
 defm attention_variant : Eq<"attention-variant", g_device, "KIND",

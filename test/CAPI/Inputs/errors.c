@@ -111,6 +111,12 @@ int main(int argc, char **argv) {
        mptStepOptionsSetCudaLibraries(noOptions, text(""), text(""), text("")));
   show("nccl null", mptStepOptionsSetNcclLibrary(noOptions, text("")));
   show("tuning null", mptStepOptionsSetTuning(noOptions, true, text("")));
+  show("branches null", mptStepOptionsSetGraphBranches(noOptions, 1));
+  {
+    MptStepOptions some = mptStepOptionsCreate();
+    show("branches zero", mptStepOptionsSetGraphBranches(some, 0));
+    mptStepOptionsDestroy(some);
+  }
   show("tuning cache null", mptStepOptionsUseTuningCache(noOptions));
   show("gpu null", mptStepGetCudaDevice(noStep, NULL));
   show("stream null", mptStepSetCudaStream(noStep, NULL));

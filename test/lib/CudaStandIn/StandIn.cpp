@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <map>
 #include <sys/mman.h>
 #include <utility>
 
@@ -201,8 +202,13 @@ Error cudaSetDevice(int device) {
 }
 Error cudaDeviceGetAttribute(int *value, int attribute, int) {
   MPT_BEGIN("cudaDeviceGetAttribute");
-  if (attribute == kAttributeMultiprocessors) {
-    *value = 132;
+  // An H200's.
+  const std::map<int, int> others = {{kAttributeMultiprocessors, 132},
+                                     {kAttributeClock, 1980000},
+                                     {kAttributeMemoryClock, 3201000},
+                                     {kAttributeMemoryBus, 6144}};
+  if (auto known = others.find(attribute); known != others.end()) {
+    *value = known->second;
     return kSuccess;
   }
   if (attribute != kAttributeMajor && attribute != kAttributeMinor)

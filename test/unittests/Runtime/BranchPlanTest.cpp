@@ -22,7 +22,9 @@ struct Steps : ProgramBuilder {
     skipped.push_back(false);
   }
   BufferRef value() { return arena(DataType::F32, {16}); }
-  BranchPlan plan() const { return planBranches(program, skipped); }
+  BranchPlan plan(const BranchRates &rates = {}, uint32_t most = kMostBranches) const {
+    return planBranches(program, skipped, rates, most);
+  }
 
   std::vector<bool> skipped;
 };
@@ -138,6 +140,53 @@ TEST(BranchPlan, OnlyOfSmallSteps) {
   exchange.call(call, {exchange.value()}, exchange.value());
   exchange.skipped.push_back(false);
   EXPECT_EQ(exchange.plan().count, 1u);
+}
+
+/// The same work keeps a GPU busy that does it more slowly.
+TEST(BranchPlan, Rates) {
+  Steps steps;
+  const int64_t elements = 1200000;
+  const BufferRef x = steps.input("x", DataType::F32, {elements});
+  for (int i = 0; i < 12; ++i)
+    steps.add({x}, steps.arena(DataType::F32, {elements}));
+  // 9.6 MB each: 3.2 us where memory does 4.8 TB/s, and 7.5 where it does 2.04.
+  EXPECT_EQ(getBranchRates(4.8e12, 989e12).bytes, BranchRates().bytes);
+  EXPECT_EQ(getBranchRates(4.8e12, 989e12).flops, BranchRates().flops);
+  EXPECT_GT(steps.plan().count, 1u);
+  const BranchRates slower = getBranchRates(2.039e12, 312e12);
+  EXPECT_NEAR(slower.bytes / BranchRates().bytes, 2.039 / 4.8, 1e-12);
+  EXPECT_NEAR(slower.flops / BranchRates().flops, 312.0 / 989, 1e-12);
+  EXPECT_EQ(steps.plan(slower).count, 1u);
+  // What a driver does not know.
+  EXPECT_EQ(getBranchRates(0, 0).bytes, BranchRates().bytes);
+  EXPECT_EQ(getBranchRates(0, 0).flops, BranchRates().flops);
+  // By NVIDIA's datasheets: an A100 (312 TFLOP/s), an H100 (989), a B200 (2250), an L40S
+  // (362) and an RTX PRO 6000 (504), with what their clocks and processors say.
+  struct Chip {
+    int sm, processors;
+    double clock, flops;
+  };
+  for (const Chip &chip : {Chip{80, 108, 1.41e9, 312e12}, Chip{90, 132, 1.83e9, 989e12},
+                           Chip{100, 148, 1.85e9, 2250e12},
+                           Chip{89, 142, 2.52e9, 362e12}, Chip{120, 188, 2.6e9, 504e12}})
+    EXPECT_NEAR(
+        getTensorFlopsPerClock(chip.sm) * chip.processors * chip.clock / chip.flops, 1,
+        0.03)
+        << chip.sm;
+}
+
+/// As many as the user lets it have.
+TEST(BranchPlan, Most) {
+  Steps steps;
+  const BufferRef x = steps.input("x", DataType::F32, {16});
+  for (int i = 0; i < 12; ++i)
+    steps.add({x}, steps.value());
+  for (uint32_t most = 1; most <= kMostBranches; ++most) {
+    const BranchPlan plan = steps.plan({}, most);
+    EXPECT_EQ(plan.count, most);
+    EXPECT_EQ(plan.steps.empty(), most == 1);
+    expectOrdered(steps.program, plan);
+  }
 }
 
 /// What does not run orders nothing.

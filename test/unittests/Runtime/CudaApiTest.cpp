@@ -59,6 +59,9 @@ TEST(CudaApi, Values) {
   EXPECT_EQ(mine::kDescScaleModeA, CUBLASLT_MATMUL_DESC_A_SCALE_MODE);
   EXPECT_EQ(mine::kDescScaleModeB, CUBLASLT_MATMUL_DESC_B_SCALE_MODE);
   EXPECT_EQ(mine::kAttributeMultiprocessors, cudaDevAttrMultiProcessorCount);
+  EXPECT_EQ(mine::kAttributeClock, cudaDevAttrClockRate);
+  EXPECT_EQ(mine::kAttributeMemoryClock, cudaDevAttrMemoryClockRate);
+  EXPECT_EQ(mine::kAttributeMemoryBus, cudaDevAttrGlobalMemoryBusWidth);
   EXPECT_EQ(mine::kLayoutBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
   EXPECT_EQ(mine::kLayoutBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
   EXPECT_EQ(mine::kPreferenceWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);

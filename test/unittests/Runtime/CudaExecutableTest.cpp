@@ -284,6 +284,36 @@ TEST_F(CudaExecutable, Branches) {
   }
   EXPECT_EQ(breach(), "");
   EXPECT_EQ(mpt_standin_alive(), 0);
+  // On request there is one branch, with the same results, no other workspace and no
+  // other stream than those of the step and its inputs.
+  mpt_standin_reset();
+  mpt_standin_set_kernels(&simtModule);
+  {
+    Context context;
+    ASSERT_EQ(mpt_rt_set_graph_branches(context.rt, 1), MPT_RT_OK);
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    EXPECT_EQ(mpt_rt_set_graph_branches(context.rt, 2), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_EQ(context.error(), "this context has a program already");
+    const std::vector<float> initial(64, 0.125f), input(32, 1);
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", input.data(), 128), MPT_RT_OK);
+    for (int step = 0; step < 3; ++step) {
+      std::vector<float> y(32);
+      ASSERT_EQ(mpt_rt_write(context.rt, "w", initial.data(), 256), MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+      ASSERT_EQ(mpt_rt_read_output(context.rt, "y", y.data(), 128), MPT_RT_OK);
+      EXPECT_EQ(y, std::vector<float>(32, 1));
+    }
+    EXPECT_EQ(mpt_standin_calls("cudaMalloc"), 2);
+    EXPECT_EQ(mpt_standin_calls("cudaStreamCreateWithFlags"), 2);
+  }
+  EXPECT_EQ(breach(), "");
+  for (int32_t most : {0, 4, -1}) {
+    Context context;
+    EXPECT_EQ(mpt_rt_set_graph_branches(context.rt, most), MPT_RT_INVALID_ARGUMENT);
+    EXPECT_EQ(context.error(), "a CUDA graph has 1 to 3 branches, found " +
+                                   std::to_string(most));
+  }
+  EXPECT_EQ(mpt_rt_set_graph_branches(nullptr, 1), MPT_RT_INVALID_ARGUMENT);
   // Without memory for it there is one branch, and no error.
   mpt_standin_reset();
   mpt_standin_set_kernels(&simtModule);

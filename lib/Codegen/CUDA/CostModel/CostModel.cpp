@@ -652,7 +652,10 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
     (isAlternative ? result.alternatives : result.instructions)
         .push_back(std::move(estimate));
   }
-  const rt::BranchPlan branches = rt::planBranches(program, skipped);
+  // What a GPU says of itself, as the table of chips has it.
+  const rt::BranchPlan branches = rt::planBranches(
+      program, skipped,
+      rt::getBranchRates(chip.memoryRate / kMemoryShare, chip.matmulLow / kTensorShare));
   result.branches = branches.count;
   if (branches.count > 1)
     result.shareInBranches = branches.parallel / branches.serial;

@@ -263,6 +263,13 @@ refused(cpu._first.program.set_stream, 0)
 refused(make, "cuda:7", cuda=CUDA)
 refused(make, "cuda", cuda={"cudart": "/none.so"})
 refused(make, "cuda", cuda={"cuda": "12"})
+refused(make, "cuda", cuda={**CUDA, "graph_branches": True})
+refused(make, "cuda", cuda={**CUDA, "graph_branches": 4})
+losses = {}
+for branches in (1, 2, 3):
+    trained = make("cuda", cuda={**CUDA, "graph_branches": branches})
+    losses[branches] = [float(trained(x, y).loss) for _ in range(3)]
+print("branches:", [losses[branches] == losses[3] for branches in losses])
 
 # What was measured of cuBLASLt's algorithms is kept in the user's cache.
 def measured(**cuda):
