@@ -215,6 +215,7 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   ConvertCallsToGPUPassOptions calls;
   calls.f32Matmuls = options.f32Matmuls;
   calls.cudnn = options.cudnn;
+  calls.cudnnWide = options.cudnnWide;
   calls.cudnnAttention = options.cudnnAttention;
   calls.cudnnPlainAttention = options.cudnnPlainAttention;
   calls.warpgroupAttention = options.warpgroupAttention;

@@ -73,6 +73,15 @@ bool mpt::rt::makeCudnnPlan(const Instruction &call, CudnnPlan &plan,
   return true;
 }
 
+bool CudnnPlan::isWide() const {
+  const bool isInputGrad = kind == CallId::Conv2DInputGrad;
+  const bool isFilterGrad = kind == CallId::Conv2DFilterGrad;
+  const DataType left = isInputGrad ? y.type : x.type;
+  const DataType right = isFilterGrad ? y.type : w.type;
+  const DataType result = isInputGrad ? x.type : isFilterGrad ? w.type : y.type;
+  return left == right && left != DataType::F32 && result == DataType::F32;
+}
+
 static int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }

@@ -71,6 +71,8 @@ struct CudaOptions {
   bool joinMatmuls = true;
   /// Convolutions by cuDNN where it is installed; otherwise, as without this, as matmuls.
   bool cudnn = true;
+  /// The same of small ones of f16 or bf16 into f32, which cuDNN compiles.
+  bool cudnnWide = false;
   /// Attention by cuDNN where it is installed and has it; otherwise as without this.
   bool cudnnAttention = false;
   /// The same of large attention without mask, bias and dropout, if all chips are sm_90

@@ -43,6 +43,8 @@ struct CudnnPlan {
   int64_t strides[2] = {1, 1}, padBefore[2] = {}, padAfter[2] = {}, dilations[2] = {1, 1};
   bool allowTF32 = false;
 
+  /// Whether the operands are f16 or bf16, and the result is f32.
+  bool isWide() const;
   /// What is offered to a plan of cuDNN: a copy of each tensor in another layout, its
   /// channels filled up to a multiple of 8, as tensor cores want them.
   int64_t workspaceBytes() const;

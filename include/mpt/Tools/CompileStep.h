@@ -40,7 +40,7 @@ struct CompileOptions {
   std::vector<std::string> chips;
   std::string toolkit, f32Matmuls = "exact", epilogues = "faster";
   bool fastMath = true, lowBiases = false, fusedAttention = true, joinMatmuls = true,
-       cudnn = true, cudnnAttention = false, cudnnPlainAttention = true,
+       cudnn = true, cudnnWide = false, cudnnAttention = false, cudnnPlainAttention = true,
        warpgroupAttention = false;
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;

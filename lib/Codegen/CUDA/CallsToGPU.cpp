@@ -46,6 +46,11 @@ namespace {
 
 constexpr int64_t kThreads = kConvThreads;
 
+/// cuDNN compiles a convolution of low operands into f32 before the first step, for a
+/// second or longer. With fewer FLOPs than these it would save less than that in ten
+/// thousand steps, even if matmuls took twice as long.
+constexpr double kManyWideFlops = 3.2e10;
+
 Type elementOf(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getElementType();
 }
@@ -54,9 +59,10 @@ Type elementOf(Value buffer) {
 class Expander {
 public:
   Expander(program::ProgramOp program, DeviceLauncher &launcher, bool useCudnn,
-           bool allowTF32)
+           bool useCudnnWide, bool allowTF32)
       : program(program), launcher(launcher), builder(launcher.builder),
-        useCudnn(useCudnn), allowTF32(allowTF32), scratch(program) {}
+        useCudnn(useCudnn), useCudnnWide(useCudnnWide), allowTF32(allowTF32),
+        scratch(program) {}
 
   LogicalResult expand(LibraryCallOpInterface call);
   /// Gives a matmul that has an epilogue an alternative, for devices on which cuBLASLt
@@ -95,7 +101,7 @@ private:
   program::ProgramOp program;
   DeviceLauncher &launcher;
   OpBuilder &builder;
-  bool useCudnn, allowTF32;
+  bool useCudnn, useCudnnWide, allowTF32;
 
 public:
   /// What calls of cuDNN need: filters that fit no call's workspace, and what attention
@@ -444,6 +450,10 @@ LogicalResult Expander::expand(LibraryCallOpInterface call) {
   std::string unused;
   bool hasCall = useCudnn && conv.kind != rt::CudaConv::Kind::Matmul &&
                  rt::makeCudnnPlan(*instruction, plan, unused);
+  // The filter's gradient is asked for in its operands' type. Loops are slow.
+  if (plan.isWide() && !isa<program::Conv2DFilterGradOp>(call) && !useCudnnWide &&
+      conv.kind != rt::CudaConv::Kind::Loops)
+    hasCall &= 2.0 * conv.rows() * conv.depth() * conv.outChannels >= kManyWideFlops;
   if (hasCall) {
     program::AlternativesOp alternatives = createAlternatives(builder, call);
     place = getPlace(alternatives);
@@ -511,7 +521,8 @@ static bool isLargeAndPlain(AttentionOp op) {
 LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
                                              DeviceLauncher &launcher,
                                              program::F32Matmuls mode) {
-  Expander expander(program, launcher, cudnn, mode == program::F32Matmuls::TF32);
+  Expander expander(program, launcher, cudnn, cudnnWide,
+                    mode == program::F32Matmuls::TF32);
   SmallVector<Operation *> attentions;
   SmallVector<LibraryCallOpInterface> convolutions;
   program.walk([&](Operation *op) {

@@ -34,7 +34,7 @@ CudnnDesc CudnnGraph::add(CudnnKind kind, std::initializer_list<Field> fields) {
     else if (field.desc)
       setter.descriptor(field.attribute, field.desc);
   }
-  finish(setter, "an operation of attention");
+  finish(setter, "an operation");
   return made;
 }
 

@@ -15,13 +15,25 @@ void CudnnGraph::makeConvolution(const CudnnPlan &plan) {
   using A = CudnnAttribute;
   const bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;
   const bool isFilterGrad = plan.kind == CallId::Conv2DFilterGrad;
+  const CudnnTensor &resultTensor = isInputGrad    ? plan.x
+                                    : isFilterGrad ? plan.w
+                                                   : plan.y;
+  // A convolution alone has its operands' type. Sums in f32 that stay in cuDNN's kernel
+  // may be stored as they are by another operation.
+  CudnnDesc result = nullptr, sums = nullptr;
+  if (plan.isWide()) {
+    result = addTensor(resultTensor, CudnnPlace::Buffer, 2);
+    sums = addTensor(resultTensor, CudnnPlace::Nowhere);
+  }
   // The buffers of the calls: x, w, y; y, w, x; x, y, w.
-  CudnnDesc x = addTensor(plan.x, CudnnPlace::Buffer, isInputGrad ? 2 : 0);
-  CudnnDesc w = addTensor(plan.w, CudnnPlace::Buffer, isFilterGrad ? 2 : 1);
-  CudnnDesc y = addTensor(plan.y, CudnnPlace::Buffer,
-                          isInputGrad    ? 0
-                          : isFilterGrad ? 1
-                                         : 2);
+  auto make = [&](const CudnnTensor &tensor, int buffer) {
+    return sums && &tensor == &resultTensor
+               ? sums
+               : addTensor(tensor, CudnnPlace::Buffer, buffer);
+  };
+  CudnnDesc x = make(plan.x, isInputGrad ? 2 : 0);
+  CudnnDesc w = make(plan.w, isFilterGrad ? 2 : 1);
+  CudnnDesc y = make(plan.y, isInputGrad ? 0 : isFilterGrad ? 1 : 2);
   CudnnDesc convolution = makeDescriptor(CudnnKind::Convolution);
   if (status)
     return;
@@ -59,6 +71,8 @@ void CudnnGraph::makeConvolution(const CudnnPlan &plan) {
     set(A::ForwardAlpha, A::ForwardBeta, A::ForwardConvolution, A::ForwardX, A::ForwardW,
         A::ForwardY);
   operations = {operation};
+  if (sums)
+    addPointwise(kDnnIdentity, sums, nullptr, result);
 }
 
 Status CudnnGraph::create(const CudnnPlan &plan, const char *&what) {

@@ -130,11 +130,12 @@ static llvm::Error readOptions(const InputArgList &args, CompileOptions &options
     return llvm::createStringError(
         "--shared-operands: expected joined or separate, found '" + matmuls + "'");
   options.joinMatmuls = matmuls == "joined";
-  llvm::StringRef convolutions = args.getLastArgValue(OPT_convolutions, "cudnn");
-  if (convolutions != "gemm" && convolutions != "cudnn")
-    return llvm::createStringError("--convolutions: expected cudnn or gemm, found '" +
-                                   convolutions + "'");
-  options.cudnn = convolutions == "cudnn";
+  llvm::StringRef convolutions = args.getLastArgValue(OPT_convolutions, "auto");
+  if (convolutions != "auto" && convolutions != "gemm" && convolutions != "cudnn")
+    return llvm::createStringError(
+        "--convolutions: expected auto, cudnn or gemm, found '" + convolutions + "'");
+  options.cudnn = convolutions != "gemm";
+  options.cudnnWide = convolutions == "cudnn";
   options.lowBiases = args.hasArg(OPT_low_biases);
   options.f32Matmuls = args.getLastArgValue(OPT_f32_matmuls, "exact").str();
   if (options.f32Matmuls != "exact" && options.f32Matmuls != "tf32" &&

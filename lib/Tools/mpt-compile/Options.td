@@ -65,7 +65,8 @@ defm shared_operands : Eq<"shared-operands", "KIND",
   "faster by the chips' rates, or separate (default: joined)">;
 defm convolutions : Eq<"convolutions", "KIND",
   "With --target=cuda: cudnn (cuDNN 9 if the machine that runs the step has it, otherwise "
-  "matmuls) or gemm (matmuls of cuBLASLt; default: cudnn)">;
+  "matmuls), auto (the same, but matmuls for those of f16 or bf16 into f32 that have less "
+  "than 32 GFLOP) or gemm (matmuls of cuBLASLt; default: auto)">;
 defm autotune : Eq<"autotune", "FILE",
   "With --target=cuda: measure cuBLASLt's algorithms for the step's matmuls on this "
   "machine's GPU, keep the fastest in this JSON file, and use what it holds; "

@@ -146,13 +146,21 @@ double microsecondsOf(int engine) {
   return engine == 4 ? 60 : state.engineMicroseconds[engine == 3 ? 0 : engine - 4];
 }
 
-/// Which engines a mode proposes. Results have the operands' type: cuDNN 9.19 proposes
-/// nothing for others.
+/// Which engines a mode proposes. Results of a convolution alone have the operands' type:
+/// for others cuDNN 9.19 proposes nothing, or what does not become a plan. Sums in f32 may
+/// be stored by an identity.
 std::vector<int> proposalsOf(int mode, const CudnnState &graph) {
   if (isFused(graph))
     return mode == kDnnModeFallback ? std::vector<int>() : std::vector<int>{0, 1, 2, 3};
   const CudnnOperation op = operationOf(graph);
-  if (op.x.type != op.w.type || op.x.type != op.y.type)
+  const bool isFilter = op.kind == K::ConvolutionBackwardFilter;
+  const DataType left = op.kind == K::ConvolutionBackwardData ? op.y.type : op.x.type;
+  const DataType right = isFilter ? op.y.type : op.w.type;
+  const DataType result = op.kind == K::ConvolutionForward ? op.y.type
+                          : isFilter                       ? op.w.type
+                                                           : op.x.type;
+  const bool isStored = operationsOf(graph).size() > 1;
+  if (left != right || (isStored ? result != DataType::F32 : result != left))
     return {};
   return mode == kDnnModeFallback ? std::vector<int>{4}
                                   : std::vector<int>{0, 1, 2, 3, 5, 6};
@@ -228,6 +236,40 @@ CudnnTensorState mpt::standin::tensorOf(const CudnnState &desc) {
   return tensor;
 }
 
+/// The second operation of a graph, if it is an identity.
+static const CudnnState *getIdentity(const CudnnState &graph) {
+  auto at = [](const CudnnState &from, A attribute) {
+    return static_cast<const CudnnState *>(from.get<void *>(attribute).front());
+  };
+  std::vector<const CudnnState *> operations = operationsOf(graph);
+  const bool isOne =
+      operations.size() == 2 && operations[1]->kind == K::PointwiseOperation &&
+      at(*operations[1], A::PointwiseDescription)->get<int>(A::PointwiseMode).front() ==
+          kDnnIdentity;
+  return isOne ? operations[1] : nullptr;
+}
+
+/// Whether the sums of a graph's convolution stay inside in f32, and an identity stores
+/// all of them.
+static bool isStoredSum(const CudnnState &graph) {
+  auto at = [](const CudnnState &from, A attribute) {
+    return static_cast<const CudnnState *>(from.get<void *>(attribute).front());
+  };
+  const CudnnState *identity = getIdentity(graph);
+  if (!identity)
+    return false;
+  const CudnnState &op = *operationsOf(graph).front();
+  const CudnnState *sum = at(*identity, A::PointwiseX);
+  if (sum != at(op, op.kind == K::ConvolutionBackwardData     ? A::DataDx
+                    : op.kind == K::ConvolutionBackwardFilter ? A::FilterDw
+                                                              : A::ForwardY))
+    return false;
+  const CudnnTensorState inside = tensorOf(*sum),
+                         stored = tensorOf(*at(*identity, A::PointwiseY));
+  return inside.isVirtual && inside.type == DataType::F32 && !stored.isVirtual &&
+         stored.dims == inside.dims;
+}
+
 CudnnOperation mpt::standin::operationOf(const CudnnState &graph) {
   auto at = [](const CudnnState &from, A attribute) {
     return static_cast<const CudnnState *>(from.get<void *>(attribute).front());
@@ -240,9 +282,17 @@ CudnnOperation mpt::standin::operationOf(const CudnnState &graph) {
   const CudnnState &convolution = *at(op, isData     ? A::DataConvolution
                                           : isFilter ? A::FilterConvolution
                                                      : A::ForwardConvolution);
-  made.x = tensorOf(*at(op, isData ? A::DataDx : isFilter ? A::FilterX : A::ForwardX));
-  made.w = tensorOf(*at(op, isData ? A::DataW : isFilter ? A::FilterDw : A::ForwardW));
-  made.y = tensorOf(*at(op, isData ? A::DataDy : isFilter ? A::FilterDy : A::ForwardY));
+  // What is in memory: where an identity stores a result, that of the identity.
+  const CudnnState *identity = getIdentity(graph);
+  auto tensorAt = [&](A attribute) {
+    const CudnnState *tensor = at(op, attribute);
+    return tensorOf(identity && at(*identity, A::PointwiseX) == tensor
+                        ? *at(*identity, A::PointwiseY)
+                        : *tensor);
+  };
+  made.x = tensorAt(isData ? A::DataDx : isFilter ? A::FilterX : A::ForwardX);
+  made.w = tensorAt(isData ? A::DataW : isFilter ? A::FilterDw : A::ForwardW);
+  made.y = tensorAt(isData ? A::DataDy : isFilter ? A::FilterDy : A::ForwardY);
   made.strides = convolution.get<int64_t>(A::ConvolutionStrides);
   made.padBefore = convolution.get<int64_t>(A::ConvolutionPrePaddings);
   made.padAfter = convolution.get<int64_t>(A::ConvolutionPostPaddings);
@@ -396,8 +446,10 @@ Status cudnnBackendFinalize(CudnnDesc desc) {
                    state.refusedConvolutions.begin(), state.refusedConvolutions.end(),
                    static_cast<int>(target->kind)) != state.refusedConvolutions.end())
         status = kUnsupported;
-    } else if (operationsOf(*target).size() != 1) {
-      status = call.breach("a convolution stands alone in its graph", kBadParam);
+    } else if (operationsOf(*target).size() != 1 && !isStoredSum(*target)) {
+      status = call.breach("a convolution stands alone in its graph, or with an identity "
+                           "that stores its sums in f32",
+                           kBadParam);
     }
     break;
   case K::ExecutionPlan:

@@ -19,6 +19,7 @@
 #include "mpt/ProgramABI/CudaProgram.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 
@@ -563,7 +564,7 @@ TEST(CudnnGraph, OfCudnn) {
 }
 
 /// The library makes plans for a device that is not there: of convolutions as ResNet has
-/// them, and of odd ones, but of none whose result has another type than its operands.
+/// them, and of odd ones.
 TEST(CudnnGraph, PlansOfCudnn) {
   cuda::CudnnContext context;
   std::string error;
@@ -588,28 +589,68 @@ TEST(CudnnGraph, PlansOfCudnn) {
   };
   for (const Case &c : cases)
     for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad})
-      for (DataType type : {DataType::F32, DataType::F16, DataType::BF16})
-        for (bool isWide : {false, true}) {
-          if (isWide && type == DataType::F32)
-            continue;
-          Instruction call = makeCall(id, type, type, 1);
-          bool isData = id == CallId::Conv2DInputGrad,
-               isFilter = id == CallId::Conv2DFilterGrad;
-          call.refs[0].dims = isData ? c.y : c.x;
-          call.refs[1].dims = isFilter ? c.y : c.w;
-          call.refs[2].dims = isData ? c.x : isFilter ? c.w : c.y;
-          call.call = cudnnCall(id, {c.stride, c.stride},
-                                {c.pad[0], c.pad[1], c.pad[2], c.pad[3]}, c.groups);
-          if (isWide)
-            call.refs[2].type = DataType::F32;
-          ASSERT_TRUE(checkCall(call, error)) << error;
-          CudnnPlan plan;
-          ASSERT_TRUE(makeCudnnPlan(call, plan, error));
-          SCOPED_TRACE(describeCudnnPlan(plan));
-          cuda::CudnnGraph convolution(context);
-          EXPECT_EQ(convolution.create(plan, what), 0) << what;
-          EXPECT_EQ(convolution.hasPlan(), !isWide) << convolution.refusal;
-        }
+      for (DataType type : {DataType::F32, DataType::F16, DataType::BF16}) {
+        Instruction call = makeCall(id, type, type, 1);
+        bool isData = id == CallId::Conv2DInputGrad,
+             isFilter = id == CallId::Conv2DFilterGrad;
+        call.refs[0].dims = isData ? c.y : c.x;
+        call.refs[1].dims = isFilter ? c.y : c.w;
+        call.refs[2].dims = isData ? c.x : isFilter ? c.w : c.y;
+        call.call = cudnnCall(id, {c.stride, c.stride},
+                              {c.pad[0], c.pad[1], c.pad[2], c.pad[3]}, c.groups);
+        ASSERT_TRUE(checkCall(call, error)) << error;
+        CudnnPlan plan;
+        ASSERT_TRUE(makeCudnnPlan(call, plan, error));
+        SCOPED_TRACE(describeCudnnPlan(plan));
+        cuda::CudnnGraph convolution(context);
+        EXPECT_EQ(convolution.create(plan, what), 0) << what;
+        EXPECT_TRUE(convolution.hasPlan()) << convolution.refusal;
+        EXPECT_FALSE(convolution.isCompiled());
+      }
+}
+
+/// Engines for results of f32 from low operands are compiled, for which cuDNN wants a
+/// driver. That of the toolkit for linking does until machine code is to be loaded.
+TEST(CudnnGraph, WidePlansOfCudnn) {
+  if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) &&
+      !dlopen("/usr/local/cuda/lib64/stubs/libcuda.so", RTLD_NOW | RTLD_LOCAL))
+    GTEST_SKIP() << "no driver, and no library for linking with one";
+  cuda::CudnnContext context;
+  std::string error;
+  if (!context.api.load(MPT_CUDNN, error))
+    GTEST_SKIP() << error;
+  if (context.api.cudnnGetVersion() < 91900)
+    GTEST_SKIP() << "this cuDNN is older than 9.19";
+  const char *what = nullptr;
+  if (int status = context.describe(kH100, what))
+    GTEST_SKIP() << "this cuDNN does not take the device: " << context.api.nameOf(status);
+  for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad}) {
+    Instruction call = makeCall(id, DataType::BF16, DataType::F32, 1);
+    const std::vector<int64_t> x = {4, 9, 8, 8}, y = {4, 9, 8, 16};
+    const bool isForward = id == CallId::Conv2D;
+    call.refs[0].dims = isForward ? x : y;
+    call.refs[1].dims = {3, 3, 8, 16};
+    call.refs[2].dims = isForward ? y : x;
+    call.call = cudnnCall(id, {1, 1}, {1, 1, 1, 1}, 1);
+    ASSERT_TRUE(checkCall(call, error)) << error;
+    CudnnPlan plan;
+    ASSERT_TRUE(makeCudnnPlan(call, plan, error));
+    ASSERT_TRUE(plan.isWide());
+    SCOPED_TRACE(describeCudnnPlan(plan));
+    cuda::CudnnGraph convolution(context);
+    EXPECT_EQ(convolution.create(plan, what), 0) << what;
+    EXPECT_TRUE(convolution.isCompiled());
+    // With a device it is a plan.
+    if (!convolution.hasPlan()) {
+      EXPECT_NE(convolution.refusal.find("(0 are not deterministic or not exact, 0 need "),
+                std::string::npos)
+          << convolution.refusal;
+      EXPECT_NE(convolution.refusal.find("could not be made into a plan, the last one: "
+                                         "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER"),
+                std::string::npos)
+          << convolution.refusal;
+    }
+  }
 }
 #endif
 

@@ -32,6 +32,9 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
            "mantissa) or bf16x9 (nine matmuls of bf16, f32's accuracy)">,
     Option<"cudnn", "cudnn", "bool", "false",
            "Convolutions by cuDNN where there is one">,
+    Option<"cudnnWide", "cudnn-wide", "bool", "false",
+           "With `cudnn`, also those of f16 or bf16 into f32 that have less than 32 GFLOP; "
+           "cuDNN compiles each before the first step">,
     Option<"cudnnAttention", "cudnn-attention", "bool", "false",
            "Attention without dropout by cuDNN where there is one">,
     Option<"cudnnPlainAttention", "cudnn-plain-attention", "bool", "false",
