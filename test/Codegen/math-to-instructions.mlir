@@ -73,6 +73,23 @@
   mpt_kernel.yield %a : f32
 }) : () -> ()
 
+// Both halves of tanh, and no division.
+// BOTH-LABEL: .entry tangents(
+// FAST-NOT: div
+// FAST: ex2.approx.ftz.f32
+// FAST: rcp.approx.ftz.f32
+// FAST: selp.f32
+// EXACT: div.rn.f32
+// BOTH: ret;
+"mpt_kernel.func"() <{sym_name = "tangents", kind = #mpt_kernel.kind<pointwise>,
+    domain = array<i64: 32>, chunk_rows = 1 : i64,
+    function_type = (tensor<32xf32>) -> tensor<32xf32>,
+    operand_maps = [affine_map<(i) -> (i)>], result_maps = [affine_map<(i) -> (i)>]}> ({
+^bb0(%x: f32):
+  %a = math.tanh %x : f32
+  mpt_kernel.yield %a : f32
+}) : () -> ()
+
 // Both halves of erf, and no division.
 // BOTH-LABEL: .entry errors(
 // FAST-NOT: div

@@ -250,6 +250,16 @@ llvm::Error Emulator::replaceIntrinsic(llvm::Function &function) {
                              llvm::ConstantFP::get(value->getType(), 0.0), value);
       break;
     }
+    case llvm::Intrinsic::nvvm_rcp_approx_ftz_f: {
+      // Subnormal results are 0.
+      llvm::Value *x = old->getArgOperand(0);
+      value = b.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1.0), x);
+      auto *least = llvm::ConstantFP::get(value->getType(), 0x1p-126);
+      llvm::Value *magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+      value = b.CreateSelect(b.CreateFCmpOLT(magnitude, least),
+                             llvm::ConstantFP::get(value->getType(), 0.0), value);
+      break;
+    }
     case llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn:
     case llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn: {
       const bool isE5M2 =

@@ -9,7 +9,7 @@
 /// \file
 /// `--mpt-math-to-instructions`: maxima and minima of f32, and of pairs of f16 or bf16,
 /// become one instruction each. With `fast` sums of products become FMAs, exponentials
-/// ex2.approx, and erf two polynomials.
+/// ex2.approx, and erf and tanh a polynomial near zero and ex2.approx beyond.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -134,6 +134,23 @@ struct WidenPairs : OpRewritePattern<arith::ExtFOp> {
 
 /// exp(x) = 2^(x log2(e)). The product's rounding and the constant's change the result by
 /// at most |x| 2^-23 of itself, ex2.approx by 2^-22; results below 2^-126 are 0.
+/// `value` lane by lane through an intrinsic of f32 that has no vectors.
+static Value callByLanes(PatternRewriter &rewriter, Location loc, StringRef intrinsic,
+                         Value value) {
+  auto call = [&](Value lane) -> Value {
+    return LLVM::CallIntrinsicOp::create(rewriter, loc, rewriter.getF32Type(),
+                                         rewriter.getStringAttr(intrinsic), lane)
+        .getResult(0);
+  };
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector)
+    return call(value);
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
+    lanes.push_back(call(vector::ExtractOp::create(rewriter, loc, value, lane)));
+  return vector::FromElementsOp::create(rewriter, loc, vector, lanes);
+}
+
 struct UseExp2 : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -146,21 +163,8 @@ struct UseExp2 : OpRewritePattern<math::ExpOp> {
     Value power =
         arith::MulFOp::create(rewriter, loc, op.getOperand(),
                               makeConstant(rewriter, loc, type, 1.44269504088896340736F));
-    auto exp2 = [&](Value value) -> Value {
-      return LLVM::CallIntrinsicOp::create(
-                 rewriter, loc, rewriter.getF32Type(),
-                 rewriter.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), value)
-          .getResult(0);
-    };
-    auto vector = dyn_cast<VectorType>(type);
-    if (!vector) {
-      rewriter.replaceOp(op, exp2(power));
-      return success();
-    }
-    SmallVector<Value> lanes;
-    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
-      lanes.push_back(exp2(vector::ExtractOp::create(rewriter, loc, power, lane)));
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, vector, lanes);
+    rewriter.replaceOp(
+        op, callByLanes(rewriter, loc, "llvm.nvvm.ex2.approx.ftz.f32", power));
     return success();
   }
 };
@@ -205,6 +209,50 @@ struct UseErf : OpRewritePattern<math::ErfOp> {
   }
 };
 
+/// tanh, as x + x^3 p(x^2) where |x| <= 0.55, with a minimax polynomial p (found by
+/// reweighted least squares; 0.62 2^-24 of tanh), and 1 - 2 / (1 + e^(2 |x|)) with the
+/// sign of x beyond. There the exponential's relative error, at most 2^-22 + 2 |x| 2^-23,
+/// changes the result by 1 / (2 cosh(x)^2) of that, and rcp.approx, which is off by one
+/// unit in the last place, by 2^-23 / (1 + e^1.1) of 2: less than 2.2 x 2^-22 of the
+/// result, with the roundings.
+struct UseTanh : OpRewritePattern<math::TanhOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::TanhOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getResult()))
+      return failure();
+    const Location loc = op.getLoc();
+    const Type type = op.getType();
+    Value x = op.getOperand();
+    auto number = [&](float value) { return makeConstant(rewriter, loc, type, value); };
+    auto fma = [&](Value a, Value b, Value c) -> Value {
+      return math::FmaOp::create(rewriter, loc, a, b, c);
+    };
+    auto multiply = [&](Value a, Value b) -> Value {
+      return arith::MulFOp::create(rewriter, loc, a, b);
+    };
+    Value magnitude = math::AbsFOp::create(rewriter, loc, x);
+    Value square = multiply(x, x);
+    Value near = number(0.016437573358416557F);
+    for (float next : {-0.05267180874943733F, 0.13320724666118622F, -0.3333294689655304F})
+      near = fma(near, square, number(next));
+    near = fma(multiply(near, square), x, x);
+    // e^(2 |x|) = 2^(2 |x| log2(e)); infinity gives 1.
+    Value power = multiply(magnitude, number(2.88539008177792681472F));
+    power = callByLanes(rewriter, loc, "llvm.nvvm.ex2.approx.ftz.f32", power);
+    Value far = arith::AddFOp::create(rewriter, loc, power, number(1));
+    far = callByLanes(rewriter, loc, "llvm.nvvm.rcp.approx.ftz.f", far);
+    far = fma(number(-2), far, number(1));
+    Value isFar = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OGT,
+                                        magnitude, number(0.55F));
+    Value result = arith::SelectOp::create(rewriter, loc, isFar, far, near);
+    // Also that of zero, which the sum loses.
+    rewriter.replaceOpWithNewOp<math::CopySignOp>(op, result, x);
+    return success();
+  }
+};
+
 struct MathToInstructionsPass
     : mpt::impl::MathToInstructionsPassBase<MathToInstructionsPass> {
   using Base::Base;
@@ -221,8 +269,8 @@ struct MathToInstructionsPass
                  UseInstruction<arith::MinNumFOp, LLVM::MinNumOp>>(&getContext());
     patterns.add<WidenPairs>(&getContext());
     if (math == "fast")
-      patterns.add<Contract<arith::AddFOp>, Contract<arith::SubFOp>, UseErf, UseExp2>(
-          &getContext());
+      patterns.add<Contract<arith::AddFOp>, Contract<arith::SubFOp>, UseErf, UseTanh,
+                   UseExp2>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

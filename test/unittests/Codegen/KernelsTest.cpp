@@ -574,11 +574,11 @@ TEST(Kernels, LongRowsWithSums) {
 
 #ifdef MPT_TEST_DEVICE_KERNELS
 /// --gpu-math=fast: exp within 2^-22 + |x| 2^-23, nothing below 2^-126; erf within 1.2
-/// units in the last place and what exp is off by; one rounding of x y + z where nothing
-/// else reads x y.
+/// units in the last place and what exp is off by; tanh within 2^-22 of itself, as exp2
+/// and the reciprocal here are right; one rounding of x y + z where nothing else reads x y.
 TEST(Kernels, FastMath) {
   std::string d = "(d0) -> (d0)", t = "4096xf32", text;
-  for (std::string name : {"exp", "erf"})
+  for (std::string name : {"exp", "erf", "tanh"})
     text +=
         KernelText{
             name,      "pointwise",
@@ -640,6 +640,31 @@ TEST(Kernels, FastMath) {
   inputs[0].setElement(2, NAN);
   inputs[0].setElement(3, -0.0);
   found = fast.run("erf", inputs);
+  EXPECT_EQ(found[0].getElement(0), 1.0);
+  EXPECT_EQ(found[0].getElement(1), -1.0);
+  EXPECT_TRUE(std::isnan(found[0].getElement(2)));
+  EXPECT_TRUE(found[0].getElement(3) == 0 && std::signbit(found[0].getElement(3)));
+
+  // Small and large ones, and those around 0.55, where the formula changes.
+  for (int64_t i = 0; i < 4096; ++i) {
+    const double part = static_cast<double>(i % 1024) / 1024;
+    const double x = i < 1024   ? std::exp2(-40 + 46 * part)
+                     : i < 2048 ? 0.5 + 0.1 * part
+                     : i < 3072 ? 0.55 + 9 * part
+                                : 1e-30 * part;
+    inputs[0].setElement(i, i % 2 ? x : -x);
+  }
+  found = fast.run("tanh", inputs);
+  for (int64_t i = 0; i < 4096; ++i) {
+    double x = inputs[0].getElement(i), right = std::tanh(x);
+    EXPECT_NEAR(found[0].getElement(i), right, std::fabs(right) * std::ldexp(1, -22))
+        << x;
+  }
+  inputs[0].setElement(0, HUGE_VAL);
+  inputs[0].setElement(1, -HUGE_VAL);
+  inputs[0].setElement(2, NAN);
+  inputs[0].setElement(3, -0.0);
+  found = fast.run("tanh", inputs);
   EXPECT_EQ(found[0].getElement(0), 1.0);
   EXPECT_EQ(found[0].getElement(1), -1.0);
   EXPECT_TRUE(std::isnan(found[0].getElement(2)));
