@@ -81,6 +81,7 @@ static llvm::Error checkFiles(const CompileCommand &options) {
                              {"--autotune", options.autotune, /*isOutput=*/true},
                              {"--remarks-output-file", options.remarksFile, true},
                              {"--report-measured", options.reportMeasured},
+                             {"--report-tuning", options.reportTuning},
                              {"--report", options.report, true},
                              {"-o", options.output, true}});
 }
@@ -97,7 +98,18 @@ static llvm::Error writeReport(const CompileCommand &options, llvm::StringRef fi
     return createFileMessage("--report", "name a GPU with --report-chip: no rates are "
                                          "known of one that runs " +
                                              file);
-  auto estimate = estimateProgram(*program, *chip);
+  llvm::StringSet<> without;
+  if (!options.reportTuning.empty()) {
+    auto tuning = llvm::MemoryBuffer::getFile(options.reportTuning);
+    if (!tuning)
+      return createFileMessage(options.reportTuning,
+                               "cannot read: " + tuning.getError().message());
+    auto plans = readPlansWithout((*tuning)->getBuffer(), *chip);
+    if (!plans)
+      return createFileMessage(options.reportTuning, llvm::toString(plans.takeError()));
+    without = std::move(*plans);
+  }
+  auto estimate = estimateProgram(*program, *chip, without);
   if (!estimate)
     return createFileMessage("--report", llvm::toString(estimate.takeError()));
   if (!options.reportMeasured.empty()) {

@@ -191,9 +191,12 @@ static llvm::Error readReport(const InputArgList &args, CompileCommand &command)
     return error;
   if (llvm::Error error = parseText(args, OPT_report_measured, command.reportMeasured))
     return error;
+  if (llvm::Error error = parseText(args, OPT_report_tuning, command.reportTuning))
+    return error;
   const Arg *chip = args.getLastArg(OPT_report_chip);
   if (command.report.empty()) {
-    if (const Arg *other = args.getLastArg(OPT_report_chip, OPT_report_measured))
+    if (const Arg *other =
+            args.getLastArg(OPT_report_chip, OPT_report_measured, OPT_report_tuning))
       return llvm::createStringError(other->getSpelling().rtrim('=') +
                                      " goes with --report");
     return llvm::Error::success();
@@ -261,10 +264,12 @@ mpt::parseCompileCommand(llvm::ArrayRef<const char *> arguments) {
     for (const Arg *arg : *args)
       if (!arg->getOption().matches(OPT_INPUT) && !arg->getOption().matches(OPT_report) &&
           !arg->getOption().matches(OPT_report_chip) &&
-          !arg->getOption().matches(OPT_report_measured))
+          !arg->getOption().matches(OPT_report_measured) &&
+          !arg->getOption().matches(OPT_report_tuning))
         return llvm::createStringError(
             command.input + " is compiled already: give --report=FILE alone, or with " +
-            "--report-chip and --report-measured, found " + arg->getSpelling());
+            "--report-chip, --report-tuning and --report-measured, found " +
+            arg->getSpelling());
     if (llvm::Error error = readReport(*args, command))
       return std::move(error);
     if (command.report.empty())

@@ -26,6 +26,8 @@ struct CompileCommand : CompileOptions {
   const GpuChip *reportChip = nullptr;
   /// A profile with measured times, or empty.
   std::string reportMeasured;
+  /// A file that keeps what a GPU has chosen, or empty.
+  std::string reportTuning;
   bool help = false, version = false;
 };
 

@@ -86,6 +86,9 @@ defm report : Eq<"report", "FILE",
 defm report_chip : Eq<"report-chip", "NAME",
   "With --report: the GPU to estimate for: a100, h100, h200 or b200 (default: that of "
   "the first --chip, or of a program's first machine code)">;
+defm report_tuning : Eq<"report-tuning", "FILE",
+  "With --report: what a GPU has chosen by measuring (step.so.tuning); matmuls that it runs "
+  "without their epilogue, and calls that it runs without cuDNN, are estimated like that">;
 defm report_measured : Eq<"report-measured", "FILE",
   "With --report: the times that a GPU has taken, beside the estimates: JSON that "
   "mpt-run --profile-json, or an entry of gpu-check.sh's report, has of this program">;

@@ -20,6 +20,7 @@
 #include "mpt/Codegen/CUDA/DeviceTrace.h"
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 
@@ -165,7 +166,7 @@ struct ProgramEstimate {
   std::string name;
   const GpuChip *chip = nullptr;
   /// In the order in which they run. Of alternatives those that run where the libraries
-  /// do what they are asked for.
+  /// do what they are asked for, or that a GPU has chosen.
   std::vector<InstructionEstimate> instructions;
   /// Of the step's graph, and the time that they take together, as a part of the sum of
   /// their times (mpt/ProgramABI/BranchPlan.h).
@@ -179,10 +180,20 @@ struct ProgramEstimate {
   bool isMeasured = false;
 };
 
-/// The cost of one step on `chip`. Fails, with the remedy, if the program has no machine
-/// code for it.
+/// The plans (describeGemmPlan, describeCudnnPlan) that a GPU like `chip` has measured to be
+/// faster without their epilogue, or without cuDNN, by `tuning`: the text of a file that
+/// keeps such choices ("Choosing algorithms by measuring" in docs/CUDA.md). Of several
+/// choices for one plan the last one counts. Fails if it is no such text, or has no choice
+/// of such a GPU.
+llvm::Expected<llvm::StringSet<>> readPlansWithout(llvm::StringRef tuning,
+                                                   const GpuChip &chip);
+
+/// The cost of one step on `chip`, where `without` are plans that run without their
+/// epilogue or without cuDNN. Fails, with the remedy, if the program has no machine code
+/// for the chip.
 llvm::Expected<ProgramEstimate> estimateProgram(const DeviceProgram &program,
-                                                const GpuChip &chip);
+                                                const GpuChip &chip,
+                                                const llvm::StringSet<> &without = {});
 
 /// Adds the times of `profile`, JSON as `mpt-run --profile-json` writes it of this
 /// program: `instructions` are then those that ran. Fails if it is no such JSON, or that

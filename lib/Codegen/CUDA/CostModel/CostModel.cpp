@@ -454,8 +454,92 @@ static double addCudnnWork(const rt::Instruction &call, InstructionEstimate &est
   return factor;
 }
 
-/// A library call: what it computes against what it moves.
-static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
+/// What of a program does not run, and which matmuls run without their epilogues.
+struct Choice {
+  std::vector<bool> skipped, isPlain;
+};
+
+/// By instruction, where `without` are plans that run without their epilogue or without
+/// cuDNN.
+static Choice choose(const rt::Program &program, const llvm::StringSet<> &without) {
+  const size_t count = program.instructions.size();
+  Choice choice{std::vector<bool>(count, false), std::vector<bool>(count, false)};
+  for (size_t i = 0; i < count; ++i) {
+    const rt::Instruction &call = program.instructions[i];
+    std::string unused;
+    // What runs only where cuDNN refuses a call, or without it.
+    if (call.parts.fallback > 0) {
+      rt::CudnnPlan convolution;
+      rt::CudnnAttentionPlan attention;
+      const bool isWithout =
+          rt::makeCudnnAttentionPlan(call, attention)
+              ? without.contains(rt::describeCudnnPlan(attention))
+              : rt::makeCudnnPlan(call, convolution, unused) &&
+                    without.contains(rt::describeCudnnPlan(convolution));
+      const size_t next = i + 1 + call.parts.after;
+      for (size_t j = isWithout ? i - call.parts.before : next;
+           j < (isWithout ? next : next + call.parts.fallback) && j < count; ++j)
+        choice.skipped[j] = true;
+    }
+    const bool hasReplacement =
+        i + 1 < count && program.instructions[i + 1].replacesEpilogue;
+    rt::GemmPlan plan;
+    choice.isPlain[i] = hasReplacement &&
+                        rt::makeGemmPlan(call, /*allowTF32=*/false, plan, unused) &&
+                        without.contains(rt::describeGemmPlan(plan));
+    // Launches after a matmul do what its epilogue does.
+    if (call.replacesEpilogue) {
+      size_t matmul = i;
+      while (matmul > 0 && program.instructions[matmul].replacesEpilogue)
+        --matmul;
+      if (!choice.isPlain[matmul])
+        choice.skipped[i] = true;
+    }
+  }
+  return choice;
+}
+
+llvm::Expected<llvm::StringSet<>> mpt::readPlansWithout(llvm::StringRef tuning,
+                                                        const GpuChip &chip) {
+  const char *what = "expected choices among algorithms, as a run on a GPU keeps them";
+  auto [first, rest] = tuning.split('\n');
+  if (first != "MPT's choices among algorithms of cuBLASLt, 1")
+    return llvm::createStringError(what);
+  const std::string gpu = "; sm_" + std::to_string(chip.architecture) + " with " +
+                          std::to_string(static_cast<int>(chip.processors)) +
+                          " multiprocessors; ";
+  llvm::StringSet<> without;
+  bool isKnown = false;
+  llvm::SmallVector<llvm::StringRef> lines;
+  rest.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    int chosen = 0;
+    auto [number, others] = line.split(' ');
+    const size_t at = line.find(gpu);
+    if (number.getAsInteger(10, chosen) || others.empty())
+      return llvm::createStringError(what);
+    if (at == llvm::StringRef::npos)
+      continue;
+    isKnown = true;
+    const llvm::StringRef plan =
+        line.substr(at + gpu.size()).split(';').first;
+    if (chosen < 0)
+      without.insert(plan);
+    else
+      without.erase(plan);
+  }
+  if (!isKnown)
+    return llvm::createStringError("it has no choice of a GPU like " +
+                                   llvm::Twine(chip.name) + ", sm_" +
+                                   llvm::Twine(chip.architecture) + " with " +
+                                   llvm::Twine(static_cast<int>(chip.processors)) +
+                                   " multiprocessors");
+  return without;
+}
+
+/// A library call: what it computes against what it moves. A matmul that `isPlain` has no
+/// epilogue.
+static void estimateCall(const rt::Instruction &call, bool isPlain, const GpuChip &chip,
                          InstructionEstimate &estimate) {
   const rt::InstructionCost cost = rt::getCost(call);
   for (unsigned i = 0; i < call.refs.size() && i < call.numInputs + call.numOutputs; ++i)
@@ -511,7 +595,7 @@ static void estimateCall(const rt::Instruction &call, const GpuChip &chip,
         cost.flops;
   if (cost.flops == 0)
     estimate.tensorType.clear();
-  const double epilogue = matmul
+  const double epilogue = matmul && !isPlain
                               ? getEpilogueTime(rt::getGemmEpilogue(*matmul),
                                                 double(call.refs[call.numInputs].count()),
                                                 double(call.refs[1].count()), chip)
@@ -534,8 +618,9 @@ static void repeat(InstructionEstimate &estimate, double runs) {
     *amount *= runs;
 }
 
-llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device,
-                                                     const GpuChip &chip) {
+llvm::Expected<ProgramEstimate>
+mpt::estimateProgram(const DeviceProgram &device, const GpuChip &chip,
+                     const llvm::StringSet<> &without) {
   ProgramEstimate result;
   result.name = device.program.name;
   result.chip = &chip;
@@ -580,18 +665,10 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
   const rt::Program &program = device.program;
   std::map<uint32_t, LaunchTrace> traces;
   unsigned cuts = 0;
-  size_t fallbackBegin = 0, fallbackEnd = 0;
-  std::vector<bool> skipped(program.instructions.size(), false);
+  const Choice choice = choose(program, without);
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const rt::Instruction &instruction = program.instructions[i];
-    if (instruction.parts.fallback > 0) {
-      fallbackBegin = i + instruction.parts.after + 1;
-      fallbackEnd = fallbackBegin + instruction.parts.fallback;
-    }
-    // What runs only where a library refuses a call.
-    const bool isAlternative =
-        instruction.replacesEpilogue || (i >= fallbackBegin && i < fallbackEnd);
-    skipped[i] = isAlternative;
+    const bool isAlternative = choice.skipped[i];
     // An edge of the graph, no node.
     if (instruction.getCall<rt::WaitCall>())
       continue;
@@ -599,7 +676,7 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
     estimate.location = instruction.location;
     estimate.number = i;
     if (instruction.isCall()) {
-      estimateCall(instruction, chip, estimate);
+      estimateCall(instruction, choice.isPlain[i], chip, estimate);
     } else {
       auto variant = device.variants.find(instruction.kernel);
       const bool isVariant = specific && variant != device.variants.end();
@@ -654,7 +731,7 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
   }
   // What a GPU says of itself, as the table of chips has it.
   const rt::BranchPlan branches = rt::planBranches(
-      program, skipped,
+      program, choice.skipped,
       rt::getBranchRates(chip.memoryRate / kMemoryShare, chip.matmulLow / kTensorShare));
   result.branches = branches.count;
   if (branches.count > 1)
