@@ -477,10 +477,11 @@ int CudaExecutable::chooseVariants(std::string &error) {
 
 int CudaExecutable::chooseVariant(const mpt_cuda_variant &variant,
                                   const std::string &name, std::string &error) {
-  // Equal attentions share a kernel.
+  // Equal attentions share a kernel. What cuDNN replaces may be measured to be faster.
   std::vector<size_t> users;
   for (size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].launch && !steps[i].isSkipped && !steps[i].isReplaced &&
+    if (steps[i].launch && !steps[i].isSkipped &&
+        (!steps[i].isReplaced || !tuningFile.empty()) &&
         program.instructions[i].kernel == variant.kernel)
       users.push_back(i);
   if (users.empty())

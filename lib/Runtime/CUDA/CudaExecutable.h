@@ -202,6 +202,8 @@ private:
   int dropEpilogues(const std::string &plan, std::string &error);
   /// What choices are good for: the GPU, the driver and cuBLASLt, or cuDNN.
   std::string describeTuned(const std::string &plan, bool ofCudnn = false) const;
+  /// The same of what cuDNN does for `graph`, with what it is compared to.
+  std::string describeTuned(const std::string &plan, const CudnnGraph &graph) const;
   /// Adds the choices of the file to `choices`, or puts them in the place of others:
   /// another run may have been the first to choose.
   void takeKept(GemmChoices &choices) const;

@@ -118,9 +118,24 @@ int CudaExecutable::measureCudnn(CudnnWay way, double fastest, double &microseco
   return status;
 }
 
+std::string CudaExecutable::describeTuned(const std::string &plan,
+                                          const CudnnGraph &graph) const {
+  std::string key = describeTuned(plan, /*ofCudnn=*/true);
+  for (size_t call = 0; call < steps.size(); ++call) {
+    if (steps[call].graph != &graph)
+      continue;
+    const CudnnWay way = getCudnnWay(call, /*isWithout=*/true);
+    for (size_t i = way.begin; i < way.end; ++i)
+      if (steps[i].variant)
+        return key + "; without it by wgmma";
+    break;
+  }
+  return key;
+}
+
 int CudaExecutable::takeCudnnChoices(const GemmChoices &choices, std::string &error) {
   for (auto &[plan, graph] : graphs) {
-    const auto known = choices.find(describeTuned(plan, /*ofCudnn=*/true));
+    const auto known = choices.find(describeTuned(plan, *graph));
     if (known == choices.end() || !graph->hasPlan() ||
         known->second.proposals != graph->countProposals())
       continue;
@@ -172,7 +187,7 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
   for (auto &[plan, graph] : graphs) {
     const int count = graph->countProposals();
     Unknown entry = {
-        describeTuned(plan, /*ofCudnn=*/true), graph.get(), steps.size(), 0, {}};
+        describeTuned(plan, *graph), graph.get(), steps.size(), 0, {}};
     const auto known = choices.find(entry.key);
     if (count == 0 || (known != choices.end() && known->second.proposals == count))
       continue;
