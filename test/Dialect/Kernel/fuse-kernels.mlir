@@ -64,6 +64,40 @@ func.func @bias_gradient(%dy: tensor<16x8xf32>, %y: tensor<16x8xf32>, %w: tensor
   return %dx, %db : tensor<16x4xf32>, tensor<8xf32>
 }
 
+// Autocast widens gradients of f16 before their sums: the sum still joins the kernel of
+// what it adds, before the matmul.
+// CHECK-LABEL: func.func @bias_gradient_of_halves
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <column>
+// CHECK: arith.truncf
+// CHECK: mpt_kernel.column_reduce <sum> %{{.*}} : f32
+// CHECK: mpt.matmul %[[K]]#0
+// CHECK-NOT: mpt_kernel.kernel
+// CHECK: return
+func.func @bias_gradient_of_halves(%dy: tensor<16x8xf16>, %y: tensor<16x8xf16>, %w: tensor<4x8xf16>) -> (tensor<16x4xf16>, tensor<8xf32>) {
+  %d = mpt.mul %dy, %y : (tensor<16x8xf16>, tensor<16x8xf16>) -> tensor<16x8xf16>
+  %dx = mpt.matmul %d, %w {transpose_rhs} : (tensor<16x8xf16>, tensor<4x8xf16>) -> tensor<16x4xf16>
+  %wide = mpt.cast %d : (tensor<16x8xf16>) -> tensor<16x8xf32>
+  %db = mpt.reduce %wide {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<16x8xf32>) -> tensor<8xf32>
+  return %dx, %db : tensor<16x4xf16>, tensor<8xf32>
+}
+
+// What is widened after the matmul for more than a sum is not stored before it.
+// CHECK-LABEL: func.func @widened_after_a_matmul
+// CHECK: mpt_kernel.kernel <pointwise>
+// CHECK: mpt.matmul
+// CHECK: mpt_kernel.kernel <column>
+// CHECK: arith.mulf
+// CHECK: mpt_kernel.column_reduce <sum>
+// CHECK: return
+func.func @widened_after_a_matmul(%dy: tensor<16x8xf16>, %y: tensor<16x8xf16>, %w: tensor<4x8xf16>) -> (tensor<16x4xf16>, tensor<8xf32>) {
+  %d = mpt.mul %dy, %y : (tensor<16x8xf16>, tensor<16x8xf16>) -> tensor<16x8xf16>
+  %dx = mpt.matmul %d, %w {transpose_rhs} : (tensor<16x8xf16>, tensor<4x8xf16>) -> tensor<16x4xf16>
+  %wide = mpt.cast %d : (tensor<16x8xf16>) -> tensor<16x8xf32>
+  %square = mpt.mul %wide, %wide : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+  %db = mpt.reduce %square {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<16x8xf32>) -> tensor<8xf32>
+  return %dx, %db : tensor<16x4xf16>, tensor<8xf32>
+}
+
 // A sum with the rows kept as size 1.
 // CHECK-LABEL: func.func @column_keep_dims
 // CHECK: mpt_kernel.kernel <column>

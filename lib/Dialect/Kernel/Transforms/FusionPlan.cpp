@@ -67,6 +67,19 @@ Role getRole(Operation *op) {
   return isFusibleElementwise(op) ? Role::Elementwise : Role::None;
 }
 
+/// The reduction that alone reads `op`, if that widens a tensor and the reduction follows
+/// it at once. The widened tensor is stored nowhere if both join a kernel.
+ReduceOp getOnlyReduction(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  if (!cast || !cast->hasOneUse())
+    return nullptr;
+  auto reduce = dyn_cast<ReduceOp>(op->getNextNode());
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getX()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getY()));
+  const bool isWidened = from && to && from.getWidth() < to.getWidth();
+  return isWidened && reduce && reduce.getX() == cast.getY() ? reduce : nullptr;
+}
+
 struct Node {
   SmallVector<Operation *> ops;
   bool isKernel = false;
@@ -242,10 +255,21 @@ std::optional<unsigned> Planner::checkMerge(Operation *op, Role role,
                                             KernelExtent extent) {
   // Whole tensors are not computed before a heavy call that they come after:
   // the backward pass would move into the forward's kernels, and all it
-  // recomputes would be stored.
+  // recomputes would be stored. What is widened to be reduced is not: the reduction
+  // joins wherever it joins.
+  size_t count = 1;
+  bool isStored = extent == KernelExtent::Full;
+  if (ReduceOp reduction = isStored ? getOnlyReduction(op) : nullptr) {
+    const Role next = getRole(reduction);
+    if (next == Role::RowReduce || next == Role::ColumnReduce) {
+      isStored = false;
+      role = next;
+      count = 2;
+    }
+  }
   for (unsigned id : merged)
     if (nodes[id].epoch != nodes[merged.front()].epoch ||
-        (extent == KernelExtent::Full && nodes[id].epoch != epoch))
+        (isStored && nodes[id].epoch != epoch))
       return std::nullopt;
   bool reducesRows = role == Role::RowReduce || role == Role::FullReduce;
   bool sumsColumns = role == Role::ColumnReduce;
@@ -258,7 +282,6 @@ std::optional<unsigned> Planner::checkMerge(Operation *op, Role role,
       domain.back() > options.mostSummedColumns)
     return std::nullopt;
   unsigned depth = 0;
-  size_t count = 1;
   llvm::SmallSetVector<Value, 4> reads;
   for (unsigned id : merged) {
     depth = std::max(depth, nodes[id].depth);
