@@ -153,7 +153,9 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
     plan.memoryLimit = memoryLimit;
     buildPlanStepPipeline(passes, plan);
   }
-  buildProgramToLLVMPipeline(passes);
+  KernelsToLLVMOptions kernels;
+  readMachine(machine, kernels);
+  buildProgramToLLVMPipeline(passes, kernels);
   if (failed(passes.run(module)))
     return message.take("the step could not be compiled");
   return finish(module, context, machine, message);

@@ -51,13 +51,13 @@ void mpt::registerPipelines() {
   PassPipelineRegistration<PlanStepOptions>("mpt-plan-step",
                                             "From a training step to a planned program",
                                             buildPlanStepPipeline);
-  PassPipelineRegistration<>("mpt-kernels-to-llvm",
-                             "From kernels to LLVM dialect functions",
-                             buildKernelsToLLVMPipeline);
+  PassPipelineRegistration<KernelsToLLVMOptions>("mpt-kernels-to-llvm",
+                                                 "From kernels to LLVM dialect functions",
+                                                 buildKernelsToLLVMPipeline);
   PassPipelineRegistration<KernelsToGPUOptions>(
       "mpt-kernels-to-gpu", "From kernels to PTX or machine code of NVIDIA's GPUs",
       buildKernelsToGPUPipeline);
-  PassPipelineRegistration<>("mpt-program-to-llvm",
-                             "From a planned program to the LLVM dialect",
-                             buildProgramToLLVMPipeline);
+  PassPipelineRegistration<KernelsToLLVMOptions>(
+      "mpt-program-to-llvm", "From a planned program to the LLVM dialect",
+      buildProgramToLLVMPipeline);
 }

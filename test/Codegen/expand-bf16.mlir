@@ -1,5 +1,6 @@
 // Rounding to bf16 by integer arithmetic; other casts stay.
 // RUN: mpt-opt %s --mpt-expand-bf16 --canonicalize --cse | FileCheck %s
+// RUN: mpt-opt %s --mpt-expand-bf16=avx512-bf16 --canonicalize --cse | FileCheck %s --check-prefix=NATIVE
 
 // A sum of numbers of bf16 has no NaN that rounding could change: no test for one. It is
 // read on in 32 bits, and stored in 16.
@@ -38,12 +39,20 @@ func.func @sums(%x: vector<16xbf16>, %y: vector<16xbf16>)
 // A NaN of f32, or of f16, may have bits that rounding would carry out of.
 // CHECK-LABEL: func.func @nans(
 // CHECK-SAME: %[[X:.*]]: f32,
-// CHECK-DAG: %[[NAN:.*]] = arith.constant 2143289344 : i32
+// CHECK-DAG: %[[QUIET:.*]] = arith.constant 4194304 : i32
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[X]]
 // CHECK: %[[IS:.*]] = arith.cmpf uno, %[[X]], %[[X]]
+// CHECK: %[[NAN:.*]] = arith.ori %[[BITS]], %[[QUIET]]
 // CHECK: arith.select %[[IS]], %[[NAN]],
 // CHECK: %[[PRODUCT:.*]] = arith.mulf
+// CHECK: %[[BITS2:.*]] = arith.bitcast %[[PRODUCT]]
 // CHECK: %[[IS2:.*]] = arith.cmpf uno, %[[PRODUCT]], %[[PRODUCT]]
-// CHECK: arith.select %[[IS2]], %[[NAN]],
+// CHECK: %[[NAN2:.*]] = arith.ori %[[BITS2]], %[[QUIET]]
+// CHECK: arith.select %[[IS2]], %[[NAN2]],
+// Scalars have no instruction.
+// NATIVE-LABEL: func.func @nans(
+// NATIVE-NOT: llvm.call_intrinsic
+// NATIVE: return
 func.func @nans(%x: f32, %h: f16, %y: bf16) -> (bf16, bf16) {
   %low = arith.truncf %x : f32 to bf16
   %a = arith.extf %h : f16 to f32
@@ -62,4 +71,64 @@ func.func @others(%x: f32, %y: f64, %z: bf16) -> (f16, f32, f32) {
   %b = arith.truncf %y : f64 to f32
   %c = arith.extf %z : bf16 to f32
   return %a, %b, %c : f16, f32, f32
+}
+
+// Two roundings that are read after both share a branch. It is left to lanes that have a
+// subnormal number; the others keep what the instruction made.
+// NATIVE-LABEL: func.func @pair(
+// NATIVE-SAME: %[[X:.*]]: vector<16xf32>, %[[Y:.*]]: vector<16xf32>
+// NATIVE-DAG: %[[ZERO:.*]] = llvm.mlir.constant(0 : i16)
+// NATIVE-DAG: %[[CLASSES:.*]] = llvm.mlir.constant(32 : i32)
+// NATIVE: %[[A:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%[[X]])
+// NATIVE: %[[AWORDS:.*]] = arith.bitcast %[[A]]
+// NATIVE: %[[AFLAGS:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%[[X]], %[[CLASSES]])
+// NATIVE: %[[B:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%[[Y]])
+// NATIVE: %[[BWORDS:.*]] = arith.bitcast %[[B]]
+// NATIVE: %[[BFLAGS:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%[[Y]], %[[CLASSES]])
+// NATIVE: %[[FLAGS:.*]] = arith.ori %[[AFLAGS]], %[[BFLAGS]] : vector<16xi1>
+// NATIVE: %[[MASK:.*]] = llvm.bitcast %[[FLAGS]] : vector<16xi1> to i16
+// NATIVE: %[[ANY:.*]] = llvm.icmp "ne" %[[MASK]], %[[ZERO]]
+// NATIVE: %[[RARE:.*]] = llvm.intr.expect %[[ANY]],
+// NATIVE: %[[ROUNDED:.*]]:2 = scf.if %[[RARE]] -> (vector<16xi16>, vector<16xi16>) {
+// NATIVE: arith.select %[[AFLAGS]], %{{.*}}, %[[AWORDS]]
+// NATIVE: arith.select %[[BFLAGS]], %{{.*}}, %[[BWORDS]]
+// NATIVE: } else {
+// NATIVE-NEXT: scf.yield %[[AWORDS]], %[[BWORDS]]
+// NATIVE: arith.bitcast %[[ROUNDED]]#0
+// NATIVE: arith.bitcast %[[ROUNDED]]#1
+// NATIVE-NOT: scf.if
+// NATIVE: return
+func.func @pair(%x: vector<16xf32>, %y: vector<16xf32>)
+    -> (vector<16xbf16>, vector<16xbf16>) {
+  %a = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+  %b = arith.truncf %y : vector<16xf32> to vector<16xbf16>
+  return %a, %b : vector<16xbf16>, vector<16xbf16>
+}
+
+// One that the next depends on is mended before, each with a branch of its own.
+// NATIVE-LABEL: func.func @chain(
+// NATIVE: %[[FIRST:.*]] = scf.if {{.*}} -> (vector<16xi16>)
+// NATIVE: %[[NARROW:.*]] = arith.bitcast %[[FIRST]]
+// NATIVE: arith.extf %[[NARROW]]
+// NATIVE: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"
+// NATIVE: scf.if {{.*}} -> (vector<16xi16>)
+// NATIVE: return
+func.func @chain(%x: vector<16xf32>) -> (vector<16xbf16>, vector<16xbf16>) {
+  %a = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+  %wide = arith.extf %a : vector<16xbf16> to vector<16xf32>
+  %sum = arith.addf %wide, %x : vector<16xf32>
+  %b = arith.truncf %sum : vector<16xf32> to vector<16xbf16>
+  return %a, %b : vector<16xbf16>, vector<16xbf16>
+}
+
+// What is only widened again stays 32 bits wide; vectors of eight have another instruction.
+// NATIVE-LABEL: func.func @wide_and_short(
+// NATIVE-NOT: llvm.call_intrinsic
+// NATIVE: return
+func.func @wide_and_short(%x: vector<16xf32>, %y: vector<8xf32>)
+    -> (vector<16xf32>, vector<8xbf16>) {
+  %a = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+  %wide = arith.extf %a : vector<16xbf16> to vector<16xf32>
+  %b = arith.truncf %y : vector<8xf32> to vector<8xbf16>
+  return %wide, %b : vector<16xf32>, vector<8xbf16>
 }

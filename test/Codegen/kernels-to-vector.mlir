@@ -345,3 +345,81 @@
   %s = mpt_kernel.row_reduce <sum> %a : f32
   mpt_kernel.yield %s : f32
 }) : () -> ()
+
+// What is rounded to bf16 is computed for two vectors before either is stored: 53 columns
+// are such a pair, a vector and a tail.
+// CHECK-LABEL: func.func @rounded_pairs(
+// CHECK: %[[PAIR:.*]] = arith.constant 32 : i64
+// CHECK: scf.for {{.*}} to %[[PAIR]]
+// CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK-NOT: llvm.store
+// CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK: llvm.store
+// CHECK: llvm.store
+// CHECK-NOT: llvm.store
+// CHECK: scf.for
+// CHECK: arith.truncf
+// CHECK: llvm.store
+// CHECK-NOT: llvm.store
+// CHECK: llvm.intr.masked.store
+"mpt_kernel.func"() <{sym_name = "rounded_pairs", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 53>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x53xf32>) -> tensor<4x53xbf16>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: f32):
+  %s = mpt_kernel.row_reduce <sum> %a : f32
+  %d = arith.subf %a, %s : f32
+  %y = arith.truncf %d : f32 to bf16
+  mpt_kernel.yield %y : bf16
+}) : () -> ()
+
+// Extremes of halves as they lie in memory are those of integers: 32 lanes, and the
+// number of NaNs of one sign is taken away, or added, so that a NaN wins.
+// CHECK-LABEL: func.func @half_extremes(
+// CHECK: scf.for {{.*}} -> (vector<32xi16>, vector<32xi16>)
+// CHECK: llvm.load {{.*}} -> vector<32xi16>
+// CHECK-NOT: arith.extf
+// CHECK: arith.shrsi
+// CHECK: arith.xori
+// CHECK: arith.constant dense<-127> : vector<32xi16>
+// CHECK: arith.maxsi {{.*}} : vector<32xi16>
+// CHECK: arith.constant dense<127> : vector<32xi16>
+// CHECK: arith.minsi {{.*}} : vector<32xi16>
+// CHECK: scf.yield
+// The number, or a NaN, of the best.
+// CHECK: arith.cmpi sgt
+// CHECK: arith.select
+// CHECK: arith.extf {{.*}} : bf16 to f32
+// CHECK: arith.cmpi slt
+// CHECK: arith.select
+// CHECK: arith.extf {{.*}} : bf16 to f32
+"mpt_kernel.func"() <{sym_name = "half_extremes", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 70>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x70xbf16>) -> (tensor<4xf32>, tensor<4xf32>),
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>]}> ({
+^bb0(%a: bf16):
+  %x = arith.extf %a : bf16 to f32
+  %m = mpt_kernel.row_reduce <max> %x : f32
+  %n = mpt_kernel.row_reduce <min> %x : f32
+  mpt_kernel.yield %m, %n : f32, f32
+}) : () -> ()
+
+// Those of what is computed are of f32.
+// CHECK-LABEL: func.func @computed_extremes(
+// CHECK-NOT: arith.maxsi
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xi1>)
+// CHECK-NOT: arith.maxsi
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "computed_extremes", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 70>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x70xbf16>) -> tensor<4xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i)>]}> ({
+^bb0(%a: bf16):
+  %x = arith.extf %a : bf16 to f32
+  %d = arith.addf %x, %x : f32
+  %m = mpt_kernel.row_reduce <max> %d : f32
+  mpt_kernel.yield %m : f32
+}) : () -> ()

@@ -1,4 +1,4 @@
-//===- ExpandBF16.cpp - Rounding to bf16 in integer arithmetic --*- C++ -*-===//
+//===- ExpandBF16.cpp - Rounding to bf16 ------------------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -14,12 +14,19 @@
 /// a choice of bf16 scalars: on processors without that type a conversion by a library
 /// that may not be there. Here integers are chosen.
 ///
+/// What is stored is rounded by VCVTNEPS2BF16 where the processor has it. That takes
+/// subnormal numbers for zero, so lanes that have one are rounded by integer arithmetic
+/// behind a branch. The other lanes never are, so that a lane's bits do not depend on its
+/// neighbours.
+///
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Codegen/CPU/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -43,22 +50,71 @@ bool hasElement(Value value, function_ref<bool(Type)> is) {
   return is(getElementTypeOrSelf(value.getType()));
 }
 
+/// Lanes that one VCVTNEPS2BF16 rounds.
+constexpr int64_t kNativeLanes = 16;
+
+/// Roundings of a block whose subnormal lanes are looked for at once, before `reader`,
+/// the first op that reads one of them.
+struct RoundingGroup {
+  SmallVector<arith::TruncFOp> roundings;
+  Operation *reader = nullptr;
+};
+
 struct ExpandBF16Pass : mpt::impl::ExpandBF16PassBase<ExpandBF16Pass> {
   using Base::Base;
 
   void runOnOperation() override {
     plain.clear();
     SmallVector<arith::TruncFOp> roundings;
-    getOperation()->walk([&](arith::TruncFOp op) {
-      if (hasElement(op.getIn(), [](Type type) { return type.isF32(); }) &&
-          hasElement(op, [](Type type) { return type.isBF16(); }))
-        roundings.push_back(op);
+    SmallVector<RoundingGroup> groups;
+    getOperation()->walk([&](Block *block) {
+      RoundingGroup group;
+      DenseSet<Operation *> readers;
+      auto close = [&](Operation *reader) {
+        if (group.roundings.empty())
+          return;
+        group.reader = reader;
+        groups.push_back(std::exchange(group, {}));
+        readers.clear();
+      };
+      for (Operation &op : *block) {
+        if (readers.contains(&op) || op.hasTrait<OpTrait::IsTerminator>())
+          close(&op);
+        auto rounding = dyn_cast<arith::TruncFOp>(op);
+        if (!rounding || !roundsToBF16(rounding))
+          continue;
+        if (!avx512BF16 || !isNative(rounding)) {
+          roundings.push_back(rounding);
+          continue;
+        }
+        group.roundings.push_back(rounding);
+        for (Operation *user : op.getUsers())
+          if (Operation *inBlock = block->findAncestorOpInBlock(*user))
+            readers.insert(inBlock);
+      }
     });
+    for (RoundingGroup &group : groups)
+      expandNatively(group);
     for (arith::TruncFOp op : roundings)
       expand(op);
   }
 
 private:
+  static bool roundsToBF16(arith::TruncFOp op) {
+    return hasElement(op.getIn(), [](Type type) { return type.isF32(); }) &&
+           hasElement(op, [](Type type) { return type.isBF16(); });
+  }
+
+  /// Whether an instruction rounds `op`'s vector and something reads the 16 bits. What is
+  /// only widened again takes fewer instructions if it never becomes narrow.
+  static bool isNative(arith::TruncFOp op) {
+    auto vector = dyn_cast<VectorType>(op.getType());
+    return vector && vector.getRank() == 1 && !vector.isScalable() &&
+           vector.getNumElements() == kNativeLanes &&
+           llvm::any_of(op->getUsers(),
+                        [](Operation *user) { return !isa<arith::ExtFOp>(user); });
+  }
+
   /// Whether the lower half of `value`, an f32, is zero if it is a NaN: those of bf16 are
   /// like that, and what arithmetic makes of them or by itself.
   bool hasPlainNaNs(Value value) {
@@ -87,48 +143,117 @@ private:
     return plain[value] = is;
   }
 
+  /// An i32 for each f32 of `like`.
+  static Value makeInteger(ImplicitLocOpBuilder &b, Value like, int32_t number) {
+    TypedAttr attribute = b.getI32IntegerAttr(number);
+    if (auto vector = dyn_cast<VectorType>(like.getType()))
+      attribute =
+          DenseElementsAttr::get(vector.clone(b.getI32Type()), Attribute(attribute));
+    return arith::ConstantOp::create(b, attribute);
+  }
+
+  /// `value`, which has no NaNs, in the upper half of each i32. To nearest even: half of
+  /// what the lower half is worth is added, less one if the upper half is even.
+  static Value roundNumbers(ImplicitLocOpBuilder &b, Value value) {
+    Value bits =
+        arith::BitcastOp::create(b, withElement(value.getType(), b.getI32Type()), value);
+    Value isOdd = arith::AndIOp::create(
+        b, arith::ShRUIOp::create(b, bits, makeInteger(b, value, 16)),
+        makeInteger(b, value, 1));
+    return arith::AddIOp::create(
+        b, bits, arith::AddIOp::create(b, isOdd, makeInteger(b, value, 0x7fff)));
+  }
+
+  static Value takeUpperHalves(ImplicitLocOpBuilder &b, Value rounded) {
+    Value shift = arith::ConstantOp::create(
+        b, isa<VectorType>(rounded.getType())
+               ? TypedAttr(DenseElementsAttr::get(cast<VectorType>(rounded.getType()),
+                                                  int32_t(16)))
+               : TypedAttr(b.getI32IntegerAttr(16)));
+    return arith::TruncIOp::create(b, withElement(rounded.getType(), b.getI16Type()),
+                                   arith::ShRUIOp::create(b, rounded, shift));
+  }
+
+  /// The processor's instruction, and the other one for lanes that have a subnormal
+  /// number, if there is any.
+  void expandNatively(RoundingGroup &group) {
+    const Location loc = group.roundings.front().getLoc();
+    SmallVector<Value> narrow, isSubnormal;
+    SmallVector<Type> types;
+    Value any;
+    for (arith::TruncFOp op : group.roundings) {
+      ImplicitLocOpBuilder b(op.getLoc(), op);
+      auto call = [&](StringRef name, Type result, ValueRange arguments) {
+        return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(name), arguments)
+            .getResults();
+      };
+      Type words = withElement(op.getType(), b.getI16Type());
+      narrow.push_back(arith::BitcastOp::create(
+          b, words,
+          call("llvm.x86.avx512bf16.cvtneps2bf16.512", op.getType(), op.getIn())));
+      types.push_back(words);
+      constexpr int32_t subnormal = 0x20; // among the classes of VFPCLASSPS
+      Value classes = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(subnormal));
+      isSubnormal.push_back(call("llvm.x86.avx512.fpclass.ps.512",
+                                 withElement(op.getType(), b.getI1Type()),
+                                 {op.getIn(), classes}));
+      any = any ? arith::OrIOp::create(b, any, isSubnormal.back()) : isSubnormal.back();
+    }
+    ImplicitLocOpBuilder b(loc, group.reader);
+    Type mask = b.getIntegerType(kNativeLanes);
+    Value zero = LLVM::ConstantOp::create(b, b.getIntegerAttr(mask, 0));
+    Value isAny = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne,
+                                       LLVM::BitcastOp::create(b, mask, any), zero);
+    isAny = LLVM::ExpectOp::create(b, isAny,
+                                   LLVM::ConstantOp::create(b, b.getBoolAttr(false)));
+    auto branch = scf::IfOp::create(b, types, isAny, /*withElseRegion=*/true);
+    ImplicitLocOpBuilder inner(loc, branch.getThenBodyBuilder());
+    SmallVector<Value> mended;
+    for (auto [op, number, flags] : llvm::zip_equal(group.roundings, narrow, isSubnormal))
+      mended.push_back(arith::SelectOp::create(
+          inner, flags, takeUpperHalves(inner, roundNumbers(inner, op.getIn())), number));
+    scf::YieldOp::create(inner, mended);
+    inner = ImplicitLocOpBuilder(loc, branch.getElseBodyBuilder());
+    scf::YieldOp::create(inner, narrow);
+    for (auto [op, result] : llvm::zip_equal(group.roundings, branch.getResults())) {
+      op.replaceAllUsesWith(
+          arith::BitcastOp::create(b, op.getType(), result).getResult());
+      op.erase();
+    }
+  }
+
   void expand(arith::TruncFOp op) {
     ImplicitLocOpBuilder b(op.getLoc(), op);
-    const Type wide = op.getIn().getType(), words = withElement(wide, b.getI32Type());
-    auto integer = [&](int32_t number) -> Value {
-      TypedAttr attribute = b.getI32IntegerAttr(number);
-      if (auto vector = dyn_cast<VectorType>(words))
-        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-      return arith::ConstantOp::create(b, attribute);
-    };
-    // To nearest even: half of what the lower half is worth, less one if the upper half
-    // is even.
-    Value bits = arith::BitcastOp::create(b, words, op.getIn());
-    Value half = integer(16);
-    Value isOdd =
-        arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, half), integer(1));
-    Value rounded =
-        arith::AddIOp::create(b, bits, arith::AddIOp::create(b, isOdd, integer(0x7fff)));
+    const Type wide = op.getIn().getType();
+    Value rounded = roundNumbers(b, op.getIn());
     if (!hasPlainNaNs(op.getIn())) {
       Value isNaN =
           arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, op.getIn(), op.getIn());
-      rounded = arith::SelectOp::create(b, isNaN, integer(0x7fc00000), rounded);
+      // Quiet, as the processor's instruction leaves them.
+      Value quiet = arith::OrIOp::create(
+          b, arith::BitcastOp::create(b, rounded.getType(), op.getIn()),
+          makeInteger(b, op.getIn(), 0x400000));
+      rounded = arith::SelectOp::create(b, isNaN, quiet, rounded);
     }
-    Value number, narrow;
+    Value number;
     for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
       auto extension = dyn_cast<arith::ExtFOp>(user);
       if (!extension || extension.getType() != wide)
         continue;
       if (!number) {
         number = arith::BitcastOp::create(
-            b, wide, arith::AndIOp::create(b, rounded, integer(-65536)));
+            b, wide,
+            arith::AndIOp::create(b, rounded, makeInteger(b, op.getIn(), -65536)));
         plain[number] = true;
       }
       extension.replaceAllUsesWith(number);
       plain.erase(extension);
       extension.erase();
     }
-    if (!op->use_empty()) {
-      Value upper = arith::TruncIOp::create(b, withElement(wide, b.getI16Type()),
-                                            arith::ShRUIOp::create(b, rounded, half));
-      narrow = arith::BitcastOp::create(b, op.getType(), upper);
-      op.replaceAllUsesWith(narrow);
-    }
+    if (!op->use_empty())
+      op.replaceAllUsesWith(
+          arith::BitcastOp::create(b, op.getType(), takeUpperHalves(b, rounded))
+              .getResult());
     op.erase();
   }
 

@@ -13,16 +13,27 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace mpt;
 
-void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes) {
+void mpt::readMachine(const llvm::TargetMachine &machine, KernelsToLLVMOptions &options) {
+  const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
+  options.avx512BF16 = machine.getTargetTriple().isX86() &&
+                       processor.checkFeatures("+avx512bf16,+avx512dq");
+}
+
+void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes,
+                                     const KernelsToLLVMOptions &options) {
   passes.addPass(createConvertKernelsToVectorPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createApproximateMathPass());
-  passes.addPass(createExpandBF16Pass());
+  ExpandBF16PassOptions roundings;
+  roundings.avx512BF16 = options.avx512BF16;
+  passes.addPass(createExpandBF16Pass(roundings));
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   passes.addPass(arith::createArithExpandOpsPass(expand));
@@ -37,7 +48,8 @@ void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes) {
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void mpt::buildProgramToLLVMPipeline(OpPassManager &passes) {
-  buildKernelsToLLVMPipeline(passes);
+void mpt::buildProgramToLLVMPipeline(OpPassManager &passes,
+                                     const KernelsToLLVMOptions &options) {
+  buildKernelsToLLVMPipeline(passes, options);
   passes.addPass(createConvertProgramToLLVMPass());
 }

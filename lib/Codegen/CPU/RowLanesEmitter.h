@@ -32,6 +32,7 @@ protected:
   forColumns(mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
              llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)> body)
       override;
+  bool walksAlongRows() const override { return !inRows; }
   Value finishRowReduction(mlir::OpBuilder &builder, ReduceKind kind,
                            Value vector) override;
   void accumulate(const ColumnPartials &part, Value task, Frame &frame) override;

@@ -23,6 +23,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <limits>
 
 using namespace mlir;
@@ -181,6 +182,20 @@ LogicalResult KernelEmitter::check() {
 // Loops
 //===----------------------------------------------------------------------===//
 
+Value KernelEmitter::getFirstColumns(OpBuilder &b) {
+  SmallVector<int32_t> first =
+      llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(lanes)));
+  auto type = VectorType::get({lanes}, b.getI32Type());
+  return arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(first)));
+}
+
+Value KernelEmitter::getColumnStep(OpBuilder &b, int64_t step) {
+  auto type = VectorType::get({lanes}, b.getI32Type());
+  return arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, static_cast<int32_t>(step)));
+}
+
 SmallVector<Value> KernelEmitter::forColumns(
     OpBuilder &b, Frame &rowFrame, ValueRange init,
     function_ref<SmallVector<Value>(Frame &, ValueRange)> emitBody) {
@@ -195,18 +210,11 @@ SmallVector<Value> KernelEmitter::forColumns(
     return frame;
   };
   if (whole > 0) {
-    // Numbers of columns grow by an addition, which takes less than making them of the
-    // first one. What no op reads is removed later.
     const bool carriesColumns = countsColumns && !flatBegin;
     Value step;
     if (carriesColumns) {
-      auto type = VectorType::get({lanes}, b.getI32Type());
-      SmallVector<int32_t> first =
-          llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(lanes)));
-      carried.push_back(arith::ConstantOp::create(
-          b, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(first))));
-      step = arith::ConstantOp::create(
-          b, loc, DenseElementsAttr::get(type, static_cast<int32_t>(lanes)));
+      carried.push_back(getFirstColumns(b));
+      step = getColumnStep(b, lanes);
     }
     auto loop = scf::ForOp::create(b, loc, flatBegin ? flatBegin : constant(b, 0),
                                    flatEnd ? flatEnd : constant(b, whole),
@@ -242,6 +250,72 @@ SmallVector<Value> KernelEmitter::forColumns(
   return carried;
 }
 
+bool KernelEmitter::takesPairs() {
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
+  return isForVectors() && walksAlongRows() &&
+         llvm::any_of(yield.getValues(), [&](Value value) {
+           return value.getType().isBF16() && isFull(value) &&
+                  value.getDefiningOp<arith::TruncFOp>();
+         });
+}
+
+void KernelEmitter::forResults(OpBuilder &b, Frame &rowFrame,
+                               function_ref<void(Frame &)> evaluate,
+                               function_ref<void(Frame &)> store) {
+  const int64_t step = 2 * lanes, paired = columns / step * step;
+  auto forEach = [&] {
+    forColumns(b, rowFrame, {}, [&](Frame &frame, ValueRange) {
+      evaluate(frame);
+      store(frame);
+      return SmallVector<Value>();
+    });
+  };
+  if (paired == 0 || !takesPairs())
+    return forEach();
+  Value begin = flatBegin ? flatBegin : constant(b, 0);
+  Value end = constant(b, paired);
+  if (flatBegin) {
+    Value count = arith::SubIOp::create(b, loc, flatEnd, flatBegin);
+    Value rest = arith::RemUIOp::create(b, loc, count, constant(b, step));
+    end = arith::SubIOp::create(b, loc, flatEnd, rest);
+  }
+  const bool carriesColumns = countsColumns && !flatBegin;
+  SmallVector<Value> carried;
+  if (carriesColumns)
+    carried.push_back(getFirstColumns(b));
+  auto loop = scf::ForOp::create(b, loc, begin, end, constant(b, step), carried);
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Frame frames[2];
+  for (auto [i, frame] : llvm::enumerate(frames)) {
+    frame.builder = &inner;
+    frame.lanes = lanes;
+    frame.column = loop.getInductionVar();
+    if (i == 1)
+      frame.column =
+          arith::AddIOp::create(inner, loc, frame.column, constant(inner, lanes));
+    frame.outer = &rowFrame;
+    if (carriesColumns)
+      frame.columnNumbers =
+          i == 0 ? loop.getRegionIterArg(0)
+                 : arith::AddIOp::create(inner, loc, loop.getRegionIterArg(0),
+                                         getColumnStep(inner, lanes))
+                       .getResult();
+    evaluate(frame);
+  }
+  for (Frame &frame : frames)
+    store(frame);
+  if (carriesColumns)
+    scf::YieldOp::create(inner, loc,
+                         arith::AddIOp::create(inner, loc, loop.getRegionIterArg(0),
+                                               getColumnStep(inner, step))
+                             .getResult());
+  // What is left: a vector, and the masked tail.
+  llvm::SaveAndRestore first(flatBegin, end);
+  llvm::SaveAndRestore last(flatEnd,
+                            flatEnd ? flatEnd : constant(b, columns / lanes * lanes));
+  forEach();
+}
+
 Type KernelEmitter::getReducedType(kernel::RowReduceOp reduce) const {
   Type type = reduce.getType();
   const bool isMagnitude = type.isF32() && reduce.getKind() == ReduceKind::Max &&
@@ -249,9 +323,21 @@ Type KernelEmitter::getReducedType(kernel::RowReduceOp reduce) const {
   return isMagnitude && isForVectors() ? IntegerType::get(type.getContext(), 32) : type;
 }
 
+std::optional<KernelEmitter::HalfExtreme>
+KernelEmitter::getHalfExtreme(kernel::RowReduceOp reduce) const {
+  auto extension = reduce.getValue().getDefiningOp<arith::ExtFOp>();
+  if (!isForVectors() || !extension ||
+      (reduce.getKind() != ReduceKind::Max && reduce.getKind() != ReduceKind::Min))
+    return std::nullopt;
+  Type type = extension.getIn().getType();
+  auto halves = dyn_cast<BlockArgument>(extension.getIn());
+  if (!halves || !isFull(halves) || (!type.isF16() && !type.isBF16()))
+    return std::nullopt;
+  return HalfExtreme{HalfKeys(cast<FloatType>(type), reduce.getKind()), halves};
+}
+
 void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned level) {
   SmallVector<kernel::RowReduceOp> reductions;
-  SmallVector<Value> init;
   bool anyAtOnce = false;
   for (auto reduce : body.getOps<kernel::RowReduceOp>()) {
     if (levels.lookup(reduce) != level || info.isAfterColumns(reduce))
@@ -263,13 +349,6 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
     }
     // Of a value that is the same for the whole row: still one for each point.
     reductions.push_back(reduce);
-    Type type = getReducedType(reduce);
-    const bool isBits = isa<IntegerType>(type) && isa<FloatType>(reduce.getType());
-    Value start =
-        identity(b, reduce.getKind(), vectorOf(isBits ? reduce.getType() : type, lanes));
-    if (isBits)
-      start = arith::BitcastOp::create(b, loc, vectorOf(type, lanes), start);
-    init.push_back(start);
   }
   if (reductions.empty()) {
     // Other threads may store where this one has read; reductions wait for all of them.
@@ -285,6 +364,28 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
             found != keptValues.end() && found->second == level)
           kept.push_back(
               {value, allocate(b, storageOf(value.getType()), getKeptElements())});
+  // As many bytes of halves as of f32. The order of what is compared changes no bit.
+  const bool isOfHalves =
+      kept.empty() && walksAlongRows() && lanes == kLanes &&
+      llvm::all_of(reductions, [&](kernel::RowReduceOp reduce) {
+        std::optional<HalfExtreme> extreme = getHalfExtreme(reduce);
+        return extreme && laneStride(buffers[extreme->halves.getArgNumber()]) == 1;
+      });
+  llvm::SaveAndRestore width(lanes, isOfHalves ? 2 * kLanes : lanes);
+  SmallVector<Value> init;
+  for (kernel::RowReduceOp reduce : reductions) {
+    if (getHalfExtreme(reduce)) {
+      init.push_back(identity(b, reduce.getKind(), vectorOf(b.getI16Type(), lanes)));
+      continue;
+    }
+    Type type = getReducedType(reduce);
+    const bool isBits = isa<IntegerType>(type) && isa<FloatType>(reduce.getType());
+    Value start =
+        identity(b, reduce.getKind(), vectorOf(isBits ? reduce.getType() : type, lanes));
+    if (isBits)
+      start = arith::BitcastOp::create(b, loc, vectorOf(type, lanes), start);
+    init.push_back(start);
+  }
   // After the reductions, for each extreme of floats, which lanes have met a NaN: so the
   // next extreme waits for one comparison alone.
   SmallVector<bool> tracksNaN;
@@ -310,7 +411,14 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
         for (auto [reduce, sum, tracks] :
              llvm::zip_equal(reductions, carried.take_front(count), tracksNaN)) {
           OpBuilder &inner = *frame.builder;
-          Value value = evaluate(getReducedValue(reduce), frame);
+          Value value;
+          if (std::optional<HalfExtreme> extreme = getHalfExtreme(reduce)) {
+            Value halves = evaluate(extreme->halves, frame);
+            value = extreme->keys.encode(
+                inner, toStorage(inner, halves, extreme->halves.getType()));
+          } else {
+            value = evaluate(getReducedValue(reduce), frame);
+          }
           if (value.getType() != sum.getType())
             value = arith::BitcastOp::create(inner, loc, sum.getType(), value);
           if (frame.mask)
@@ -360,6 +468,13 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
       sum = arith::ExtFOp::create(
           b, loc, cast<VectorType>(sum.getType()).clone(reduce.getType()), sum);
     Value value = finishRowReduction(b, reduce.getKind(), sum);
+    if (std::optional<HalfExtreme> extreme = getHalfExtreme(reduce)) {
+      value = fromStorage(b, extreme->keys.decode(b, value), extreme->halves.getType());
+      auto vector = dyn_cast<VectorType>(value.getType());
+      value = arith::ExtFOp::create(
+          b, loc, vector ? Type(vector.clone(reduce.getType())) : reduce.getType(),
+          value);
+    }
     if (getElementTypeOrSelf(value) != reduce.getType()) {
       auto vector = dyn_cast<VectorType>(value.getType());
       value = arith::BitcastOp::create(
@@ -466,23 +581,26 @@ void KernelEmitter::emitRowAtIndices(OpBuilder &b, Value task) {
   for (const ColumnPartials &part : info.getColumnPartials())
     anyFull |= isFull(kernel::ColumnReduceOp(part.op).getValue());
   if (anyFull)
-    forColumns(b, rowFrame, {}, [&](Frame &frame, ValueRange) {
-      // All loads of a point before its stores: a result may share its bytes
-      // with an operand.
-      for (Value value : yield.getValues())
-        if (isFull(value))
-          (void)evaluate(value, frame);
-      for (const ColumnPartials &part : info.getColumnPartials())
-        if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
-          (void)evaluate(kernel::ColumnReduceOp(part.op).getValue(), frame);
-      for (const ColumnPartials &part : info.getColumnPartials())
-        if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
-          accumulate(part, task, frame);
-      for (auto [i, value] : llvm::enumerate(yield.getValues()))
-        if (isFull(value))
-          store(i, evaluate(value, frame), frame);
-      return SmallVector<Value>();
-    });
+    forResults(
+        b, rowFrame,
+        [&](Frame &frame) {
+          // All loads of a point before its stores: a result may share its bytes
+          // with an operand.
+          for (Value value : yield.getValues())
+            if (isFull(value))
+              (void)evaluate(value, frame);
+          for (const ColumnPartials &part : info.getColumnPartials())
+            if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
+              (void)evaluate(kernel::ColumnReduceOp(part.op).getValue(), frame);
+        },
+        [&](Frame &frame) {
+          for (const ColumnPartials &part : info.getColumnPartials())
+            if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
+              accumulate(part, task, frame);
+          for (auto [i, value] : llvm::enumerate(yield.getValues()))
+            if (isFull(value))
+              store(i, evaluate(value, frame), frame);
+        });
   for (const ColumnPartials &part : info.getColumnPartials())
     if (!isFull(kernel::ColumnReduceOp(part.op).getValue()))
       accumulate(part, task, rowFrame);

@@ -10,6 +10,7 @@
 #define MPT_LIB_CODEGEN_COMMON_KERNELEMITTER_H
 
 #include "ByteTables.h"
+#include "HalfKeys.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 
@@ -111,6 +112,19 @@ protected:
   virtual llvm::SmallVector<Value> forColumns(
       mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
       llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)> body);
+  /// Numbers of the first columns, as i32, and by how much they grow in each lane: an
+  /// addition takes less than making them of the first one's. What no op reads is removed
+  /// later.
+  Value getFirstColumns(mlir::OpBuilder &builder);
+  Value getColumnStep(mlir::OpBuilder &builder, int64_t step);
+  /// Runs `evaluate`, then `store`, for all columns. If takesPairs(), for two vectors at
+  /// a time: what both compute comes before what either stores.
+  void forResults(mlir::OpBuilder &builder, Frame &rowFrame,
+                  llvm::function_ref<void(Frame &)> evaluate,
+                  llvm::function_ref<void(Frame &)> store);
+  /// Whether results of full rows are made by two vectors at a time. Roundings of both to
+  /// bf16 then share a branch (`--mpt-expand-bf16`).
+  bool takesPairs();
   /// Where values are evaluated that do not vary along a row.
   virtual Frame makeRowFrame(mlir::OpBuilder &builder);
   /// Elements between two lanes.
@@ -136,6 +150,8 @@ protected:
   /// Whether vectors walk over a row, which keep in memory what several walks need, and
   /// not threads.
   virtual bool isForVectors() const { return true; }
+  /// Whether lanes are columns of one row; otherwise each has a row of its own.
+  virtual bool walksAlongRows() const { return true; }
   /// Comes before stores to what other threads of a row have read.
   virtual void beforeSharedStores(mlir::OpBuilder &) {}
   /// What vectors of `reduce` hold: the largest magnitude is that of the largest bits,
@@ -145,6 +161,13 @@ protected:
   virtual Value getReducedValue(kernel::RowReduceOp reduce) const {
     return reduce.getValue();
   }
+  /// For extremes of half floats as they lie in memory: how vectors compare them, and
+  /// these halves.
+  struct HalfExtreme {
+    HalfKeys keys;
+    mlir::BlockArgument halves;
+  };
+  std::optional<HalfExtreme> getHalfExtreme(kernel::RowReduceOp reduce) const;
   /// The reduction, if that takes no walk over the row; null otherwise.
   virtual Value reduceAtOnce(mlir::OpBuilder &, kernel::RowReduceOp, Frame &) {
     return Value();

@@ -14,6 +14,7 @@
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -68,6 +69,35 @@ TEST_F(CodeGenTest, ExportsTheDescriptorAlone) {
       llvm::dyn_cast<llvm::ConstantInt>(desc->getInitializer()->getAggregateElement(0u));
   ASSERT_TRUE(magic);
   EXPECT_EQ(magic->getZExtValue(), rt::kProgramMagic);
+}
+
+/// Which CPUs round to bf16 by an instruction, and that all round.
+TEST_F(CodeGenTest, RoundingInstructions) {
+  constexpr llvm::StringRef function = R"(
+func.func @f(%x: tensor<4x64xf32> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<4x64xbf16> {mpt.name = "y"}) {
+  %y = mpt.cast %x : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  return %y : tensor<4x64xbf16>
+})";
+  for (auto [cpu, has] : {std::pair("x86-64", false), std::pair("x86-64-v3", false),
+                          std::pair("x86-64-v4", false), std::pair("cooperlake", true),
+                          std::pair("sapphirerapids", true), std::pair("znver3", false),
+                          std::pair("znver4", true), std::pair("znver5", true)}) {
+    auto module = compile(function, cpu);
+    ASSERT_EQ(message(module.takeError()), "success") << cpu;
+    EXPECT_EQ((*module)->getFunction("llvm.x86.avx512bf16.cvtneps2bf16.512") != nullptr,
+              has)
+        << cpu;
+    llvm::SmallVector<char> code;
+    llvm::raw_svector_ostream os(code);
+    llvm::legacy::PassManager passes;
+    ASSERT_FALSE(machine->addPassesToEmitFile(passes, os, nullptr,
+                                              llvm::CodeGenFileType::AssemblyFile));
+    passes.run(**module);
+    EXPECT_EQ(os.str().contains("vcvtneps2bf16"), has) << cpu;
+    // No library rounds.
+    EXPECT_FALSE(os.str().contains("__truncsfbf2")) << cpu;
+  }
 }
 
 TEST_F(CodeGenTest, UnknownCPU) {

@@ -36,11 +36,11 @@ ElementType test::hostType(Type type) {
   return parsed.value_or(ElementType::F32);
 }
 
-KernelModule::KernelModule(llvm::StringRef text, llvm::StringRef math) {
-  compile(text, math);
+KernelModule::KernelModule(llvm::StringRef text, llvm::StringRef math, bool isForHost) {
+  compile(text, math, isForHost);
 }
 
-void KernelModule::compile(llvm::StringRef text, llvm::StringRef math) {
+void KernelModule::compile(llvm::StringRef text, llvm::StringRef math, bool isForHost) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   DialectRegistry registry;
@@ -53,13 +53,16 @@ void KernelModule::compile(llvm::StringRef text, llvm::StringRef math) {
 #ifdef MPT_TEST_DEVICE_KERNELS
   return compileForDevice(math);
 #endif
-  OwningOpRef<ModuleOp> lowered = source->clone();
-  PassManager passes(context.get(), ModuleOp::getOperationName());
-  buildKernelsToLLVMPipeline(passes);
-  ASSERT_TRUE(succeeded(passes.run(*lowered)));
   auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
   std::unique_ptr<llvm::TargetMachine> machine =
       llvm::cantFail(builder.createTargetMachine());
+  OwningOpRef<ModuleOp> lowered = source->clone();
+  PassManager passes(context.get(), ModuleOp::getOperationName());
+  KernelsToLLVMOptions kernels;
+  if (isForHost)
+    readMachine(*machine, kernels);
+  buildKernelsToLLVMPipeline(passes, kernels);
+  ASSERT_TRUE(succeeded(passes.run(*lowered)));
   ExecutionEngineOptions options;
   auto optimize = makeOptimizingTransformer(2, 0, machine.get());
   options.transformer = optimize;

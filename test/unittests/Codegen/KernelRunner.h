@@ -39,8 +39,10 @@ using Tensors = std::vector<HostTensor>;
 class KernelModule {
 public:
   /// Fails the test and leaves the module empty if `text` cannot be compiled.
-  /// `math` is that of GPUs: exact or fast.
-  explicit KernelModule(llvm::StringRef text, llvm::StringRef math = "exact");
+  /// `math` is that of GPUs: exact or fast. Unless `isForHost` no instructions are asked
+  /// for by name that this machine may have and others not.
+  explicit KernelModule(llvm::StringRef text, llvm::StringRef math = "exact",
+                        bool isForHost = true);
 
   /// Runs the kernel over its tasks cut into calls at `cuts`.
   Tensors run(llvm::StringRef kernel, const Tensors &inputs,
@@ -55,7 +57,7 @@ public:
   int64_t getTasks(llvm::StringRef kernel) const;
 
 private:
-  void compile(llvm::StringRef text, llvm::StringRef math);
+  void compile(llvm::StringRef text, llvm::StringRef math, bool isForHost);
   void compileForDevice(llvm::StringRef math);
   void callOnDevice(kernel::FuncOp kernel, std::vector<void *> &buffers) const;
   kernel::FuncOp find(llvm::StringRef kernel) const;

@@ -205,6 +205,84 @@ TEST(Kernels, Bf16Chain) {
     }
 }
 
+/// Every bf16 with f32 on both sides of what rounding tells apart, each in vectors with
+/// others: two vectors at a time, one, and the tail. Subnormal numbers stay, and NaNs
+/// keep their sign and upper bits on any CPU.
+TEST(Kernels, RoundingToBF16) {
+  constexpr uint32_t lower[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+  constexpr int64_t count = std::size(lower) << 16, rows = 4096, columns = count / rows;
+  static_assert(columns % 32 == 0);
+  KernelText flat{"k",
+                  "pointwise",
+                  {count},
+                  1,
+                  {"(d0) -> (d0)"},
+                  {"393216xf32"},
+                  {"(d0) -> (d0)"},
+                  {"393216xbf16"},
+                  "%x: f32",
+                  R"(
+        %h = arith.truncf %x : f32 to bf16
+        mpt_kernel.yield %h : bf16
+      )"};
+  // Rows of 96 + 31 numbers: those of the tail come again.
+  KernelText tails{"t",
+                   "pointwise",
+                   {rows, columns + 31},
+                   1,
+                   {"(d0, d1) -> (d0, d1)"},
+                   {"4096x127xf32"},
+                   {"(d0, d1) -> (d0, d1)"},
+                   {"4096x127xbf16"},
+                   "%x: f32",
+                   flat.body};
+  KernelModule native(flat.str() + tails.str()),
+      plain(flat.str() + tails.str(), "exact", /*isForHost=*/false);
+  auto inputAt = [&](int64_t i) {
+    // Odd, so that all numbers are met; neighbours differ in all bits.
+    const auto place = static_cast<uint64_t>(i) * 145'007 % count;
+    return static_cast<uint32_t>(place / std::size(lower)) << 16 |
+           lower[place % std::size(lower)];
+  };
+  Tensors inputs = native.makeInputs("k", 1), tailInputs = native.makeInputs("t", 1);
+  auto fill = [&](HostTensor &tensor) {
+    auto *bits = reinterpret_cast<uint32_t *>(tensor.getData());
+    for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+      bits[i] = inputAt(i % count);
+  };
+  fill(inputs[0]);
+  fill(tailInputs[0]);
+  auto check = [&](const Tensors &found, const char *what) {
+    auto *halves = reinterpret_cast<const uint16_t *>(found[0].getData());
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < found[0].getNumElements(); ++i) {
+      const uint32_t bits = inputAt(i % count);
+      uint16_t expected;
+      if ((bits & 0x7fffffff) > 0x7f800000) {
+        expected = static_cast<uint16_t>(bits >> 16 | 0x40);
+#ifdef MPT_TEST_DEVICE_KERNELS
+        // A GPU has one NaN.
+        if ((halves[i] & 0x7fff) > 0x7f80)
+          continue;
+#endif
+      } else {
+        // Upwards from the middle on, where the upper half decides.
+        const uint32_t rest = bits & 0xffff, upper = bits >> 16;
+        expected = static_cast<uint16_t>(
+            upper + (rest > 0x8000 || (rest == 0x8000 && upper % 2 == 1)));
+      }
+      if (halves[i] != expected && ++wrong < 4)
+        ADD_FAILURE() << what << " " << std::hex << bits << ": " << halves[i]
+                      << ", expected " << expected;
+    }
+    EXPECT_EQ(wrong, 0) << what;
+  };
+  check(native.run("k", inputs), "whole vectors");
+  check(native.run("t", tailInputs), "tails");
+  check(plain.run("k", inputs), "whole vectors of any CPU");
+  check(plain.run("t", tailInputs), "tails of any CPU");
+}
+
 /// f8: every byte to f32, and back from every number near a rounding boundary.
 TEST(Kernels, EightBitFloats) {
   for (const char *format : {"f8E4M3FN", "f8E5M2"}) {
@@ -321,47 +399,74 @@ TEST(Kernels, SoftmaxRows) {
 }
 
 /// The largest and smallest of rows of infinities, and of rows with a NaN in a whole
-/// vector, at its last lane and in the tail.
+/// vector, at its last lane and in the tail; of halves also where neighbouring rows lie
+/// next to each other.
 TEST(Kernels, ExtremesOfRows) {
   std::string text;
-  const std::vector<int> sizes = {1, 5, 16, 17, 35, 300};
-  for (int n : sizes) {
-    std::string size = std::to_string(n);
-    text += KernelText{"k" + size,
-                       "row",
-                       {7, n},
-                       2,
-                       {"(d0, d1) -> (d0, d1)"},
-                       {"7x" + size + "xf32"},
-                       {"(d0, d1) -> (d0)", "(d0, d1) -> (d0)"},
-                       {"7xf32", "7xf32"},
-                       "%x: f32",
+  const std::vector<int> sizes = {1, 5, 16, 17, 32, 35, 70, 300};
+  constexpr int rows = 20;
+  struct Case {
+    std::string name, type;
+    int columns;
+    bool isTransposed;
+  };
+  std::vector<Case> cases;
+  for (const char *type : {"f32", "bf16", "f16"})
+    for (bool isTransposed : {false, true})
+      for (int n : sizes)
+        if (!isTransposed || n <= 35)
+          cases.push_back(
+              {type + std::string(isTransposed ? "t" : "r") + std::to_string(n), type, n,
+               isTransposed});
+  for (const Case &test : cases) {
+    const std::string size = std::to_string(test.columns);
+    const bool isWide = test.type == "f32";
+    text +=
+        KernelText{test.name,
+                   "row",
+                   {rows, test.columns},
+                   2,
+                   {test.isTransposed ? "(d0, d1) -> (d1, d0)" : "(d0, d1) -> (d0, d1)"},
+                   {(test.isTransposed ? size + "x20x" : "20x" + size + "x") + test.type},
+                   {"(d0, d1) -> (d0)", "(d0, d1) -> (d0)"},
+                   {"20xf32", "20xf32"},
+                   (isWide ? "%x: " : "%h: ") + test.type,
+                   (isWide ? "" : "%x = arith.extf %h : " + test.type + " to f32\n") +
                        "%a = mpt_kernel.row_reduce <max> %x : f32\n"
                        "%b = mpt_kernel.row_reduce <min> %x : f32\n"
                        "mpt_kernel.yield %a, %b : f32, f32\n"}
-                .str();
+            .str();
   }
   KernelModule module(text);
-  for (int n : sizes) {
-    std::string name = "k" + std::to_string(n);
-    Tensors inputs = module.makeInputs(name, n);
+  for (const Case &test : cases) {
+    const int n = test.columns;
+    Tensors inputs = module.makeInputs(test.name, n);
+    auto at = [&](int row, int column) {
+      return test.isTransposed ? column * rows + row : row * n + column;
+    };
     auto set = [&](int row, int column, double value) {
-      inputs[0].setElement(row * n + std::min(column, n - 1), value);
+      inputs[0].setElement(at(row, std::min(column, n - 1)), value);
     };
     for (int i = 0; i < n; ++i) {
       set(1, i, -INFINITY);
       set(2, i, INFINITY);
+      set(7, i, i % 2 ? -3e-8 : -6e-8);
+      set(8, i, i % 2 ? 3e-8 : 6e-8);
     }
     set(3, 3, NAN);
     set(4, 15, -NAN);
     set(5, n - 1, NAN);
     set(5, 0, INFINITY);
     set(6, n / 2, -INFINITY);
-    Tensors found = module.run(name, inputs);
-    for (int row = 0; row < 7; ++row) {
+    set(9, n / 3, -NAN);
+    set(9, 0, INFINITY);
+    set(10, n - 1, -NAN);
+    set(10, 0, -INFINITY);
+    Tensors found = module.run(test.name, inputs);
+    for (int row = 0; row < rows; ++row) {
       double most = -INFINITY, least = INFINITY;
       for (int i = 0; i < n; ++i) {
-        double value = inputs[0].getElement(row * n + i);
+        double value = inputs[0].getElement(at(row, i));
         most = std::isnan(value) || value > most ? value : most;
         least = std::isnan(value) || value < least ? value : least;
         if (std::isnan(value))
@@ -370,7 +475,7 @@ TEST(Kernels, ExtremesOfRows) {
       for (auto [tensor, expected] : {std::pair(0, most), std::pair(1, least)}) {
         double value = found[tensor].getElement(row);
         EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected)))
-            << n << " " << row << ": " << value << ", expected " << expected;
+            << test.name << " " << row << ": " << value << ", expected " << expected;
       }
     }
   }

@@ -16,7 +16,12 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
 
 namespace mpt {
 
@@ -26,13 +31,27 @@ namespace mpt {
 #define GEN_PASS_REGISTRATION
 #include "mpt/Codegen/CPU/Passes.h.inc"
 
+/// What kernels are compiled to for a CPU.
+struct KernelsToLLVMOptions : mlir::PassPipelineOptions<KernelsToLLVMOptions> {
+  Option<bool> avx512BF16{
+      *this, "avx512-bf16",
+      llvm::cl::desc("Round to bf16 by the instruction of AVX512_BF16, for processors "
+                     "that have it and AVX512DQ"),
+      llvm::cl::init(false)};
+};
+
+/// Sets `options` to what the processor of `machine` has.
+void readMachine(const llvm::TargetMachine &machine, KernelsToLLVMOptions &options);
+
 /// Kernels to LLVM dialect functions: kernels to vectors, math functions to
 /// polynomials, half types to integer arithmetic, all to LLVM.
-void buildKernelsToLLVMPipeline(mlir::OpPassManager &passes);
+void buildKernelsToLLVMPipeline(mlir::OpPassManager &passes,
+                                const KernelsToLLVMOptions &options);
 
 /// From a module with one `mpt_program.program` to LLVM dialect: kernels as above, then
 /// the program to its table.
-void buildProgramToLLVMPipeline(mlir::OpPassManager &passes);
+void buildProgramToLLVMPipeline(mlir::OpPassManager &passes,
+                                const KernelsToLLVMOptions &options);
 
 } // namespace mpt
 

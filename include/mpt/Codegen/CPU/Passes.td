@@ -28,14 +28,25 @@ def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::
 }
 
 def ExpandBF16Pass : Pass<"mpt-expand-bf16"> {
-  let summary = "Round f32 to bf16 by integer arithmetic";
+  let summary = "Round f32 to bf16 by integer arithmetic, or by AVX512_BF16";
   let description = [{
     Replaces `arith.truncf` from f32 to bf16. A value that is widened again at once stays
-    32 bits wide. To nearest even; subnormal numbers are kept; a NaN stays one, its sign
-    and payload too where all NaNs that it comes from are of bf16, or arithmetic's own.
+    32 bits wide. To nearest even; subnormal numbers are kept. A NaN keeps its sign and the
+    upper bits of its payload, and becomes quiet; one of bf16 that no arithmetic has met
+    may stay signaling.
+
+    With `avx512-bf16`, vectors of 16 lanes of which something reads the 16 bits are rounded
+    by VCVTNEPS2BF16, to the same bits. That instruction takes subnormal numbers for zero:
+    if VFPCLASSPS finds any, integer arithmetic rounds their lanes. One branch, which is
+    expected not to be taken, decides for all roundings before the first op that reads one.
+
     Other casts of bf16 are left to `--arith-expand=include-bf16`.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"avx512BF16", "avx512-bf16", "bool", /*default=*/"false",
+           "The processor has AVX512_BF16 and AVX512DQ">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::scf::SCFDialect"];
 }
 
 #endif // MPT_CODEGEN_CPU_PASSES_TD
