@@ -353,6 +353,7 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
     decompose.addPass(createDeferGradientsPass());
     decompose.addPass(createMultiplyPatchesPass());
     decompose.addPass(createFoldTransposesPass());
+    decompose.addPass(createPoolBeforeReluPass());
   }
   addDecomposePasses(decompose, decomposeOptions);
   if (failed(runPipeline(decompose, module)))

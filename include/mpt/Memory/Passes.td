@@ -96,6 +96,19 @@ def FoldTransposesPass : Pass<"mpt-fold-transposes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def PoolBeforeReluPass : Pass<"mpt-pool-before-relu", "::mlir::ModuleOp"> {
+  let summary = "Max poolings of ReLUs become ReLUs of max poolings";
+  let description = [{
+    The largest of a window's numbers, or zero, is the largest of these numbers or zeros,
+    bit for bit, and the gradient goes to the same element or is zero. So where a ReLU is
+    read by `mpt.max_pool`, `mpt.max_pool_grad` and `mpt.relu_grad` alone, perhaps by other
+    shapes, the ReLU and its gradient move to the smaller side of the pooling. What the
+    ReLU made, as large as its input, is not kept, and nothing reads the pooling's input
+    after its gradient. Ops with `mpt.save` stay as they are.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def MultiplyPatchesPass : Pass<"mpt-multiply-patches", "::mlir::ModuleOp"> {
   let summary = "Filter gradients of patches of few channels become matmuls";
   let description = [{
