@@ -48,7 +48,7 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   // CHECK-DAG: %[[W:.*]] = mpt_program.buffer <arena> 24832 : memref<10xbf16>
   // CHECK-DAG: %[[T:.*]] = mpt_program.buffer <state> 64
   // CHECK: mpt_program.device_launch @mpt_kernels::@large_group0 blocks [5, 1] threads 256 ins() outs(%[[ARENA]], %[[STATE]] : memref<24896xi8>, memref<128xi8>)
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_0 blocks [1, 1] threads 32 ins() outs(%[[U]] :
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill__1 blocks [1, 1] threads 32 ins() outs(%[[U]] :
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@small blocks [1, 1] threads 32 ins(%[[U]], %[[T]] : {{.*}}) outs(%[[W]] :
   // CHECK-NEXT: }
   mpt_program.launch @large ins(%x, %s : memref<4099xf32>, memref<f32>) outs(%y : memref<4099xbf16>) tasks 1

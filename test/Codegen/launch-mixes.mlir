@@ -45,12 +45,12 @@ mpt_program.program @mixed attributes {target = #mpt.target<cuda, [sm_90]>, max_
   // A single number, an input, and what a call in between does not touch.
   // CHECK: %[[X:.*]] = mpt_program.buffer <input> 0 {
   // CHECK: mpt_program.device_launch @mpt_kernels::@count_group0 blocks [3, 1] threads 256 ins(%[[X]] : memref<10xf32>) outs(%{{.*}}, %{{.*}} : memref<64xi8>, memref<256xi8>)
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_copy_0
   // CHECK-NEXT: }
   mpt_program.launch @count ins(%n : memref<i64>) outs(%n : memref<i64>) tasks 1
   mpt_program.launch @negate ins(%x : memref<10xf32>) outs(%u : memref<10xf32>) tasks 1
   %w = mpt_program.buffer <arena> 128 : memref<10xf32>
-  mpt_program.fill outs(%w : memref<10xf32>) {value = 1.0 : f64}
+  mpt_program.copy ins(%x : memref<10xf32>) outs(%w : memref<10xf32>) {sizes = array<i64: 2, 5>, src_offset = 0 : i64, src_strides = array<i64: 5, 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1, 2>}
   mpt_program.launch @square ins(%x : memref<10xf32>) outs(%v : memref<10xf32>) tasks 1
 }
 
@@ -61,11 +61,11 @@ mpt_program.program @down attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %u = mpt_program.buffer <arena> 0 : memref<10xf32>
   %v = mpt_program.buffer <arena> 64 : memref<10xf32>
   %w = mpt_program.buffer <arena> 128 : memref<10xf32>
-  // CHECK: device_launch @mpt_kernels::@mpt_fill
+  // CHECK: device_launch @mpt_kernels::@mpt_copy_0
   // CHECK-NEXT: device_launch @mpt_kernels::@negate_group0 blocks [2, 1]
   // CHECK-NEXT: }
   mpt_program.launch @negate ins(%u : memref<10xf32>) outs(%u : memref<10xf32>) tasks 1
-  mpt_program.fill outs(%v : memref<10xf32>) {value = 1.0 : f64}
+  mpt_program.copy ins(%w : memref<10xf32>) outs(%v : memref<10xf32>) {sizes = array<i64: 2, 5>, src_offset = 0 : i64, src_strides = array<i64: 5, 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1, 2>}
   mpt_program.launch @square ins(%v : memref<10xf32>) outs(%w : memref<10xf32>) tasks 1
 }
 
@@ -90,11 +90,35 @@ mpt_program.program @between attributes {target = #mpt.target<cuda, [sm_90]>, ma
   %v = mpt_program.buffer <arena> 64 : memref<10xf32>
   %w = mpt_program.buffer <arena> 128 : memref<10xf32>
   // CHECK: device_launch @mpt_kernels::@negate blocks
-  // CHECK-NEXT: device_launch @mpt_kernels::@mpt_copy
+  // CHECK-NEXT: device_launch @mpt_kernels::@mpt_copy__{{[0-9]+}}
   // CHECK-NEXT: device_launch @mpt_kernels::@square blocks
   mpt_program.launch @negate ins(%u : memref<10xf32>) outs(%u : memref<10xf32>) tasks 1
   mpt_program.copy ins(%u : memref<10xf32>) outs(%v : memref<10xf32>) {sizes = array<i64: 10>, src_offset = 0 : i64, src_strides = array<i64: 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1>}
   mpt_program.launch @square ins(%v : memref<10xf32>) outs(%w : memref<10xf32>) tasks 1
+}
+
+// Copies and fills are launches like others: of different kernels, of one kernel in other
+// places, and without any kernel of the program. One that turns a matrix stays a call.
+// CHECK-LABEL: mpt_program.program @moves
+mpt_program.program @moves attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 512 : i64,
+    state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %u = mpt_program.buffer <arena> 0 : memref<10xf32>
+  %v = mpt_program.buffer <arena> 64 : memref<10xf32>
+  %w = mpt_program.buffer <arena> 128 : memref<10xf32>
+  %x = mpt_program.buffer <arena> 192 : memref<10xf32>
+  %y = mpt_program.buffer <arena> 256 : memref<10xf32>
+  %z = mpt_program.buffer <arena> 320 : memref<10xf32>
+  // CHECK: device_launch @mpt_kernels::@square_group{{[0-9]}} blocks [4, 1]
+  // CHECK-NEXT: device_launch @mpt_kernels::@mpt_copy_{{[0-9]}} blocks
+  // CHECK-NEXT: device_launch @mpt_kernels::@moves_group{{[0-9]}} blocks [2, 1]
+  // CHECK-NEXT: }
+  mpt_program.fill outs(%u : memref<10xf32>) {value = 1.0 : f64}
+  mpt_program.launch @square ins(%v : memref<10xf32>) outs(%v : memref<10xf32>) tasks 1
+  mpt_program.copy ins(%w : memref<10xf32>) outs(%x : memref<10xf32>) {sizes = array<i64: 10>, src_offset = 0 : i64, src_strides = array<i64: 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1>}
+  mpt_program.fill outs(%y : memref<10xf32>) {value = 1.0 : f64}
+  mpt_program.copy ins(%v : memref<10xf32>) outs(%z : memref<10xf32>) {sizes = array<i64: 2, 5>, src_offset = 0 : i64, src_strides = array<i64: 5, 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1, 2>}
+  mpt_program.fill outs(%v : memref<10xf32>) {value = 2.0 : f64}
+  mpt_program.copy ins(%z : memref<10xf32>) outs(%w : memref<10xf32>) {sizes = array<i64: 10>, src_offset = 0 : i64, src_strides = array<i64: 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1>}
 }
 
 // More blocks than run at once would have the registers of the other kernel for nothing.

@@ -43,10 +43,10 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   // What would begin beside the exchange stays alone.
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@sum blocks
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@sum blocks
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_0
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_1
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill__1
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill__2
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@double blocks
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_1
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill__2
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@double blocks
   // CHECK-NEXT: mpt_program.wait
   // After the wait, with one that moves there.

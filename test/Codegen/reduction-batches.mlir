@@ -58,10 +58,8 @@ mpt_program.program @step attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %norm = mpt_program.buffer <output> 0 {name = "norm"} : memref<f32>
   // This one is read before the others can be.
   // CHECK: mpt_program.device_launch @mpt_kernels::@small {{.*}} ins(%[[K:[0-9a-z]+]],
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@add
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_0
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_1
-  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@mpt_fill_2
+  // The fills are launches, too, which are one with that of @add.
+  // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@add_group0 blocks [26, 1]
   // Three blocks, one and three; what is added up has a block each.
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@large_batch0 blocks [7, 1] threads 256 ins() outs(%[[ARENA]], %[[STATE]] :
   // CHECK-NEXT: mpt_program.device_launch @mpt_kernels::@large_batch0_combine blocks [2, 1] threads 32 ins() outs(%[[ARENA]], %[[STATE]] :

@@ -55,19 +55,16 @@ DeviceLaunch mpt::detail::launchFor(const CallSite &site, int64_t total,
 //===----------------------------------------------------------------------===//
 
 /// A kernel over `sizes` that stores through `resultMap` what it loads from the first
-/// buffer through `operandMap`, or, if that is null, `value`. As a kernel, because its
-/// emitter finds the vectors.
-static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes,
-                           AffineMap operandMap, AffineMap resultMap, double value) {
-  DeviceCall result;
+/// buffer through `operandMap`, or, if that is null, `value`.
+static kernel::FuncOp createMove(OpBuilder &b, Location loc, StringRef name,
+                                 const rt::Instruction &call, ArrayRef<Type> elements,
+                                 ArrayRef<int64_t> sizes, AffineMap operandMap,
+                                 AffineMap resultMap, double value) {
   if (llvm::is_contained(sizes, 0))
-    return result;
-  OpBuilder b(site.device.getContext());
+    return {};
   auto flat = [&](unsigned i) -> Type {
-    return RankedTensorType::get({site.ref(i).count()}, site.elements[i]);
+    return RankedTensorType::get({call.refs[i].count()}, elements[i]);
   };
-  Block holder;
-  b.setInsertionPointToStart(&holder);
   SmallVector<Type> inputs;
   SmallVector<AffineMap> operandMaps;
   if (operandMap) {
@@ -75,30 +72,24 @@ static DeviceCall emitMove(const CallSite &site, ArrayRef<int64_t> sizes,
     operandMaps.push_back(operandMap);
   }
   auto kernel = kernel::FuncOp::create(
-      b, site.loc, site.name, b.getFunctionType(inputs, flat(inputs.size())),
+      b, loc, name, b.getFunctionType(inputs, flat(inputs.size())),
       kernel::KernelKind::Pointwise, sizes, /*chunk_rows=*/1,
       b.getAffineMapArrayAttr(operandMaps), b.getAffineMapArrayAttr(resultMap));
   Block &body = kernel.getBody().emplaceBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  Type element = site.elements[0];
+  Type element = elements[0];
   Value stored;
   if (operandMap) {
-    stored = body.addArgument(element, site.loc);
+    stored = body.addArgument(element, loc);
   } else {
     TypedAttr number =
         isa<IntegerType>(element)
             ? TypedAttr(b.getIntegerAttr(element, static_cast<int64_t>(value)))
             : TypedAttr(b.getFloatAttr(element, value));
-    stored = arith::ConstantOp::create(inner, site.loc, number);
+    stored = arith::ConstantOp::create(inner, loc, number);
   }
-  kernel::YieldOp::create(inner, site.loc, stored);
-  GPUKernelEmitter emitter(kernel);
-  if (succeeded(emitter.check())) {
-    result.launches = emitter.getLaunches();
-    emitter.emit(site.device);
-  }
-  kernel.erase();
-  return result;
+  kernel::YieldOp::create(inner, loc, stored);
+  return kernel;
 }
 
 /// The place offset + i * strides in a flat buffer.
@@ -109,19 +100,51 @@ static AffineMap getMap(MLIRContext *context, int64_t offset, ArrayRef<int64_t> 
   return AffineMap::get(strides.size(), 0, at);
 }
 
-DeviceCall mpt::detail::emitCall(const rt::FillCall &call, const CallSite &site) {
-  return emitMove(site, site.ref(0).count(), AffineMap(),
-                  getMap(site.device.getContext(), 0, {1}), call.value);
-}
-
-DeviceCall mpt::detail::emitCall(const rt::CopyCall &call, const CallSite &site) {
-  std::vector<int64_t> sizes = call.sizes, from = call.srcStrides, to = call.dstStrides;
+kernel::FuncOp mpt::detail::createMoveKernel(OpBuilder &b, Location loc, StringRef name,
+                                             const rt::Instruction &call,
+                                             ArrayRef<Type> elements) {
+  MLIRContext *context = b.getContext();
+  if (const auto *fill = call.getCall<rt::FillCall>())
+    return createMove(b, loc, name, call, elements, call.refs[0].count(), AffineMap(),
+                      getMap(context, 0, {1}), fill->value);
+  const auto *copy = call.getCall<rt::CopyCall>();
+  if (!copy)
+    return {};
+  std::vector<int64_t> sizes = copy->sizes, from = copy->srcStrides,
+                       to = copy->dstStrides;
   // One element, as a row of one.
   if (sizes.empty())
     sizes = from = to = {1};
-  MLIRContext *context = site.device.getContext();
-  return emitMove(site, sizes, getMap(context, call.srcOffset, from),
-                  getMap(context, call.dstOffset, to), 0.0);
+  return createMove(b, loc, name, call, elements, sizes,
+                    getMap(context, copy->srcOffset, from),
+                    getMap(context, copy->dstOffset, to), 0.0);
+}
+
+/// As a kernel, because its emitter finds the vectors.
+static DeviceCall emitMove(const CallSite &site) {
+  DeviceCall result;
+  Block holder;
+  OpBuilder b(site.device.getContext());
+  b.setInsertionPointToStart(&holder);
+  kernel::FuncOp kernel =
+      createMoveKernel(b, site.loc, site.name, site.call, site.elements);
+  if (!kernel)
+    return result;
+  GPUKernelEmitter emitter(kernel);
+  if (succeeded(emitter.check())) {
+    result.launches = emitter.getLaunches();
+    emitter.emit(site.device);
+  }
+  kernel.erase();
+  return result;
+}
+
+DeviceCall mpt::detail::emitCall(const rt::FillCall &, const CallSite &site) {
+  return emitMove(site);
+}
+
+DeviceCall mpt::detail::emitCall(const rt::CopyCall &, const CallSite &site) {
+  return emitMove(site);
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,8 +293,7 @@ DeviceCall mpt::detail::emitCall(const rt::RandomBitsCall &call, const CallSite 
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// What two calls have in common that the same functions carry out.
-static std::string keyOf(const rt::Instruction &call) {
+std::string mpt::detail::keyOf(const rt::Instruction &call) {
   std::string key = rt::getName(*call.call);
   auto add = [&](int64_t number) { key += "," + std::to_string(number); };
   for (const rt::BufferRef &ref : call.refs) {

@@ -17,6 +17,7 @@
 #define MPT_LIB_CODEGEN_CUDA_DEVICECALLS_H
 
 #include "mpt/Codegen/CUDA/DeviceKernels.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
 #include "mpt/Dialect/Program/IR/Program.h"
 #include "mpt/ProgramABI/ProgramFormat.h"
 
@@ -54,6 +55,14 @@ private:
   llvm::StringSet<> plainMatmuls;
   llvm::SmallVector<DeviceLaunch> launches;
 };
+
+/// The kernel that does a copy or fill: an elementwise one over flat buffers, at `b`. Null
+/// if `call` is neither, or has nothing to do.
+kernel::FuncOp createMoveKernel(mlir::OpBuilder &b, mlir::Location loc,
+                                llvm::StringRef name, const rt::Instruction &call,
+                                llvm::ArrayRef<mlir::Type> elements);
+/// What two calls have in common that the same functions carry out.
+std::string keyOf(const rt::Instruction &call);
 
 /// What the emitters of single calls work on.
 struct CallSite {

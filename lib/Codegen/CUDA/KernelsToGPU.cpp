@@ -19,6 +19,7 @@
 #include "ReductionBatches.h"
 #include "mpt/Codegen/CUDA/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
+#include "mpt/Dialect/Program/Transforms/CallEncoding.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
@@ -34,6 +35,120 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
 using program::LibraryCallOpInterface;
+
+/// What a copy reads or writes, `rows` of `columns` elements from `offset` on: the part of
+/// `buffer`, so that copies into parts of one buffer do not conflict, and an offset of 0; or
+/// all of it where that is no buffer of its own.
+static Value takeRows(OpBuilder &builder, Value buffer, int64_t &offset, int64_t rows,
+                      int64_t columns, int64_t stride) {
+  auto declared = buffer.getDefiningOp<program::BufferOp>();
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!declared || blockOf(declared).isReadOnly() || !declared.getStrides().empty() ||
+      (rows > 1 && stride < columns))
+    return buffer;
+  const bool isPacked = rows == 1 || stride == columns;
+  const int64_t begin = static_cast<int64_t>(declared.getOffset()) +
+                        offset * bytesOf(type.getElementType());
+  if (begin % 64 != 0 || (isPacked && type.getNumElements() == rows * columns))
+    return buffer;
+  offset = 0;
+  MemRefLayoutAttrInterface layout;
+  if (!isPacked)
+    layout = StridedLayoutAttr::get(builder.getContext(), 0, {stride, 1});
+  return program::BufferOp::create(
+      builder, buffer.getLoc(),
+      MemRefType::get({rows, columns}, type.getElementType(), layout),
+      declared.getSpace(), begin);
+}
+
+/// A copy of rows as such, without dimensions of one element. Changes `copy` and the
+/// buffers that it reads and writes; false if it is none of rows.
+static bool reduceToRows(OpBuilder &builder, rt::Instruction &instruction,
+                         SmallVectorImpl<Value> &buffers) {
+  auto &copy = std::get<rt::CopyCall>(*instruction.call);
+  SmallVector<std::array<int64_t, 3>> dims;
+  for (auto [size, from, to] :
+       llvm::zip_equal(copy.sizes, copy.srcStrides, copy.dstStrides))
+    if (size != 1)
+      dims.push_back({size, from, to});
+  if (dims.empty())
+    dims.push_back({1, 1, 1});
+  if (dims.size() == 1)
+    dims.insert(dims.begin(), {1, dims[0][0], dims[0][0]});
+  const auto [rows, fromRow, toRow] = dims[0];
+  const auto [columns, fromColumn, toColumn] = dims[1];
+  if (dims.size() > 2 || rows <= 0 || columns <= 0 || fromColumn != 1 || toColumn != 1 ||
+      llvm::any_of(buffers, [](Value buffer) {
+        return !cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+      }))
+    return false;
+  buffers[0] = takeRows(builder, buffers[0], copy.srcOffset, rows, columns, fromRow);
+  buffers[1] = takeRows(builder, buffers[1], copy.dstOffset, rows, columns, toRow);
+  copy.sizes = {rows, columns};
+  copy.srcStrides = {fromRow, 1};
+  copy.dstStrides = {toRow, 1};
+  if (rows == 1) {
+    copy.sizes = {columns};
+    copy.srcStrides = copy.dstStrides = {1};
+  }
+  for (auto [ref, buffer] : llvm::zip(instruction.refs, buffers))
+    ref.dims = {program::countSpannedElements(cast<MemRefType>(buffer.getType()))
+                    .value_or(0)};
+  return true;
+}
+
+/// Copies and fills that a group of launches can do become launches of kernels. Those in
+/// loops and alternatives stay calls.
+static LogicalResult makeMovesLaunches(program::ProgramOp program, SymbolTable &symbols,
+                                       llvm::StringMap<kernel::FuncOp> &known) {
+  for (Operation &op : llvm::make_early_inc_range(program.getBody().front())) {
+    auto call = dyn_cast<LibraryCallOpInterface>(op);
+    if (!call || !isa<program::CopyOp, program::FillOp>(op))
+      continue;
+    FailureOr<rt::Instruction> instruction = encodeCall(call);
+    if (failed(instruction))
+      return failure();
+    SmallVector<Value> buffers(call.getInputs());
+    llvm::append_range(buffers, call.getOutputs());
+    OpBuilder place(&op);
+    if (isa<program::CopyOp>(op) && !reduceToRows(place, *instruction, buffers))
+      continue;
+    auto [entry, isNew] = known.try_emplace(keyOf(*instruction));
+    if (isNew) {
+      SmallVector<Type> elements;
+      for (Value buffer : buffers)
+        elements.push_back(cast<MemRefType>(buffer.getType()).getElementType());
+      OpBuilder builder(program);
+      // Two underscores: calls that stay have one.
+      const std::string name = (llvm::Twine("mpt_") + rt::getName(*instruction->call) +
+                                "__" + llvm::Twine(known.size()))
+                                   .str();
+      kernel::FuncOp kernel =
+          createMoveKernel(builder, op.getLoc(), name, *instruction, elements);
+      if (kernel && GPUKernelEmitter(kernel).getGroupKey()) {
+        kernel->remove();
+        symbols.insert(kernel, Block::iterator(program));
+        entry->second = kernel;
+      } else if (kernel) {
+        kernel.erase();
+      }
+    }
+    kernel::FuncOp kernel = entry->second;
+    if (!kernel) {
+      for (Value buffer : buffers)
+        if (Operation *declared = buffer.getDefiningOp();
+            declared && declared->use_empty())
+          declared->erase();
+      continue;
+    }
+    const size_t numInputs = call.getInputs().size();
+    program::LaunchOp::create(
+        place, op.getLoc(), kernel.getSymName(), ArrayRef(buffers).take_front(numInputs),
+        ArrayRef(buffers).drop_front(numInputs), /*partials=*/Value(), /*tasks=*/1);
+    op.erase();
+  }
+  return success();
+}
 
 namespace {
 
@@ -110,9 +225,15 @@ void ProgramConverter::emitShared() {
 }
 
 DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t groupNumber) {
-  program::LaunchOp first = group.launches.front();
-  // Two groups may begin with the same kernel.
-  std::string name = (first.getKernel() + "_group" + llvm::Twine(groupNumber)).str();
+  // Two groups may begin with the same kernel. Those of a program's own kernels have their
+  // names, others the program's.
+  const auto *named = llvm::find_if(group.launches, [](program::LaunchOp launch) {
+    return !launch.getKernel().starts_with("mpt_");
+  });
+  const StringRef beginning = named == group.launches.end()
+                                  ? program.getSymName()
+                                  : program::LaunchOp(*named).getKernel();
+  std::string name = (beginning + "_group" + llvm::Twine(groupNumber)).str();
   // The code of each part is that of its largest member.
   SmallVector<std::unique_ptr<GPUKernelEmitter>> emitters(group.partBlocks.size());
   SmallVector<GPUKernelEmitter::Member> members;
@@ -219,11 +340,18 @@ struct ConvertKernelsToGPUPass
     if (!mpt::detail::hasKernelsOrProgram(module))
       return mpt::detail::warnOfNothingToDo(module, getArgument(),
                                             "no kernel and no program");
+    auto programs = llvm::to_vector(module.getOps<program::ProgramOp>());
+    {
+      SymbolTable symbols(module);
+      llvm::StringMap<kernel::FuncOp> moves;
+      for (program::ProgramOp program : programs)
+        if (failed(makeMovesLaunches(program, symbols, moves)))
+          return signalPassFailure();
+    }
     auto kernels = llvm::to_vector(module.getOps<kernel::FuncOp>());
     for (kernel::FuncOp kernel : kernels)
       if (failed(GPUKernelEmitter(kernel).check()))
         return signalPassFailure();
-    auto programs = llvm::to_vector(module.getOps<program::ProgramOp>());
     // mpt-convert-calls-to-gpu may have put functions there.
     Operation *taken = module.lookupSymbol(kDeviceModule);
     auto device = dyn_cast_or_null<gpu::GPUModuleOp>(taken);
