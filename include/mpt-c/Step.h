@@ -92,8 +92,8 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsSetNcclLibrary(MptStepOptions options,
  * that are compiled in this process measure nothing (mpt_rt_set_tuning). */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetTuning(MptStepOptions options, bool on,
                                                     MlirStringRef file);
-/* At most so many branches of a step's CUDA graph run at once: 1 to 3, the default; with 1
- * launches run one after the other (mpt_rt_set_graph_branches). */
+/* At most so many branches of a step's CUDA graph run at once: 1 to 3, the default; with
+ * 1 launches run one after the other (mpt_rt_set_graph_branches). */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetGraphBranches(MptStepOptions options,
                                                            int32_t most);
 /* Steps that are compiled in this process measure, too, if no file is named: each has a

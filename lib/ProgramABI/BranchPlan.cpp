@@ -76,7 +76,8 @@ BranchRates mpt::rt::getBranchRates(double memory, double tensorCores) {
 BranchPlan mpt::rt::planBranches(const Program &program, const std::vector<bool> &skipped,
                                  const BranchRates &rates, uint32_t most) {
   BranchPlan plan;
-  if (most <= 1 || program.instructions.size() > kMostInstructions || !program.loops.empty())
+  if (most <= 1 || program.instructions.size() > kMostInstructions ||
+      !program.loops.empty())
     return plan;
   std::vector<Node> nodes;
   size_t numBuffers = 0;

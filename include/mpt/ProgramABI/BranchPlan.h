@@ -54,8 +54,8 @@ BranchRates getBranchRates(double memory, double tensorCores);
 /// clock and multiprocessor (by NVIDIA's datasheets of A100, H100, B200 and L40S).
 double getTensorFlopsPerClock(int sm);
 
-/// Branches of `program`, at most `most`, which is from 1 to kMostBranches. `skipped` says
-/// of each instruction whether it does not run.
+/// Branches of `program`, at most `most`, which is from 1 to kMostBranches. `skipped`
+/// says of each instruction whether it does not run.
 ///
 /// Two instructions are ordered as in the program if bytes that one of them writes are
 /// read or written by the other, so that memory which several values share keeps its

@@ -40,8 +40,8 @@ struct CompileOptions {
   std::vector<std::string> chips;
   std::string toolkit, f32Matmuls = "exact", epilogues = "faster";
   bool fastMath = true, lowBiases = false, fusedAttention = true, joinMatmuls = true,
-       cudnn = true, cudnnWide = false, cudnnAttention = false, cudnnPlainAttention = true,
-       warpgroupAttention = false;
+       cudnn = true, cudnnWide = false, cudnnAttention = false,
+       cudnnPlainAttention = true, warpgroupAttention = false;
   /// Of --autotune: the cache's file, and a CUDA library of each kind.
   std::string autotune, cudart, cublasLt;
   int threads = 8;

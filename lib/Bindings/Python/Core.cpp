@@ -800,7 +800,8 @@ NB_MODULE(_core, m) {
           "keeps which algorithms are the fastest (\"tuning_file\"; \"tune\" False: "
           "none are measured), \"attention_variant\" (\"auto\": attention forward by "
           "wgmma where an sm_90 has it), how many branches of a step's CUDA graph run at "
-          "once (\"graph_branches\", 1 to 3), and ask for kernels that run on the stand-in "
+          "once (\"graph_branches\", 1 to 3), and ask for kernels that run on the "
+          "stand-in "
           "for CUDA of "
           "MPT's tests (\"emulated_kernels\"). A "
           "step of several processes exchanges values with `ranks`.");

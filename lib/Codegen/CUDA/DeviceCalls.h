@@ -56,8 +56,8 @@ private:
   llvm::SmallVector<DeviceLaunch> launches;
 };
 
-/// The kernel that does a copy or fill: an elementwise one over flat buffers, at `b`. Null
-/// if `call` is neither, or has nothing to do.
+/// The kernel that does a copy or fill: an elementwise one over flat buffers, at `b`.
+/// Null if `call` is neither, or has nothing to do.
 kernel::FuncOp createMoveKernel(mlir::OpBuilder &b, mlir::Location loc,
                                 llvm::StringRef name, const rt::Instruction &call,
                                 llvm::ArrayRef<mlir::Type> elements);

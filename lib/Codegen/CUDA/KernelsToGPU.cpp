@@ -36,9 +36,9 @@ using namespace mpt;
 using namespace mpt::detail;
 using program::LibraryCallOpInterface;
 
-/// What a copy reads or writes, `rows` of `columns` elements from `offset` on: the part of
-/// `buffer`, so that copies into parts of one buffer do not conflict, and an offset of 0; or
-/// all of it where that is no buffer of its own.
+/// What a copy reads or writes, `rows` of `columns` elements from `offset` on: the part
+/// of `buffer`, so that copies into parts of one buffer do not conflict, and an offset of
+/// 0; or all of it where that is no buffer of its own.
 static Value takeRows(OpBuilder &builder, Value buffer, int64_t &offset, int64_t rows,
                       int64_t columns, int64_t stride) {
   auto declared = buffer.getDefiningOp<program::BufferOp>();
@@ -92,8 +92,8 @@ static bool reduceToRows(OpBuilder &builder, rt::Instruction &instruction,
     copy.srcStrides = copy.dstStrides = {1};
   }
   for (auto [ref, buffer] : llvm::zip(instruction.refs, buffers))
-    ref.dims = {program::countSpannedElements(cast<MemRefType>(buffer.getType()))
-                    .value_or(0)};
+    ref.dims = {
+        program::countSpannedElements(cast<MemRefType>(buffer.getType())).value_or(0)};
   return true;
 }
 
@@ -225,8 +225,8 @@ void ProgramConverter::emitShared() {
 }
 
 DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t groupNumber) {
-  // Two groups may begin with the same kernel. Those of a program's own kernels have their
-  // names, others the program's.
+  // Two groups may begin with the same kernel. Those of a program's own kernels have
+  // their names, others the program's.
   const auto *named = llvm::find_if(group.launches, [](program::LaunchOp launch) {
     return !launch.getKernel().starts_with("mpt_");
   });

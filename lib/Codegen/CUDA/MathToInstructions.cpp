@@ -163,8 +163,8 @@ struct UseExp2 : OpRewritePattern<math::ExpOp> {
     Value power =
         arith::MulFOp::create(rewriter, loc, op.getOperand(),
                               makeConstant(rewriter, loc, type, 1.44269504088896340736F));
-    rewriter.replaceOp(
-        op, callByLanes(rewriter, loc, "llvm.nvvm.ex2.approx.ftz.f32", power));
+    rewriter.replaceOp(op,
+                       callByLanes(rewriter, loc, "llvm.nvvm.ex2.approx.ftz.f32", power));
     return success();
   }
 };

@@ -148,8 +148,8 @@ inline constexpr int kDnnFloat = 0, kDnnHalf = 2, kDnnInt32 = 4, kDnnBFloat16 = 
                      kDnnModeA = 3;
 /// cudnnPointwiseMode_t and cudnnReduceTensorOp_t.
 inline constexpr int kDnnPlus = 0, kDnnMultiply = 1, kDnnDivide = 6, kDnnSubtract = 9,
-                     kDnnExp = 13, kDnnLog = 15, kDnnIdentity = 21, kDnnNotBelow = 303, kDnnIndex = 501,
-                     kDnnSelect = 601, kDnnAdd = 0, kDnnMax = 3;
+                     kDnnExp = 13, kDnnLog = 15, kDnnIdentity = 21, kDnnNotBelow = 303,
+                     kDnnIndex = 501, kDnnSelect = 601, kDnnAdd = 0, kDnnMax = 3;
 
 #define MPT_CUDNN_FUNCTIONS(X)                                                           \
   X(cudnnCreate, (CudnnHandle *))                                                        \

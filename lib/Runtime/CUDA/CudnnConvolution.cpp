@@ -15,9 +15,7 @@ void CudnnGraph::makeConvolution(const CudnnPlan &plan) {
   using A = CudnnAttribute;
   const bool isInputGrad = plan.kind == CallId::Conv2DInputGrad;
   const bool isFilterGrad = plan.kind == CallId::Conv2DFilterGrad;
-  const CudnnTensor &resultTensor = isInputGrad    ? plan.x
-                                    : isFilterGrad ? plan.w
-                                                   : plan.y;
+  const CudnnTensor &resultTensor = isInputGrad ? plan.x : isFilterGrad ? plan.w : plan.y;
   // A convolution alone has its operands' type. Sums in f32 that stay in cuDNN's kernel
   // may be stored as they are by another operation.
   CudnnDesc result = nullptr, sums = nullptr;

@@ -130,8 +130,8 @@ public:
   Status create(const CudnnAttentionPlan &plan, const char *&what,
                 int64_t scoreBytes = kAttentionScoreBytes);
   bool hasPlan() const { return executionPlan != nullptr; }
-  /// Whether cuDNN compiles its plans, each for about as long as a step or longer. Those of
-  /// a convolution alone are there.
+  /// Whether cuDNN compiles its plans, each for about as long as a step or longer. Those
+  /// of a convolution alone are there.
   bool isCompiled() const { return operations.size() > 1; }
   /// How many configurations may be used, in cuDNN's order.
   int countProposals() const { return static_cast<int>(proposals.size()); }

@@ -186,8 +186,7 @@ int CudaExecutable::tuneCudnn(GemmChoices &choices, std::string &error) {
   };
   for (auto &[plan, graph] : graphs) {
     const int count = graph->countProposals();
-    Unknown entry = {
-        describeTuned(plan, *graph), graph.get(), steps.size(), 0, {}};
+    Unknown entry = {describeTuned(plan, *graph), graph.get(), steps.size(), 0, {}};
     const auto known = choices.find(entry.key);
     if (count == 0 || (known != choices.end() && known->second.proposals == count))
       continue;

@@ -147,8 +147,8 @@ double microsecondsOf(int engine) {
 }
 
 /// Which engines a mode proposes. Results of a convolution alone have the operands' type:
-/// for others cuDNN 9.19 proposes nothing, or what does not become a plan. Sums in f32 may
-/// be stored by an identity.
+/// for others cuDNN 9.19 proposes nothing, or what does not become a plan. Sums in f32
+/// may be stored by an identity.
 std::vector<int> proposalsOf(int mode, const CudnnState &graph) {
   if (isFused(graph))
     return mode == kDnnModeFallback ? std::vector<int>() : std::vector<int>{0, 1, 2, 3};

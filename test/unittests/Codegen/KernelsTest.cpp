@@ -680,7 +680,8 @@ TEST(Kernels, LongRowsWithSums) {
 #ifdef MPT_TEST_DEVICE_KERNELS
 /// --gpu-math=fast: exp within 2^-22 + |x| 2^-23, nothing below 2^-126; erf within 1.2
 /// units in the last place and what exp is off by; tanh within 2^-22 of itself, as exp2
-/// and the reciprocal here are right; one rounding of x y + z where nothing else reads x y.
+/// and the reciprocal here are right; one rounding of x y + z where nothing else reads x
+/// y.
 TEST(Kernels, FastMath) {
   std::string d = "(d0) -> (d0)", t = "4096xf32", text;
   for (std::string name : {"exp", "erf", "tanh"})

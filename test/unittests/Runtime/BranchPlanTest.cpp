@@ -167,11 +167,11 @@ TEST(BranchPlan, Rates) {
     double clock, flops;
   };
   for (const Chip &chip : {Chip{80, 108, 1.41e9, 312e12}, Chip{90, 132, 1.83e9, 989e12},
-                           Chip{100, 148, 1.85e9, 2250e12},
-                           Chip{89, 142, 2.52e9, 362e12}, Chip{120, 188, 2.6e9, 504e12}})
-    EXPECT_NEAR(
-        getTensorFlopsPerClock(chip.sm) * chip.processors * chip.clock / chip.flops, 1,
-        0.03)
+                           Chip{100, 148, 1.85e9, 2250e12}, Chip{89, 142, 2.52e9, 362e12},
+                           Chip{120, 188, 2.6e9, 504e12}})
+    EXPECT_NEAR(getTensorFlopsPerClock(chip.sm) * chip.processors * chip.clock /
+                    chip.flops,
+                1, 0.03)
         << chip.sm;
 }
 

@@ -642,8 +642,9 @@ TEST(CudnnGraph, WidePlansOfCudnn) {
     EXPECT_TRUE(convolution.isCompiled());
     // With a device it is a plan.
     if (!convolution.hasPlan()) {
-      EXPECT_NE(convolution.refusal.find("(0 are not deterministic or not exact, 0 need "),
-                std::string::npos)
+      EXPECT_NE(
+          convolution.refusal.find("(0 are not deterministic or not exact, 0 need "),
+          std::string::npos)
           << convolution.refusal;
       EXPECT_NE(convolution.refusal.find("could not be made into a plan, the last one: "
                                          "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER"),

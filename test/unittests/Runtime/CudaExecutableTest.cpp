@@ -310,8 +310,8 @@ TEST_F(CudaExecutable, Branches) {
   for (int32_t most : {0, 4, -1}) {
     Context context;
     EXPECT_EQ(mpt_rt_set_graph_branches(context.rt, most), MPT_RT_INVALID_ARGUMENT);
-    EXPECT_EQ(context.error(), "a CUDA graph has 1 to 3 branches, found " +
-                                   std::to_string(most));
+    EXPECT_EQ(context.error(),
+              "a CUDA graph has 1 to 3 branches, found " + std::to_string(most));
   }
   EXPECT_EQ(mpt_rt_set_graph_branches(nullptr, 1), MPT_RT_INVALID_ARGUMENT);
   // Without memory for it there is one branch, and no error.

@@ -19,8 +19,8 @@
 
 #include "mpt/Codegen/CUDA/DeviceTrace.h"
 #include "mpt/ProgramABI/GemmPlan.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <map>
 
@@ -180,11 +180,11 @@ struct ProgramEstimate {
   bool isMeasured = false;
 };
 
-/// The plans (describeGemmPlan, describeCudnnPlan) that a GPU like `chip` has measured to be
-/// faster without their epilogue, or without cuDNN, by `tuning`: the text of a file that
-/// keeps such choices ("Choosing algorithms by measuring" in docs/CUDA.md). Of several
-/// choices for one plan the last one counts. Fails if it is no such text, or has no choice
-/// of such a GPU.
+/// The plans (describeGemmPlan, describeCudnnPlan) that a GPU like `chip` has measured to
+/// be faster without their epilogue, or without cuDNN, by `tuning`: the text of a file
+/// that keeps such choices ("Choosing algorithms by measuring" in docs/CUDA.md). Of
+/// several choices for one plan the last one counts. Fails if it is no such text, or has
+/// no choice of such a GPU.
 llvm::Expected<llvm::StringSet<>> readPlansWithout(llvm::StringRef tuning,
                                                    const GpuChip &chip);
 

@@ -521,19 +521,17 @@ llvm::Expected<llvm::StringSet<>> mpt::readPlansWithout(llvm::StringRef tuning,
     if (at == llvm::StringRef::npos)
       continue;
     isKnown = true;
-    const llvm::StringRef plan =
-        line.substr(at + gpu.size()).split(';').first;
+    const llvm::StringRef plan = line.substr(at + gpu.size()).split(';').first;
     if (chosen < 0)
       without.insert(plan);
     else
       without.erase(plan);
   }
   if (!isKnown)
-    return llvm::createStringError("it has no choice of a GPU like " +
-                                   llvm::Twine(chip.name) + ", sm_" +
-                                   llvm::Twine(chip.architecture) + " with " +
-                                   llvm::Twine(static_cast<int>(chip.processors)) +
-                                   " multiprocessors");
+    return llvm::createStringError(
+        "it has no choice of a GPU like " + llvm::Twine(chip.name) + ", sm_" +
+        llvm::Twine(chip.architecture) + " with " +
+        llvm::Twine(static_cast<int>(chip.processors)) + " multiprocessors");
   return without;
 }
 
@@ -618,9 +616,9 @@ static void repeat(InstructionEstimate &estimate, double runs) {
     *amount *= runs;
 }
 
-llvm::Expected<ProgramEstimate>
-mpt::estimateProgram(const DeviceProgram &device, const GpuChip &chip,
-                     const llvm::StringSet<> &without) {
+llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device,
+                                                     const GpuChip &chip,
+                                                     const llvm::StringSet<> &without) {
   ProgramEstimate result;
   result.name = device.program.name;
   result.chip = &chip;
