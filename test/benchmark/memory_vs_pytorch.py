@@ -15,7 +15,7 @@
     citations  two layers of attention along the 10,556 edges of 2,708 papers with 1,433 words
     inverted   inverted residuals with squeeze and excitation; 8 images of 64x64
 
-and those of small_networks.py and other_networks.py. The optimizer is AdamW. MPT's bytes are the arena, the
+and those of small_networks.py, more_networks.py and other_networks.py. The optimizer is AdamW. MPT's bytes are the arena, the
 state and the parameters; PyTorch's the most that torch.profiler sees allocated in the second step,
 with the parameters, in a process of its own. --part adds what parts of PyTorch's bytes the state,
 the step as it is and the least that a budget reaches take, and, where the step as it is takes more
@@ -36,6 +36,7 @@ import torch
 from torch import nn
 import torch.nn.functional as F
 
+import more_networks
 import other_networks
 import small_networks
 
@@ -265,6 +266,7 @@ NETWORKS = {
                                       integers(2708, 10556), integers(7, 2708))),
     "inverted": (Inverted, lambda: (torch.randn(8, 3, 64, 64), integers(37, 8))),
     **small_networks.NETWORKS,
+    **more_networks.NETWORKS,
     **other_networks.NETWORKS,
 }
 
