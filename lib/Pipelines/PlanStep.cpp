@@ -29,6 +29,8 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
     hoist.maxUnrolled = options.maxUnrolled;
     passes.addPass(createHoistFromScansPass(hoist));
   }
+  if (!isForGPU)
+    passes.addPass(createWidenScanWeightsPass());
   // Without chips it is not known what they can do.
   if (isForGPU && words.size() > 1) {
     ArrayRef<StringRef> chips = ArrayRef(words).drop_front();

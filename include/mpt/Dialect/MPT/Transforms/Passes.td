@@ -125,6 +125,27 @@ def HoistFromScansPass : Pass<"mpt-hoist-from-scans", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def WidenScanWeightsPass : Pass<"mpt-widen-scan-weights", "::mlir::ModuleOp"> {
+  let summary = "Widen weights of f16 and bf16 once for all iterations of an `mpt.scan`";
+  let description = [{
+    On a CPU a matmul of few rows takes less time than bringing its weight into the layout
+    or the type in which it is multiplied, which each iteration of a recurrent layer does
+    again. A weight that the loop does not change, of a matmul or `mpt.linear` of at most
+    `max-rows` rows, becomes an f32 copy before the loop. Its numbers are the same;
+    sums of f32 may run in another order than those of pairs of bf16.
+
+    The copies of a loop take no more bytes than its stacked tensors of f16 and bf16 save
+    beside f32. Nothing is widened in a function that repeats parts of iterations
+    (`mpt.remat`), so that these have the same bits.
+  }];
+  let options = [
+    Option<"maxRows", "max-rows", "int64_t", "16",
+           "Matmuls of more rows read weights as they are">,
+    Option<"minIterations", "min-iterations", "int64_t", "4",
+           "Scans of fewer iterations stay as they are">];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def FuseAttentionPass : Pass<"mpt-fuse-attention", "::mlir::ModuleOp"> {
   let summary = "Keep attention that the CPU's runtime carries out as a whole";
   let description = [{
