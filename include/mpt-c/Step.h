@@ -107,8 +107,8 @@ MLIR_CAPI_EXPORTED MptError mptStepOptionsUseTuningCache(MptStepOptions options)
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetCudaCompiler(MptStepOptions options,
                                                           MlirStringRef toolkit,
                                                           bool emulatedKernels);
-/* To compile for GPUs: "mma" (the default), or "auto" for attention forward by wgmma and
- * TMA where an sm_90 has it (mpt-compile --attention-variant). */
+/* To compile for GPUs: "mma" (the default), or "auto" for attention and its gradients by
+ * wgmma and TMA where an sm_90 has it (mpt-compile --attention-variant). */
 MLIR_CAPI_EXPORTED MptError mptStepOptionsSetAttentionVariant(MptStepOptions options,
                                                               MlirStringRef variant);
 /* State of the step that is made is that of `other` where names, types and shapes agree:

@@ -78,8 +78,8 @@ struct CudaOptions {
   /// The same of large attention without mask, bias and dropout, if all chips are sm_90
   /// or newer.
   bool cudnnPlainAttention = true;
-  /// For sm_90, attention forward by wgmma and TMA in an image of sm_90a, which a GPU
-  /// runs if it computes what the other functions do.
+  /// For sm_90, attention and its gradients by wgmma and TMA in an image of sm_90a, of
+  /// which a GPU runs each that computes what the other function does.
   bool warpgroupAttention = false;
   /// If set, returns algorithms for a step's matmuls, by key.
   TuneMatmuls tune;

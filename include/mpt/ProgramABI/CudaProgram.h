@@ -37,31 +37,46 @@ struct mpt_cuda_image {
   uint64_t is_specific;
 };
 
-/// A tensor of rank 4, f16 or bf16, as cuTensorMapEncodeTiled takes it: elements, then
-/// strides in bytes. Tiles have the swizzle of 128 bytes.
+/// The launch's buffer number `buffer` as a tensor of rank 4, f16 or bf16, as
+/// cuTensorMapEncodeTiled takes it: elements, then strides in bytes. Tiles have the
+/// swizzle of 128 bytes.
 struct mpt_cuda_tensor_map {
+  uint64_t buffer;
   uint64_t sizes[4], strides[3], box[4];
 };
 
-/// What attention forward, the kernel number `kernel`, may be instead: the function
-/// `name` of a specific image. Its parameters are three tensor maps (by value) of the
-/// launch's first three buffers, query, key and value, and then all of them, the fourth
-/// and fifth the result and the log-sum-exp (f32, packed).
+/// Evenly distributed numbers from `from` to `to` for `elements` elements of a buffer,
+/// f32 or those of the variant.
+struct mpt_cuda_made {
+  uint64_t buffer, is_f32, elements;
+  double from, to;
+};
+
+/// A result, [entries, heads, rows, width], f32 or of the variant's elements: its first
+/// `elements` elements hold what is compared, and strides lead from one entry, head and
+/// row to the next. Elements x and y may differ by absolute + relative |x|.
+struct mpt_cuda_compared {
+  uint64_t buffer, is_f32, elements;
+  uint64_t heads, rows, width, entry_stride, head_stride, row_stride;
+  double absolute, relative;
+};
+
+/// What the kernel number `kernel` may be instead: the function `name` of a specific
+/// image. Its parameters are the first `num_maps` tensor maps (by value) and then the
+/// launch's buffers.
 struct mpt_cuda_variant {
   uint64_t kernel;
   const char *name;
   uint64_t blocks, threads, shared_bytes;
   uint64_t is_bf16;
-  struct mpt_cuda_tensor_map maps[3];
-  /// Of the first `checked_entries` batch entries, with which it is compared with the
-  /// kernel: how many blocks of each compute them, and elements from the first to the
-  /// last one of query, key, value and result.
-  uint64_t checked_entries, kernel_checked_blocks, checked_blocks, checked_elements[4];
-  /// The result's [heads, queries, width], and elements from one entry, head and row to
-  /// the next.
-  uint64_t heads, queries, width, entry_stride, head_stride, row_stride;
-  /// Of operands between -largest and largest scores have a standard deviation of 2.
-  double largest;
+  uint64_t num_maps;
+  struct mpt_cuda_tensor_map maps[4];
+  /// Both are compared with made numbers for the first `checked_entries` batch entries,
+  /// which so many blocks of each compute.
+  uint64_t checked_entries, kernel_checked_blocks, checked_blocks;
+  uint64_t num_made;
+  struct mpt_cuda_made made[6];
+  struct mpt_cuda_compared compared[2];
 };
 
 /// The algorithm that was measured to be the fastest for a matmul. The key names the

@@ -17,6 +17,7 @@
 #include "AttentionBiasEmitter.h"
 #include "DeviceLauncher.h"
 #include "WarpgroupAttentionEmitter.h"
+#include "mpt/ProgramABI/CudaProgram.h"
 #include "mpt/Support/Remarks.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -88,8 +89,9 @@ public:
   void callCudnn(CudnnScratch *scratch, SmallVector<Value> inputs,
                  SmallVector<Value> outputs, Value sums, Value dbias, Value workspace);
 
-  /// Adds what may run instead of `attention` on `buffers`, if there is such a function.
-  void addWarpgroupAttention(ArrayRef<Value> buffers);
+  /// Adds what may run on sm_90 instead of the launches, where there are such functions.
+  void addWarpgroupAttention();
+  void addWarpgroupGradients();
 
   AttentionShape shape;
   /// Mask, bias, seed and attempt, those that there are.
@@ -98,6 +100,43 @@ public:
   static constexpr int64_t kThreads = 256;
 
 private:
+  /// Batch entries that variants are checked with.
+  int64_t countChecked() const { return std::min<int64_t>(shape.batch / shape.heads, 2); }
+  /// A buffer of the launch as operands and results of the check have it: its number,
+  /// whether it is f32, where its rows lie, and how many there are.
+  struct Checked {
+    int64_t buffer;
+    bool isF32;
+    RowStrides strides;
+    int64_t heads, rows, width;
+  };
+  Checked makeRows(int64_t buffer) const {
+    return {
+        buffer,      true,          {shape.heads * shape.queries, shape.queries, 1, 0},
+        shape.heads, shape.queries, 1};
+  }
+  Checked makeQueries(int64_t buffer, const RowStrides &at, int64_t width) const {
+    return {buffer, false, at, shape.heads, shape.queries, width};
+  }
+  Checked makeKeys(int64_t buffer, const RowStrides &at, int64_t width) const {
+    return {buffer, false, at, shape.groups, shape.keys, width};
+  }
+  struct Made {
+    Checked what;
+    double from, to;
+  };
+  struct Compared {
+    Checked what;
+    double absolute, relative;
+  };
+  /// Adds a variant of `function`, of which `kernelBlocks` blocks compute all. `maps` are
+  /// tensor maps with the numbers of their buffers.
+  void addVariant(StringRef function, int64_t kernelBlocks, int64_t blocks,
+                  int64_t threads, int64_t sharedBytes,
+                  ArrayRef<std::pair<int64_t, TensorMapPlan>> maps, int64_t buffers,
+                  ArrayRef<Made> made, ArrayRef<Compared> compared,
+                  DeviceLauncher::Emit emit);
+
   Operation *op;
   DeviceLauncher &launcher;
   /// Equal attentions share their functions.
@@ -168,39 +207,135 @@ LogicalResult Expander::init(OpTy attention) {
   return success();
 }
 
-void Expander::addWarpgroupAttention(ArrayRef<Value> buffers) {
-  std::optional<WarpgroupAttentionPlan> plan = planWarpgroupAttention(shape);
-  if (!plan)
-    return;
-  const int64_t entries = shape.batch / shape.heads,
-                checked = std::min<int64_t>(entries, 2);
-  SmallVector<int64_t> numbers = {plan->blocks, plan->threads, plan->sharedBytes,
-                                  shape.type.isBF16()};
-  for (const TensorMapPlan &map : {plan->query, plan->key, plan->value}) {
+void Expander::addVariant(StringRef function, int64_t kernelBlocks, int64_t blocks,
+                          int64_t threads, int64_t sharedBytes,
+                          ArrayRef<std::pair<int64_t, TensorMapPlan>> maps,
+                          int64_t buffers, ArrayRef<Made> made,
+                          ArrayRef<Compared> compared, DeviceLauncher::Emit emit) {
+  const int64_t entries = shape.batch / shape.heads, checked = countChecked();
+  // An mpt_cuda_variant from `blocks` on.
+  SmallVector<int64_t> numbers = {blocks, threads, sharedBytes, shape.type.isBF16()};
+  auto fill = [&](size_t rows, size_t most, int64_t columns) {
+    numbers.append((most - rows) * columns, 0);
+  };
+  auto addNumber = [&](double number) {
+    numbers.push_back(llvm::bit_cast<int64_t>(number));
+  };
+  auto addPlace = [&](const Checked &what) {
+    // From the first to the last element.
+    const int64_t elements = (checked - 1) * what.strides.batch +
+                             (what.heads - 1) * what.strides.head +
+                             (what.rows - 1) * what.strides.row + what.width;
+    numbers.append({what.buffer, what.isF32, elements});
+  };
+  numbers.push_back(static_cast<int64_t>(maps.size()));
+  for (const auto &[buffer, map] : maps) {
+    numbers.push_back(buffer);
     llvm::append_range(numbers, map.sizes);
     llvm::append_range(numbers, map.strides);
     llvm::append_range(numbers, map.box);
   }
-  numbers.append({checked, shape.queryBlocks() / entries * checked,
-                  plan->blocks / entries * checked});
-  auto addSpan = [&](const RowStrides &at, int64_t heads, int64_t rows, int64_t width) {
-    numbers.push_back((checked - 1) * at.batch + (heads - 1) * at.head +
-                      (rows - 1) * at.row + width);
-  };
-  addSpan(shape.query, shape.heads, shape.queries, shape.width);
-  addSpan(shape.key, shape.groups, shape.keys, shape.width);
-  addSpan(shape.value, shape.groups, shape.keys, shape.valueWidth);
-  addSpan(shape.result, shape.heads, shape.queries, shape.valueWidth);
-  // Evenly distributed numbers have a variance of a third of `largest` squared. All must
-  // be normal ones of f16.
+  fill(maps.size(), std::extent_v<decltype(mpt_cuda_variant::maps)>, 12);
+  numbers.append({checked, kernelBlocks / entries * checked, blocks / entries * checked,
+                  static_cast<int64_t>(made.size())});
+  for (const Made &each : made) {
+    addPlace(each.what);
+    addNumber(each.from);
+    addNumber(each.to);
+  }
+  fill(made.size(), std::extent_v<decltype(mpt_cuda_variant::made)>, 5);
+  for (const Compared &each : compared) {
+    addPlace(each.what);
+    const RowStrides &at = each.what.strides;
+    numbers.append(
+        {each.what.heads, each.what.rows, each.what.width, at.batch, at.head, at.row});
+    addNumber(each.absolute);
+    addNumber(each.relative);
+  }
+  launcher.addVariant(op->getLoc(), function, name, threads, buffers,
+                      static_cast<int64_t>(maps.size()), numbers, emit);
+}
+
+void Expander::addWarpgroupAttention() {
+  std::optional<WarpgroupAttentionPlan> plan = planWarpgroupAttention(shape);
+  if (!plan)
+    return;
+  // Scores of evenly distributed numbers, whose variance is a third of `largest` squared,
+  // have a standard deviation of 2: a few keys decide, and what is read in the wrong
+  // place shows. Operands may share memory, so all have one range, of normal numbers of
+  // f16.
   const double largest = std::clamp(
       std::sqrt(6 / (shape.scale * std::sqrt(double(shape.width)))), 0x1p-8, 0x1p12);
-  numbers.append({shape.heads, shape.queries, shape.valueWidth, shape.result.batch,
-                  shape.result.head, shape.result.row, llvm::bit_cast<int64_t>(largest)});
-  launcher.addVariant(
-      op->getLoc(), "attention", name, plan->threads,
-      static_cast<int64_t>(buffers.size()), /*maps=*/3, numbers,
+  // Each rounds probabilities, whose sum is 1, and results, all of numbers up to
+  // `largest`; the rest is f32.
+  const double bound = largest * ((shape.type.isBF16() ? 0x1p-6 : 0x1p-9) + 0x1p-11);
+  addVariant(
+      "attention", shape.queryBlocks(), plan->blocks, plan->threads, plan->sharedBytes,
+      {{0, plan->query}, {1, plan->key}, {2, plan->value}},
+      /*buffers=*/5,
+      {{makeQueries(0, shape.query, shape.width), -largest, largest},
+       {makeKeys(1, shape.key, shape.width), -largest, largest},
+       {makeKeys(2, shape.value, shape.valueWidth), -largest, largest}},
+      {{makeQueries(3, shape.result, shape.valueWidth), bound, 0},
+       {makeRows(4), 0x1p-10, 0x1p-10}},
       [&](GPUFunctionBuilder &code) { emitWarpgroupAttention(code, shape, *plan); });
+}
+
+void Expander::addWarpgroupGradients() {
+  // All terms of all sums have one sign: the queries, keys, values and dy are positive,
+  // and the result, or the dots, negative. So what is rounded is a part of what is
+  // compared: p or the gradients of scores, and the gradients, twice each. Evenly
+  // distributed numbers up to `largest` make scores of one query with a standard
+  // deviation of 2, and probabilities, with a log-sum-exp that is that far above the
+  // average score, which even f16 has. The numbers of dy are such that those of dy v are
+  // about `width`.
+  const double width = static_cast<double>(shape.width),
+               valueWidth = static_cast<double>(shape.valueWidth);
+  const double largest =
+      std::clamp(std::sqrt(12 / (shape.scale * std::sqrt(width))), 0x1p-8, 0x1p8);
+  const double sum = shape.scale * width * largest * largest / 4 + 10,
+               largestDy = 4 / largest;
+  const bool isBF16 = shape.type.isBF16();
+  const double relative = (isBF16 ? 0x1p-6 : 0x1p-9) + 0x1p-10;
+  // Small numbers of f16 have an error of their own, in each term.
+  auto getAbsolute = [&](int64_t terms, double factor) {
+    return isBF16 ? 0 : 0x1p-24 * (static_cast<double>(terms) * factor + 1);
+  };
+  const int64_t queries = shape.queries * shape.sharing();
+  SmallVector<Made> made = {
+      {makeQueries(0, shape.dy, shape.valueWidth), 0, largestDy},
+      {makeQueries(1, shape.query, shape.width), 0, largest},
+      {makeKeys(2, shape.key, shape.width), 0, largest},
+      {makeKeys(3, shape.value, shape.valueWidth), 0, largest},
+      {makeRows(4), sum - 1, sum + 1},
+      {makeQueries(5, shape.result, shape.valueWidth), -largest, 0}};
+  auto numberMaps = [](ArrayRef<int64_t> buffers, const WarpgroupGradPlan &plan) {
+    SmallVector<std::pair<int64_t, TensorMapPlan>> maps = {{buffers[0], plan.x},
+                                                           {buffers[1], plan.y}};
+    if (plan.own)
+      maps.append({{2, (*plan.own)[0]}, {3, (*plan.own)[1]}});
+    return maps;
+  };
+  if (auto plan = planWarpgroupQueryGradient(shape))
+    addVariant("attention_dquery", shape.queryBlocks(), plan->blocks, plan->threads,
+               plan->sharedBytes, numberMaps({2, 3}, *plan), /*buffers=*/8, made,
+               {{makeQueries(6, shape.dquery, shape.width),
+                 getAbsolute(shape.keys, shape.scale * largest), relative},
+                {makeRows(7), 0, 0x1p-10}},
+               [&](GPUFunctionBuilder &code) {
+                 emitWarpgroupQueryGradient(code, shape, *plan);
+               });
+  if (auto plan = planWarpgroupKeyGradients(shape)) {
+    made[5] = {makeRows(5), -2 * valueWidth, 0};
+    addVariant(
+        "attention_dkey", shape.keyBlocks(), plan->blocks, plan->threads,
+        plan->sharedBytes, numberMaps({1, 0}, *plan), /*buffers=*/8, made,
+        {{makeKeys(6, shape.dkey, shape.width),
+          getAbsolute(queries, shape.scale * largest), relative},
+         {makeKeys(7, shape.dvalue, shape.valueWidth), getAbsolute(queries, largestDy),
+          relative}},
+        [&](GPUFunctionBuilder &code) { emitWarpgroupKeyGradients(code, shape, *plan); });
+  }
 }
 
 static int64_t countOf(ArrayRef<int64_t> sizes) { return llvm::product_of(sizes); }
@@ -362,15 +497,14 @@ LogicalResult mpt::detail::expandAttention(program::AttentionOp op,
   expander.launch("attention", expander.shape.queryBlocks(), inputs,
                   {op.getResult(), op.getLogSumExp()}, emitAttention);
   if (hasWarpgroups)
-    expander.addWarpgroupAttention(
-        {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getLogSumExp()});
+    expander.addWarpgroupAttention();
   op.erase();
   return success();
 }
 
 LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
                                            DeviceLauncher &launcher,
-                                           CudnnScratch *scratch) {
+                                           CudnnScratch *scratch, bool hasWarpgroups) {
   Expander expander(op, launcher);
   if (failed(expander.init(op)))
     return failure();
@@ -414,6 +548,8 @@ LogicalResult mpt::detail::expandAttention(program::AttentionGradOp op,
   if (op.getDbias())
     expander.launch("attention_dbias", shape.biasBlocks(), inputs, op.getDbias(),
                     emitBiasGradient);
+  if (hasWarpgroups)
+    expander.addWarpgroupGradients();
   op.erase();
   return success();
 }

@@ -551,7 +551,7 @@ LogicalResult ConvertCallsToGPUPass::convert(program::ProgramOp program,
     CudnnScratch *scratch = isForCudnn ? &expander.scratch : nullptr;
     if (failed(attention ? expandAttention(attention, launcher, scratch, hasWarpgroups)
                          : expandAttention(cast<program::AttentionGradOp>(op), launcher,
-                                           scratch)))
+                                           scratch, hasWarpgroups)))
       return failure();
   }
   for (LibraryCallOpInterface call : convolutions)

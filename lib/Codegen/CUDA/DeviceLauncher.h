@@ -83,7 +83,7 @@ private:
 mlir::LogicalResult expandAttention(program::AttentionOp op, DeviceLauncher &launcher,
                                     CudnnScratch *scratch, bool hasWarpgroups);
 mlir::LogicalResult expandAttention(program::AttentionGradOp op, DeviceLauncher &launcher,
-                                    CudnnScratch *scratch);
+                                    CudnnScratch *scratch, bool hasWarpgroups);
 /// Alternatives in the place of `call`, with empty regions.
 program::AlternativesOp createAlternatives(mlir::OpBuilder &builder,
                                            mlir::Operation *call);

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Attention forward for sm_90a alone: matmuls of warpgroups from shared memory, to which
-/// a warp of its own copies tiles by TMA, as in FlashAttention-3 (Shah et al. 2024). It
-/// computes what emitAttention does, with sums in another order.
+/// Attention and its gradients for sm_90a alone: matmuls of warpgroups from shared
+/// memory, to which a warp of its own copies tiles by TMA, as in FlashAttention-3 (Shah
+/// et al. 2024). They compute what the functions of FlashAttentionEmitter.h do, with sums
+/// in another order. Nothing is added atomically.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -58,6 +59,35 @@ std::optional<WarpgroupAttentionPlan> planWarpgroupAttention(const AttentionShap
 /// Tensor maps of query, key and value; query, key, value -> result, log-sum-exp (f32).
 void emitWarpgroupAttention(GPUFunctionBuilder &code, const AttentionShape &shape,
                             const WarpgroupAttentionPlan &plan);
+
+/// How a block of a gradient works: of the same warpgroups, `consumers` have 64 queries
+/// (or keys) each, and meet `tile` keys (queries) at a time.
+struct WarpgroupGradPlan {
+  /// Of the tensors that are read in tiles, key and value (query and dy), and of those of
+  /// which a block reads its own rows by maps, too, key and value: registers have no room
+  /// for wide heads.
+  TensorMapPlan x, y;
+  std::optional<std::array<TensorMapPlan, 2>> own;
+  int64_t consumers = 2, tile = 64, stages = 4;
+  int64_t blocks = 0, threads = 0;
+  /// Dynamic shared memory.
+  int64_t sharedBytes = 0;
+  int64_t rows() const { return consumers * 64; }
+  unsigned numMaps() const { return own ? 4 : 2; }
+};
+
+/// Whether there are kernels for the gradients of the query, and of key and value: where
+/// there is one forward, and rows of gradients lie at multiples of two elements.
+std::optional<WarpgroupGradPlan> planWarpgroupQueryGradient(const AttentionShape &shape);
+std::optional<WarpgroupGradPlan> planWarpgroupKeyGradients(const AttentionShape &shape);
+
+/// Tensor maps of key and value; what emitQueryGradient takes and makes.
+void emitWarpgroupQueryGradient(GPUFunctionBuilder &code, const AttentionShape &shape,
+                                const WarpgroupGradPlan &plan);
+/// Tensor maps of query and dy, and with `own` of key and value; what emitKeyGradients
+/// takes and makes.
+void emitWarpgroupKeyGradients(GPUFunctionBuilder &code, const AttentionShape &shape,
+                               const WarpgroupGradPlan &plan);
 
 } // namespace mpt::detail
 

@@ -45,10 +45,10 @@ Index WarpgroupInstructions::shared() {
   return (first + 1023) / 1024 * 1024;
 }
 
-Index WarpgroupInstructions::conceal(Index x) {
+Index WarpgroupInstructions::conceal(Index x, bool staysHere) {
   auto op = LLVM::InlineAsmOp::create(
       b, loc, TypeRange(code.indexType()), code.get(x), "", "=r,0",
-      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      /*has_side_effects=*/staysHere, /*is_align_stack=*/false,
       LLVM::tailcallkind::TailCallKind::None,
       LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
       /*operand_attrs=*/ArrayAttr());
@@ -163,7 +163,13 @@ Value WarpgroupInstructions::describe(const PanelMatrix &matrix, bool isTranspos
 Value WarpgroupInstructions::advance(Value matrix, int64_t bytes) {
   if (bytes == 0)
     return matrix;
-  return arith::AddIOp::create(b, loc, matrix, code.get64(bytes >> 4));
+  // Only the address changes, in the lower word.
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  Value low = arith::TruncIOp::create(b, loc, i32, matrix);
+  low = arith::AddIOp::create(b, loc, low, code.get32(bytes >> 4));
+  Value high = arith::ShRUIOp::create(b, loc, matrix, code.get64(32));
+  return arith::OrIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, low),
+                              arith::ShLIOp::create(b, loc, high, code.get64(32)));
 }
 
 SmallVector<Value> WarpgroupInstructions::multiply(Type type, int64_t columns,

@@ -47,8 +47,9 @@ public:
 
   /// The function's dynamic shared memory, from the first multiple of 1024 bytes on.
   Index shared();
-  /// `x`, of which LLVM knows nothing more: loops up to it stay as they are.
-  Index conceal(Index x);
+  /// `x`, of which LLVM knows nothing more: loops up to it stay as they are. With
+  /// `staysHere` what is computed from it is computed here, not before a loop around it.
+  Index conceal(Index x, bool staysHere = false);
   /// Each thread of the warpgroup has `count` registers from here on. `grows`: of a
   /// warpgroup that had fewer.
   void setRegisters(int64_t count, bool grows);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
@@ -105,14 +106,14 @@ void AttentionVariants::drop(const mpt_cuda_variant &variant) {
 Error AttentionVariants::launch(const mpt_cuda_variant &variant,
                                 std::vector<void *> buffers, bool isCheck,
                                 Stream stream) const {
-  alignas(64) char maps[3][kMapBytes];
+  alignas(64) char maps[std::extent_v<decltype(mpt_cuda_variant::maps)>][kMapBytes];
   std::vector<void *> arguments;
-  for (int i = 0; i < 3; ++i) {
+  for (uint64_t i = 0; i < variant.num_maps; ++i) {
     const mpt_cuda_tensor_map &map = variant.maps[i];
     uint32_t box[4], steps[4] = {1, 1, 1, 1};
     std::copy(std::begin(map.box), std::end(map.box), box);
-    if (encode(maps[i], variant.is_bf16 ? kMapBF16 : kMapF16, 4, buffers[i], map.sizes,
-               map.strides, box, steps, /*interleave=*/0, kMapSwizzle128,
+    if (encode(maps[i], variant.is_bf16 ? kMapBF16 : kMapF16, 4, buffers[map.buffer],
+               map.sizes, map.strides, box, steps, /*interleave=*/0, kMapSwizzle128,
                kMapPromotion256, /*fill=*/0))
       return kInvalidValue;
     arguments.push_back(maps[i]);
@@ -127,6 +128,19 @@ Error AttentionVariants::launch(const mpt_cuda_variant &variant,
                               arguments.data(), variant.shared_bytes, stream);
 }
 
+/// Element `i` of what is compared.
+static float elementOf(const std::vector<char> &bytes, uint64_t i, bool isF32,
+                       bool isBF16) {
+  float number;
+  uint16_t bits;
+  if (isF32) {
+    std::memcpy(&number, bytes.data() + i * 4, 4);
+    return number;
+  }
+  std::memcpy(&bits, bytes.data() + i * 2, 2);
+  return widen(bits, isBF16);
+}
+
 std::string AttentionVariants::check(const mpt_cuda_variant &variant, Kernel kernel,
                                      uint64_t threads, const std::vector<void *> &buffers,
                                      Stream stream, Error &code) const {
@@ -137,38 +151,41 @@ std::string AttentionVariants::check(const mpt_cuda_variant &variant, Kernel ker
     why = std::string("CUDA refuses it: ") + api.cudaGetErrorString(next);
     (void)api.cudaGetLastError();
   };
-  // Scores have a standard deviation of about 2 (`largest`): a few keys decide, and what
-  // is read in the wrong place shows. Operands may share memory, so all have one range.
-  constexpr int kParts = 24;
+  constexpr int kParts = 48;
   const bool isBF16 = variant.is_bf16 != 0;
-  const auto largest = static_cast<float>(variant.largest);
   uint32_t random = 12345;
-  std::vector<uint16_t> inputs[3];
-  for (int i = 0; i < 3; ++i) {
-    inputs[i].resize(variant.checked_elements[i]);
-    for (uint16_t &number : inputs[i]) {
+  // Until the copies have ended.
+  std::vector<std::vector<char>> inputs(variant.num_made);
+  for (uint64_t i = 0; i < variant.num_made; ++i) {
+    const mpt_cuda_made &made = variant.made[i];
+    const size_t bytes = made.is_f32 ? 4 : 2;
+    inputs[i].resize(made.elements * bytes);
+    for (uint64_t j = 0; j < made.elements; ++j) {
       random = random * 1664525u + 1013904223u;
-      const auto part = static_cast<int>((random >> 16) % (2 * kParts + 1)) - kParts;
-      number = narrow(largest * static_cast<float>(part) / kParts, isBF16);
+      const auto part = static_cast<float>((random >> 16) % (kParts + 1));
+      const float number = static_cast<float>(made.from) +
+                           static_cast<float>(made.to - made.from) * part / kParts;
+      const uint16_t bits = made.is_f32 ? 0 : narrow(number, isBF16);
+      std::memcpy(inputs[i].data() + j * bytes,
+                  made.is_f32 ? static_cast<const void *>(&number) : &bits, bytes);
     }
-    attempt(api.cudaMemcpyAsync(buffers[i], inputs[i].data(), inputs[i].size() * 2,
+    attempt(api.cudaMemcpyAsync(buffers[made.buffer], inputs[i].data(), inputs[i].size(),
                                 HostToDevice, stream));
   }
   // Of the kernel, and twice of the variant.
-  std::vector<uint16_t> results[3];
-  std::vector<float> sums[3];
-  const uint64_t rows = variant.checked_entries * variant.heads * variant.queries;
+  constexpr size_t kCompared = std::extent_v<decltype(mpt_cuda_variant::compared)>;
+  std::vector<char> results[3][kCompared];
   std::vector<void *> places = buffers, arguments;
   for (void *&place : places)
     arguments.push_back(&place);
-  for (int which = 0; which < 3; ++which) {
-    results[which].resize(variant.checked_elements[3]);
-    sums[which].resize(rows);
-    const size_t bytes = results[which].size() * 2;
-    // What is not written is not a number.
-    attempt(api.cudaMemsetAsync(places[3], 0xff, bytes, stream));
-    attempt(api.cudaMemsetAsync(places[4], 0xff, rows * 4, stream));
-    attempt(which == 0
+  for (auto &mine : results) {
+    for (size_t i = 0; i < kCompared; ++i) {
+      const mpt_cuda_compared &result = variant.compared[i];
+      mine[i].resize(result.elements * (result.is_f32 ? 4 : 2));
+      // What is not written is not a number.
+      attempt(api.cudaMemsetAsync(places[result.buffer], 0xff, mine[i].size(), stream));
+    }
+    attempt(&mine == results
                 ? api.cudaLaunchKernel(
                       kernel,
                       {static_cast<unsigned>(variant.kernel_checked_blocks), 1, 1},
@@ -182,40 +199,33 @@ std::string AttentionVariants::check(const mpt_cuda_variant &variant, Kernel ker
     (void)api.cudaGetLastError();
     if (code)
       return why;
-    attempt(api.cudaMemcpyAsync(results[which].data(), places[3], bytes, DeviceToHost,
-                                stream));
-    attempt(api.cudaMemcpyAsync(sums[which].data(), places[4], rows * 4, DeviceToHost,
-                                stream));
+    for (size_t i = 0; i < kCompared; ++i)
+      attempt(api.cudaMemcpyAsync(mine[i].data(), places[variant.compared[i].buffer],
+                                  mine[i].size(), DeviceToHost, stream));
     code = api.cudaStreamSynchronize(stream);
     if (code || !why.empty())
       return why;
   }
-  // Each rounds probabilities, whose sum is 1, and results, all of numbers up to
-  // `largest`; the rest is f32.
-  const float bound = largest * ((isBF16 ? 0x1p-6f : 0x1p-9f) + 0x1p-11f);
-  auto differ = [&](float x, float y, float most, const char *what, uint64_t row) {
-    if (std::fabs(x - y) <= most)
-      return false;
-    why = std::string("it differs on this GPU: ") + what + " of row " +
-          std::to_string(row) + " is " + std::to_string(y) + " and not " +
-          std::to_string(x);
-    return true;
-  };
-  for (uint64_t row = 0; row < rows; ++row) {
-    if (differ(sums[0][row], sums[1][row], 0x1p-10f * (1 + std::fabs(sums[0][row])),
-               "the log-sum-exp", row))
-      return why;
-    const uint64_t head = row / variant.queries;
-    const uint64_t first = head / variant.heads * variant.entry_stride +
-                           head % variant.heads * variant.head_stride +
-                           row % variant.queries * variant.row_stride;
-    for (uint64_t i = 0; i < variant.width; ++i)
-      if (differ(widen(results[0][first + i], isBF16),
-                 widen(results[1][first + i], isBF16), bound, "an element", row))
-        return why;
+  for (size_t i = 0; i < kCompared; ++i) {
+    const mpt_cuda_compared &result = variant.compared[i];
+    const uint64_t rows = variant.checked_entries * result.heads * result.rows;
+    for (uint64_t at = 0; at < rows * result.width; ++at) {
+      const uint64_t row = at / result.width, head = row / result.rows;
+      const uint64_t place = head / result.heads * result.entry_stride +
+                             head % result.heads * result.head_stride +
+                             row % result.rows * result.row_stride + at % result.width;
+      const float x = elementOf(results[0][i], place, result.is_f32 != 0, isBF16),
+                  y = elementOf(results[1][i], place, result.is_f32 != 0, isBF16);
+      const float most = static_cast<float>(result.absolute) +
+                         static_cast<float>(result.relative) * std::fabs(x);
+      if (x != y && !(std::fabs(x - y) <= most))
+        return "it differs on this GPU: element " + std::to_string(at % result.width) +
+               " of row " + std::to_string(row) + " of buffer " +
+               std::to_string(result.buffer) + " is " + std::to_string(y) + " and not " +
+               std::to_string(x);
+    }
+    if (results[1][i] != results[2][i])
+      return "it computes something else when it runs again";
   }
-  if (results[1] != results[2] ||
-      std::memcmp(sums[1].data(), sums[2].data(), rows * 4) != 0)
-    return "it computes something else when it runs again";
   return "";
 }

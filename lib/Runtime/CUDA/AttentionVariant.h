@@ -48,8 +48,8 @@ public:
   Error launch(const mpt_cuda_variant &variant, std::vector<void *> buffers, bool isCheck,
                Stream stream) const;
   /// Runs the kernel, and the variant twice, on made numbers in `buffers`, of the first
-  /// two batch entries. Says why the variant is not to run: a call is refused, results
-  /// differ by more than their roundings, or those of the variant at all. What fails on
+  /// batch entries. Says why the variant is not to run: a call is refused, results differ
+  /// by more than the variant allows, or those of its two runs at all. What fails on
   /// the device is `code`; kNotReady if it has not ended after kMostSeconds.
   std::string check(const mpt_cuda_variant &variant, Kernel kernel, uint64_t threads,
                     const std::vector<void *> &buffers, Stream stream, Error &code) const;

@@ -463,15 +463,16 @@ int CudaExecutable::loadKernels(std::string &error) {
 int CudaExecutable::chooseVariants(std::string &error) {
   if (desc.num_variants == 0)
     return MPT_RT_OK;
-  const std::string name = "attention by wgmma";
   std::string why;
   variants = std::make_unique<AttentionVariants>(api, desc);
   variants->load(state->architecture, why);
   if (!why.empty())
-    notes += name + " does not run: " + why + "\n";
+    notes += "attention by wgmma does not run: " + why + "\n";
   for (uint64_t i = 0; i < desc.num_variants; ++i)
     if (const mpt_cuda_variant *variant = variants->find(desc.variants[i].kernel))
-      MPT_TRY(chooseVariant(*variant, name, error));
+      MPT_TRY(chooseVariant(
+          *variant, getKernelKind(desc.kernels[variant->kernel].name) + " by wgmma",
+          error));
   return MPT_RT_OK;
 }
 

@@ -54,8 +54,8 @@ defm attention : Eq<"attention", "KIND",
   "auto)">;
 defm attention_variant : Eq<"attention-variant", "KIND",
   "With --target=cuda: mma (fused attention as for all chips) or auto (with --chip=sm_90 "
-  "beside it attention forward by wgmma and TMA, without mask, bias and dropout and with "
-  "heads of 64 or 128; a GPU runs it if it then computes the same; default: mma)">;
+  "beside it attention and its gradients by wgmma and TMA, without mask, bias and dropout "
+  "and with heads of 64 or 128; a GPU runs each that then computes the same; default: mma)">;
 defm epilogues : Eq<"epilogues", "KIND",
   "With --target=cuda: saving (activations that save what their gradients need, and "
   "gradients as epilogues, if cuBLASLt has them), faster (those of them that take no longer "

@@ -93,7 +93,7 @@ defm graph_branches : Eq<"graph-branches", g_device, "N",
 defm cuda_toolkit : Eq<"cuda-toolkit", g_device, "DIR",
   "To compile for a GPU: the CUDA toolkit's folder, as mpt-compile has it">;
 defm attention_variant : Eq<"attention-variant", g_device, "KIND",
-  "To compile for a GPU: mma, or auto for attention forward by wgmma where an sm_90 has it, as "
+  "To compile for a GPU: mma, or auto for attention by wgmma where an sm_90 has it, as "
   "mpt-compile has it (default: mma)">;
 def emulated_kernels : F<"emulated-kernels", g_device,
   "To compile for a GPU: also for the stand-in for CUDA that MPT's tests have">;

@@ -138,6 +138,12 @@ void mpt_standin_set_launch_time(const char *kernel, double microseconds) {
 void mpt_standin_slow_epilogues(double factor) { state.epilogueFactor = factor; }
 void mpt_standin_set_parts(int64_t parts) { state.parts = parts; }
 void mpt_standin_fail_maps(int code) { state.mapsCode = code; }
+int64_t mpt_standin_map_launches(const char *prefix) {
+  int64_t launches = 0;
+  for (const auto &[name, count] : state.mapLaunches)
+    launches += name.rfind(prefix, 0) == 0 ? count : 0;
+  return launches;
+}
 void mpt_standin_refuse_machine_code(int code) { state.machineCodeCode = code; }
 void mpt_standin_refuse_epilogue(unsigned epilogue) { state.refused.push_back(epilogue); }
 const char *mpt_standin_breach() { return state.breach.c_str(); }
@@ -541,6 +547,8 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
       block.x > 1024 || block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff ||
       grid.y == 0 || grid.y > 0xffff)
     return call.breach("a launch that the device does not allow", kInvalidValue);
+  if (found->kernel->maps > 0)
+    ++state.mapLaunches[found->kernel->name];
   if (found->kernel->maps > 0 && state.mapsCode != 0) {
     state.hangs = state.mapsCode == kNotReady;
     return state.hangs ? kSuccess : call.keep(state.mapsCode);

@@ -60,6 +60,9 @@ void mpt_standin_shift_maps(int64_t bytes, int64_t entryBytes, int64_t first,
 /// Launches with tensor maps fail with `code` from now on, or, with cudaErrorNotReady
 /// (600), never end.
 void mpt_standin_fail_maps(int code);
+/// How many launches with tensor maps have been asked for, of kernels whose names begin
+/// with `prefix`.
+int64_t mpt_standin_map_launches(const char *prefix);
 /// Images that are not PTX fail to load with `code`.
 void mpt_standin_refuse_machine_code(int code);
 /// Operations of this cudnnBackendDescriptorType_t are refused from now on.

@@ -165,6 +165,8 @@ struct State {
   int64_t blasVersion = 130101, dnnVersion = 91900;
   /// What launches with tensor maps return.
   int mapsCode = 0;
+  /// How many there were, by kernel.
+  std::map<std::string, int64_t> mapLaunches;
   /// What cudaGetLastError returns.
   int lastError = 0;
   /// An exchange between ranks does not end: neither does what comes after it.

@@ -12,213 +12,51 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "../../../lib/Codegen/CUDA/WarpgroupAttentionEmitter.h"
-#include "mpt/Codegen/CUDA/EmulatedKernels.h"
-#include "mpt/Codegen/CUDA/Passes.h"
-#include "mpt/Runtime/Emulator/Emulation.h"
+#include "WarpgroupRunner.h"
 
-#include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/Pass/PassManager.h"
-#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/TargetSelect.h"
-
-#include <cmath>
 #include <gtest/gtest.h>
-#include <random>
 
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::detail;
+using namespace mpt::test;
 
 namespace {
 
-struct Case {
-  int64_t entries, heads, groups, queries, keys, width, valueWidth;
-  bool isCausal, isF16;
-  /// Rows of all heads lie side by side, in batches of `parts` tensors.
-  bool sideBySide;
-};
-
-double roundTo(double x, bool isF16, uint16_t &bits) {
-  llvm::APFloat number(x);
-  bool lost;
-  const llvm::fltSemantics &type =
-      isF16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat();
-  number.convert(type, llvm::APFloat::rmNearestTiesToEven, &lost);
-  bits = static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue());
-  return number.convertToDouble();
-}
-double valueOf(uint16_t bits, bool isF16) {
-  llvm::APFloat number(isF16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
-                       llvm::APInt(16, bits));
-  return number.convertToDouble();
-}
-
-RowStrides makeStrides(const Case &c, int64_t heads, int64_t rows, int64_t width) {
-  if (c.sideBySide)
-    return {rows * heads * width, width, heads * width, 8};
-  return {heads * rows * width, rows * width, width, 8};
-}
-
-AttentionShape makeShape(const Case &c, MLIRContext &context) {
-  AttentionShape shape;
-  shape.batch = c.entries * c.heads;
-  shape.heads = c.heads;
-  shape.groups = c.groups;
-  shape.queries = c.queries;
-  shape.keys = c.keys;
-  shape.width = c.width;
-  shape.valueWidth = c.valueWidth;
-  shape.query = makeStrides(c, c.heads, c.queries, c.width);
-  shape.key = makeStrides(c, c.groups, c.keys, c.width);
-  shape.value = makeStrides(c, c.groups, c.keys, c.valueWidth);
-  shape.result = makeStrides(c, c.heads, c.queries, c.valueWidth);
-  shape.isCausal = c.isCausal;
-  shape.scale = 1 / std::sqrt(static_cast<double>(c.width));
-  shape.type = c.isF16 ? Type(Float16Type::get(&context)) : BFloat16Type::get(&context);
-  return shape;
-}
-
-/// [entries, heads, rows, width] in memory.
-struct Tensor {
-  RowStrides strides;
-  std::vector<uint16_t> bits;
-  std::vector<double> numbers;
-  Tensor(const RowStrides &strides, int64_t size) : strides(strides) {
-    // cudaMalloc's memory lies at multiples of 256 bytes.
-    bits.resize(size + 128);
-    numbers.resize(size + 128);
-  }
-  uint16_t *data() {
-    auto at = reinterpret_cast<uintptr_t>(bits.data());
-    return reinterpret_cast<uint16_t *>((at + 255) / 256 * 256);
-  }
-  int64_t at(int64_t entry, int64_t head, int64_t row, int64_t column) const {
-    return entry * strides.batch + head * strides.head + row * strides.row + column;
-  }
-};
-
-mpt_simt_tensor_map makeMap(const TensorMapPlan &plan, void *data) {
-  mpt_simt_tensor_map map = {mpt_simt_tensor_map::kMagic, 4, 2, data, {}, {}, {}, 128};
-  for (int i = 0; i < 4; ++i) {
-    map.sizes[i] = plan.sizes[i];
-    map.box[i] = static_cast<int16_t>(plan.box[i]);
-    if (i < 3)
-      map.strides[i] = plan.strides[i];
-  }
-  return map;
-}
-
-using Mutate = llvm::function_ref<void(gpu::GPUModuleOp)>;
-
 class Kernel {
 public:
-  explicit Kernel(const Case &c) : c(c) {
-    DialectRegistry registry;
-    registerAllExtensions(registry);
-    registry.insert<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                    math::MathDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
-    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-    context->loadAllAvailableDialects();
+  explicit Kernel(const Case &c) : context(makeDeviceContext()), c(c) {
     shape = makeShape(c, *context);
     plan = planWarpgroupAttention(shape);
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
   }
 
   /// What differs from attention in f64, or fails; "" if all is right.
   std::string run(Mutate mutate = {}, int swizzle = 128) {
     if (!plan)
       return "no plan";
-    OpBuilder b(context.get());
-    OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
-    b.setInsertionPointToEnd(module->getBody());
-    auto device = gpu::GPUModuleOp::create(b, b.getUnknownLoc(), "device");
-    OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
-    GPUFunctionBuilder code(inner, b.getUnknownLoc(), "attention", 5, plan->threads,
-                            /*isWide=*/false, /*numbers=*/0, /*maps=*/3);
-    emitWarpgroupAttention(code, shape, *plan);
-    code.finish();
-    PassManager passes(context.get(), ModuleOp::getOperationName());
-    buildDeviceToLLVMPipeline(passes, "fast");
-    if (failed(passes.run(*module)))
-      return "the kernel is not compiled";
-    if (mutate)
-      mutate(device);
-    auto llvmContext = std::make_unique<llvm::LLVMContext>();
-    auto made = emulateKernels(device, *llvmContext);
-    if (!made)
-      return llvm::toString(made.takeError());
-    auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
-    auto machine = llvm::cantFail(builder.createTargetMachine());
-    (*made)->setTargetTriple(machine->getTargetTriple());
-    (*made)->setDataLayout(machine->createDataLayout());
-    llvm::cantFail(makeOptimizingTransformer(1, 0, machine.get())(made->get()));
-    auto jit = llvm::cantFail(
-        llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
-    jit->getMainJITDylib().addGenerator(
-        llvm::cantFail(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-            jit->getDataLayout().getGlobalPrefix())));
-    llvm::cantFail(jit->addIRModule(
-        llvm::orc::ThreadSafeModule(std::move(*made), std::move(llvmContext))));
-    auto *table =
-        llvm::cantFail(jit->lookup("mpt_simt_module")).toPtr<mpt_simt_module *>();
-    return compare(*table, swizzle);
+    Tensor q(c, shape.query, c.heads * c.queries * c.width, 4, 1),
+        k(c, shape.key, c.groups * c.keys * c.width, 4, 2),
+        v(c, shape.value, c.groups * c.keys * c.valueWidth, 1, 3);
+    Tensor o(shape.result, c.entries * c.heads * c.queries * c.valueWidth);
+    std::fill(o.bits.begin(), o.bits.end(), 0x7fff);
+    std::vector<float> lse(shape.batch * c.queries, NAN);
+    std::string error = mpt::test::run(
+        *context,
+        {plan->blocks,
+         plan->threads,
+         plan->sharedBytes,
+         {{plan->query, q.data()}, {plan->key, k.data()}, {plan->value, v.data()}},
+         {q.data(), k.data(), v.data(), o.data(), lse.data()},
+         [&](GPUFunctionBuilder &code) { emitWarpgroupAttention(code, shape, *plan); }},
+        mutate, swizzle);
+    return error.empty() ? compare(q, k, v, o, lse) : error;
   }
 
-  MLIRContext *getContext() { return context.get(); }
+  std::unique_ptr<MLIRContext> context;
   AttentionShape shape;
   std::optional<WarpgroupAttentionPlan> plan;
 
 private:
-  std::string compare(const mpt_simt_module &module, int swizzle) {
-    Tensor q = make(shape.query, c.heads * c.queries * c.width, 4, 1),
-           k = make(shape.key, c.groups * c.keys * c.width, 4, 2),
-           v = make(shape.value, c.groups * c.keys * c.valueWidth, 1, 3);
-    Tensor o(shape.result, c.entries * c.heads * c.queries * c.valueWidth);
-    std::fill(o.bits.begin(), o.bits.end(), 0x7fff);
-    std::vector<float> lse(shape.batch * c.queries, NAN);
-    alignas(64) mpt_simt_tensor_map maps[3] = {makeMap(plan->query, q.data()),
-                                               makeMap(plan->key, k.data()),
-                                               makeMap(plan->value, v.data())};
-    static_assert(sizeof(mpt_simt_tensor_map) <= 128);
-    alignas(64) char places[3][128] = {};
-    for (int i = 0; i < 3; ++i) {
-      maps[i].swizzle_bytes = static_cast<int16_t>(swizzle);
-      std::memcpy(places[i], &maps[i], sizeof(maps[i]));
-    }
-    void *pointers[] = {q.data(), k.data(), v.data(), o.data(), lse.data()};
-    void *arguments[] = {places[0],    places[1],    places[2],    &pointers[0],
-                         &pointers[1], &pointers[2], &pointers[3], &pointers[4]};
-    EXPECT_EQ(module.num_kernels, 1);
-    EXPECT_EQ(module.kernels[0].maps, 3);
-    std::string error;
-    if (!rt::runEmulated(module, module.kernels[0], plan->blocks, 1, plan->threads,
-                         arguments, error, /*parts=*/0, plan->sharedBytes))
-      return error;
-    return compare(q, k, v, o, lse);
-  }
-
-  Tensor make(const RowStrides &strides, int64_t ofEntry, double most, uint64_t seed) {
-    Tensor tensor(strides, ofEntry * c.entries);
-    std::mt19937_64 random(seed);
-    std::uniform_real_distribution<double> draw(-most, most);
-    for (int64_t i = 0; i < ofEntry * c.entries; ++i)
-      tensor.numbers[i] = roundTo(draw(random), c.isF16, tensor.data()[i]);
-    return tensor;
-  }
-
   std::string compare(const Tensor &q, const Tensor &k, const Tensor &v, Tensor &o,
                       const std::vector<float> &lse) {
     const double u = c.isF16 ? 0x1p-11 : 0x1p-8, f = 0x1p-24;
@@ -280,7 +118,6 @@ private:
   }
 
   const Case &c;
-  std::unique_ptr<MLIRContext> context;
 };
 
 TEST(WarpgroupAttention, IsThatInF64) {
@@ -303,39 +140,11 @@ const Case kMutated = {1, 1, 1, 128, 600, 64, 64, true, false, false};
 
 TEST(WarpgroupAttention, EachInstructionIsNeeded) {
   Kernel kernel(kMutated);
-  // Barriers, waits, arrivals, commits and fences; the other fence orders what the
-  // emulator does at once, and registers have no limit in it.
-  auto isNeeded = [](StringRef text) {
-    return !text.contains("setmaxnreg") && !text.contains("prefetch") &&
-           !text.contains("fence.proxy");
-  };
-  unsigned count = 0;
-  auto erase = [&](unsigned which) {
-    return [&, which](gpu::GPUModuleOp device) {
-      SmallVector<LLVM::InlineAsmOp> all;
-      device.walk([&](LLVM::InlineAsmOp op) {
-        if (isNeeded(op.getAsmString()) && op.getNumResults() == 0)
-          all.push_back(op);
-      });
-      count = all.size();
-      if (which < count)
-        all[which].erase();
-    };
-  };
-  ASSERT_EQ(kernel.run(erase(~0u)), "");
-  ASSERT_GT(count, 40u);
-  for (unsigned i = 0; i < count; ++i) {
-    std::string erased;
-    auto mutate = [&](gpu::GPUModuleOp device) {
-      unsigned number = 0;
-      device.walk([&](LLVM::InlineAsmOp op) {
-        if (isNeeded(op.getAsmString()) && op.getNumResults() == 0 && number++ == i)
-          erased = op.getAsmString();
-      });
-      erase(i)(device);
-    };
-    EXPECT_NE(kernel.run(mutate), "") << i << ": " << erased;
-  }
+  ASSERT_EQ(kernel.run(), "");
+  const unsigned count = eraseOrders(
+      [&](Mutate mutate) { return kernel.run(mutate).empty(); },
+      [](unsigned i, StringRef erased) { ADD_FAILURE() << i << ": " << erased.str(); });
+  EXPECT_GT(count, 40u);
 }
 
 TEST(WarpgroupAttention, MatricesAreDescribed) {

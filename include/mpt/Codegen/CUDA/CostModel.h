@@ -146,8 +146,9 @@ struct DeviceProgram {
   struct Variant {
     Kernel kernel;
     uint64_t sharedBytes = 0;
-    /// Tensor maps, which are of the launch's first buffers, and bytes of a tile.
-    uint64_t maps = 0, tileBytes = 0;
+    /// The numbers of the launch's buffers that tensor maps are of, and bytes of a tile.
+    std::vector<uint64_t> maps;
+    uint64_t tileBytes = 0;
   };
   rt::Program program;
   std::vector<Kernel> kernels;

@@ -41,8 +41,8 @@ def ConvertCallsToGPUPass : Pass<"mpt-convert-calls-to-gpu", "::mlir::ModuleOp">
            "The same of attention without mask and bias that has 16 million scores or more, "
            "if all chips are sm_90 or newer">,
     Option<"warpgroupAttention", "warpgroup-attention", "bool", "false",
-           "For sm_90, attention forward by wgmma and TMA beside the functions that all "
-           "chips have; which runs is decided when the program is loaded">,
+           "For sm_90, attention and its gradients by wgmma and TMA beside the functions "
+           "that all chips have; which run is decided when the program is loaded">,
   ];
   let dependentDialects = ["::mpt::program::ProgramDialect",
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

@@ -400,8 +400,10 @@ llvm::Expected<DeviceProgram> mpt::readDeviceProgram(llvm::StringRef path) {
     result.variants[variant.kernel] = {
         {variant.name, {variant.blocks, 1}, variant.threads, 0},
         variant.shared_bytes,
-        std::size(variant.maps),
+        {},
         tileBytes};
+    for (uint64_t j = 0; j < variant.num_maps; ++j)
+      result.variants[variant.kernel].maps.push_back(variant.maps[j].buffer);
   }
   for (uint64_t i = 0; i < desc->cuda->num_images; ++i) {
     const mpt_cuda_image &image = desc->cuda->images[i];
@@ -700,10 +702,11 @@ llvm::Expected<ProgramEstimate> mpt::estimateProgram(const DeviceProgram &device
                            {}};
         // Tensor maps come first.
         uint64_t mapped = 0;
-        for (uint64_t j = 0; isVariant && j < variant->second.maps; ++j) {
-          launch.buffers.push_back(getBuffer(instruction.refs[j]));
-          mapped += launch.buffers.back().bytes;
-        }
+        if (isVariant)
+          for (uint64_t buffer : variant->second.maps) {
+            launch.buffers.push_back(getBuffer(instruction.refs[buffer]));
+            mapped += launch.buffers.back().bytes;
+          }
         for (const rt::BufferRef &ref : instruction.refs)
           launch.buffers.push_back(getBuffer(ref));
         auto traced = (isVariant ? *specific : *code).trace(launch, &estimate.cubin);

@@ -14,7 +14,8 @@ lib_dir, path, tuning, wgmma, mma = sys.argv[1:]
 standin_step.load(lib_dir)
 standin = standin_step.standin
 module = open(path, "rb").read()
-for name in {found.decode() for found in re.findall(rb"mpt_attention_[0-9]+(?:_wgmma)?", module)}:
+names = {found.decode() for found in re.findall(rb"mpt_attention_[0-9]+(?:_wgmma)?", module)}
+for name in names:
     time = wgmma if name.endswith("_wgmma") else mma
     standin.mpt_standin_set_launch_time(name.encode(), standin_step.ctypes.c_double(float(time)))
 step = Step(path, True, tuning=tuning)
@@ -25,11 +26,11 @@ step.run()
 
 
 def count():
-    return [standin.mpt_standin_calls(name) for name in (b"cuTensorMapEncodeTiled", b"cudnnBackendExecute")]
+    return (sum(standin.mpt_standin_map_launches(name.encode()) for name in names if name.endswith("_wgmma")),
+            standin.mpt_standin_calls(b"cudnnBackendExecute"))
 
 
-# Each launch by wgmma has three maps. The functions of the gradient take no time here, so that
-# what cuDNN does is forward.
+# The functions of the gradient take no time here, so that what cuDNN does is forward.
 maps, executed = count()
 standin_step.runtime.mpt_rt_set_profiling(step.rt, 1)
 step.run()

@@ -19,7 +19,7 @@ With tuning=FILE,FACTOR proposals are measured, FILE keeps the choice, and matmu
 epilogues than a bias take FACTOR times as long.
 With maps=BYTES copies by tensor maps read so many bytes further on, ENTRYBYTES more for each batch
 entry, those of the maps from number FIRST to LAST, and how many launches had
-such maps in a step is printed; with mapsfail=CODE they fail with CODE (600: they never end), and so
+such maps is printed; with mapsfail=CODE they fail with CODE (600: they never end), and so
 does each call of FUNCTION with fail. The device is an sm_90 or sm_NN, or an sm_90 that has so many MIB.
 """
 import math
@@ -133,9 +133,8 @@ executed = standin_step.standin.mpt_standin_calls(b"cudnnBackendExecute")
 others = sum(map(int, re.findall(r"it and (\d+) others run without cuDNN", notes)))
 print("%d convolutions by cuDNN, %d without" % (executed // 2, notes.count("without cuDNN") + others))
 if shifted is not None:
-    encoded = standin_step.standin.mpt_standin_calls(b"cuTensorMapEncodeTiled")
-    # A launch has three; two more check what it computes.
-    print("%d launches with tensor maps" % (encoded // 3))
+    # Two more check what each computes.
+    print("%d launches with tensor maps" % standin_step.standin.mpt_standin_map_launches(b""))
 print(notes, end="")
 assert standin_step.standin.cudaGetLastError() == 0
 standin_step.check_use([cpu, cuda], launches=steps - 1)

@@ -29,6 +29,7 @@ def load(lib_dir):
     standin.mpt_standin_breach.restype = ctypes.c_char_p
     standin.mpt_standin_alive.restype = ctypes.c_int64
     standin.mpt_standin_calls.restype = ctypes.c_int64
+    standin.mpt_standin_map_launches.restype = ctypes.c_int64
 
 
 def upper_half(kind, value):
