@@ -75,6 +75,11 @@ mpt::detail::planWarpgroupAttention(const AttentionShape &shape) {
        2) != 0)
     return std::nullopt;
   WarpgroupAttentionPlan plan;
+  if (shape.width + shape.valueWidth <= 128) {
+    plan.blocksAtOnce = 2;
+    plan.keyTile = 64;
+    plan.stages = 4;
+  }
   const int64_t entries = shape.batch / shape.heads;
   auto query = planTensorMap(shape.query, shape.width, shape.queries, shape.heads,
                              entries, plan.queryTile());
@@ -88,7 +93,7 @@ mpt::detail::planWarpgroupAttention(const AttentionShape &shape) {
   plan.key = *key;
   plan.value = *value;
   plan.blocks = shape.batch * llvm::divideCeil(shape.queries, plan.queryTile());
-  plan.threads = kWarpgroup * (1 + plan.consumers);
+  plan.threads = kWarpgroup * (plan.consumers + (plan.blocksAtOnce == 1));
   // Barriers, and what is left out before the first multiple of 1024 bytes.
   plan.sharedBytes = countTileBytes(plan.queryTile(), shape.width) +
                      plan.stages * (countTileBytes(plan.keyTile, shape.width) +
@@ -119,8 +124,16 @@ private:
     Value most[2], sum[2], shrink[2];
   };
 
-  void produce();
-  void consume();
+  /// Whether no warp does nothing but copy.
+  bool copiesAhead() const { return plan.blocksAtOnce > 1; }
+  /// Copies the block's queries, or a tile of keys and values when its place is free. One
+  /// warp waits, and its first thread copies.
+  void copyQueries();
+  void copyKeys(Index tile, bool waits = true);
+  /// If so, the first warp copies the tile that is needed after `tile` and
+  /// the next one, into the place of the one before the last.
+  void copyAhead(Index tile);
+  void consume(Index group);
   /// Hides what queries do not see of keys from `start` on.
   void hide(Sums &scores, Index start, bool ofLastTile);
   /// Makes probabilities, rounded and in pairs, of `scores`, and goes on with `state`.
@@ -130,6 +143,8 @@ private:
   /// Tiles are numbered as they are taken.
   Index startOf(Index tile) { return (tiles - 1 - tile) * plan.keyTile; }
 
+  /// Tiles that are on their way where the first warp copies.
+  static constexpr int64_t kAhead = 2;
   const WarpgroupAttentionPlan &plan;
   Index queries = 0;
   /// The block's first query, its head, and how many tiles of keys it takes, `masked` of
@@ -142,7 +157,7 @@ private:
 } // namespace
 
 void WarpgroupAttentionEmitter::emit() {
-  code.wantBlocksAtOnce(1);
+  code.wantBlocksAtOnce(static_cast<int32_t>(plan.blocksAtOnce));
   queries = gpu.shared();
   setTiles({1, &plan.key, shape.width}, {2, &plan.value, shape.valueWidth}, plan.keyTile,
            plan.stages, queries + countTileBytes(plan.queryTile(), shape.width));
@@ -161,41 +176,64 @@ void WarpgroupAttentionEmitter::emit() {
     masked = larger(tiles - smaller(whole, tiles), 1);
   }
   Index thread = code.thread();
-  initBarriers(/*readsOnce=*/true, /*freesBoth=*/false, /*arrivals=*/1, plan.consumers,
-               /*maps=*/3);
+  initBarriers(/*readsOnce=*/true, /*freesBoth=*/copiesAhead(), /*arrivals=*/1,
+               plan.consumers, /*maps=*/3);
   code.barrier();
-  code.ifThen(code.isLess(thread, kWarpgroup), [&] { produce(); });
-  code.ifThen(code.isLess(kWarpgroup - 1, thread), [&] { consume(); });
-}
-
-void WarpgroupAttentionEmitter::produce() {
-  // ptxas reserves as many for each thread of a block of 384 as 168; what is given away
-  // here the others take.
-  gpu.setRegisters(24, /*grows=*/false);
-  Index thread = code.thread();
-  Index head = batch % shape.heads, entry = batch / shape.heads,
-        group = head / shape.sharing();
-  code.ifThen(code.isLess(thread, kWarp), [&] {
-    Value isFirst = code.isEqual(code.lane(), 0);
-    code.ifThen(isFirst, [&] {
-      gpu.arriveWithBytes(barriers, countTileBytes(plan.queryTile(), shape.width));
-      copyTile({0, &plan.query, shape.width}, queries, barriers, plan.queryTile(), first,
-               head, entry);
-    });
-    code.loop(0, tiles, 1, {}, [&](Index tile, ValueRange) {
-      auto copy = [&](const TileTensor &tensor, Barrier kind, Barrier free, Index to) {
-        waitUntilFree(free, tile);
-        code.ifThen(isFirst, [&] {
-          Index barrier = barrierOf(kind, stageOf(tile));
-          gpu.arriveWithBytes(barrier, tileBytes(tensor.width));
-          copyTile(tensor, to, barrier, plan.keyTile, startOf(tile), group, entry);
-        });
-      };
-      copy(x, First, FirstFree, firstAt(stageOf(tile)));
-      copy(y, Second, SecondFree, secondAt(stageOf(tile)));
-      return SmallVector<Value>();
+  if (copiesAhead()) {
+    consume(thread / kWarpgroup);
+    return;
+  }
+  code.ifThen(code.isLess(thread, kWarpgroup), [&] {
+    // ptxas reserves as many for each thread of a block of 384 as 168; what is given away
+    // here the others take.
+    gpu.setRegisters(24, /*grows=*/false);
+    code.ifThen(code.isLess(thread, kWarp), [&] {
+      copyQueries();
+      code.loop(0, tiles, 1, {}, [&](Index tile, ValueRange) {
+        copyKeys(tile);
+        return SmallVector<Value>();
+      });
     });
   });
+  code.ifThen(code.isLess(kWarpgroup - 1, thread), [&] {
+    gpu.setRegisters(240, /*grows=*/true);
+    consume(thread / kWarpgroup - 1);
+  });
+}
+
+void WarpgroupAttentionEmitter::copyQueries() {
+  code.ifThen(code.isEqual(code.lane(), 0), [&] {
+    gpu.arriveWithBytes(barriers, countTileBytes(plan.queryTile(), shape.width));
+    copyTile({0, &plan.query, shape.width}, queries, barriers, plan.queryTile(), first,
+             batch % shape.heads, batch / shape.heads);
+  });
+}
+
+void WarpgroupAttentionEmitter::copyKeys(Index tile, bool waits) {
+  Index stage = stageOf(tile), group = batch % shape.heads / shape.sharing();
+  Value isFirst = code.isEqual(code.lane(), 0);
+  if (waits && copiesAhead())
+    waitUntilFree(BothFree, tile);
+  auto copy = [&](const TileTensor &tensor, Barrier kind, Barrier free, Index to) {
+    if (!copiesAhead())
+      waitUntilFree(free, tile);
+    code.ifThen(isFirst, [&] {
+      Index barrier = barrierOf(kind, stage);
+      gpu.arriveWithBytes(barrier, tileBytes(tensor.width));
+      copyTile(tensor, to, barrier, plan.keyTile, startOf(tile), group,
+               batch / shape.heads);
+    });
+  };
+  copy(x, First, FirstFree, firstAt(stage));
+  copy(y, Second, SecondFree, secondAt(stage));
+}
+
+void WarpgroupAttentionEmitter::copyAhead(Index tile) {
+  if (!copiesAhead())
+    return;
+  Value copies =
+      both(code.isLess(code.thread(), kWarp), code.isLess(tile + kAhead, tiles));
+  code.ifThen(copies, [&] { copyKeys(tile + kAhead); });
 }
 
 void WarpgroupAttentionEmitter::hide(Sums &scores, Index start, bool ofLastTile) {
@@ -245,9 +283,8 @@ SmallVector<Value> WarpgroupAttentionEmitter::addScores(const Sums &scores,
   return packAll(powers);
 }
 
-void WarpgroupAttentionEmitter::consume() {
-  gpu.setRegisters(240, /*grows=*/true);
-  Index thread = code.thread(), group = thread / kWarpgroup - 1;
+void WarpgroupAttentionEmitter::consume(Index group) {
+  Index thread = code.thread();
   lane = code.lane();
   myRow = first + group * kWarpgroupRows + thread / kWarp % 4 * 16 + lane / 4;
   Rows mine;
@@ -269,11 +306,21 @@ void WarpgroupAttentionEmitter::consume() {
     gpu.commit();
     return started;
   };
+  if (copiesAhead())
+    code.ifThen(code.isLess(thread, kWarp), [&] {
+      copyQueries();
+      // Into places that nothing has used.
+      code.loop(0, smaller(tiles, kAhead + 1), 1, {}, [&](Index tile, ValueRange) {
+        copyKeys(tile, /*waits=*/false);
+        return SmallVector<Value>();
+      });
+    });
   gpu.wait(barriers, 0);
   Sums scores = start(0);
   gpu.waitForGroups(0);
   scores = gpu.take(scores);
-  release(FirstFree, 0);
+  if (!copiesAhead())
+    release(FirstFree, 0);
   Softmax state;
   for (int half : {0, 1}) {
     state.most[half] = infinity();
@@ -301,17 +348,19 @@ void WarpgroupAttentionEmitter::consume() {
     carry();
     carried = code.loop(from, to, 1, carried, [&](Index tile, ValueRange all) {
       takeCarried(all);
+      copyAhead(tile);
       Sums started = start(tile);
       outputs = startProducts(probabilities, tile - 1, outputs);
       gpu.waitForGroups(1);
       Sums scores = gpu.take(started);
-      release(FirstFree, tile);
+      if (!copiesAhead())
+        release(FirstFree, tile);
       if (isMasked)
         hide(scores, startOf(tile), /*ofLastTile=*/false);
       probabilities = addScores(scores, state, isMasked);
       gpu.waitForGroups(0);
       outputs = gpu.take(outputs);
-      release(SecondFree, tile - 1);
+      release(copiesAhead() ? BothFree : SecondFree, tile - 1);
       for (auto [i, output] : llvm::enumerate(outputs))
         output = mul(output, state.shrink[i % 4 / 2]);
       carry();

@@ -41,11 +41,13 @@ std::optional<TensorMapPlan> planTensorMap(const RowStrides &strides, int64_t wi
                                            int64_t rows, int64_t heads, int64_t entries,
                                            int64_t boxRows);
 
-/// How a block works: a warpgroup of which one warp copies, and `consumers` others with
-/// kWarpgroupRows queries each, which meet `keyTile` keys at a time.
+/// How a block works: `consumers` warpgroups with 64 queries each meet `keyTile` keys at
+/// a time. Of wide heads these are copied by a warp of another warpgroup, which gives its
+/// registers to the others. Of narrow ones a multiprocessor has two blocks, of which one
+/// computes while the other begins or ends, and whose first warp copies, too.
 struct WarpgroupAttentionPlan {
   TensorMapPlan query, key, value;
-  int64_t consumers = 2, keyTile = 128, stages = 2;
+  int64_t consumers = 2, keyTile = 128, stages = 2, blocksAtOnce = 1;
   int64_t blocks = 0, threads = 0;
   /// Dynamic shared memory.
   int64_t sharedBytes = 0;

@@ -394,8 +394,9 @@ llvm::Expected<DeviceProgram> mpt::readDeviceProgram(llvm::StringRef path) {
   }
   for (uint64_t i = 0; i < desc->cuda->num_variants; ++i) {
     const mpt_cuda_variant &variant = desc->cuda->variants[i];
+    // The first map may be of queries, which a block reads once.
     uint64_t tileBytes = 2;
-    for (uint64_t size : variant.maps[0].box)
+    for (uint64_t size : variant.maps[variant.num_maps - 1].box)
       tileBytes *= size;
     result.variants[variant.kernel] = {
         {variant.name, {variant.blocks, 1}, variant.threads, 0},
