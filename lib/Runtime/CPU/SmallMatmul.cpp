@@ -145,22 +145,23 @@ void multiply(Sides s, int64_t m, int64_t n, int64_t block, int64_t blockStep) {
   }
 }
 
-/// [k, n] of bf16 as words of two rows: `block` words of a pair of rows lie in a row, the
-/// next columns follow after all pairs. A last row without another has zeros beside it.
-MPT_SMALL void packWords(const uint16_t *stored, int64_t k, int64_t n, int64_t block,
-                         uint32_t *words) {
+/// [k, n] of bf16, whose rows are `step` apart, as words of two rows: `block` words of a
+/// pair of rows lie in a row, the next columns follow after all pairs. A last row without
+/// another has zeros beside it.
+MPT_SMALL void packWords(const uint16_t *stored, int64_t step, int64_t k, int64_t n,
+                         int64_t block, uint32_t *words) {
   const int64_t pairs = (k + 1) / 2;
   for (int64_t j = 0; j < n; j += lanes) {
     const __mmask16 mask = getLanes(n - j);
     uint32_t *to = words + j / block * block * pairs + j % block;
     const uint16_t *from = stored + j;
-    for (int64_t i = 0; i < k; i += 2, from += 2 * n, to += block) {
+    for (int64_t i = 0; i < k; i += 2, from += 2 * step, to += block) {
       __m512i both = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
       if (i + 1 < k)
         both = _mm512_or_si512(
             both,
             _mm512_slli_epi32(
-                _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + n)), 16));
+                _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + step)), 16));
       _mm512_storeu_si512(to, both);
     }
   }
@@ -187,14 +188,25 @@ public:
     terms = !pairs ? s.k : isOdd ? s.k / 2 : (s.k + 1) / 2;
     copiesRhs = pairs || s.transposeRhs || storedRhs != DataType::F32 ||
                 s.rounding != Rounding::None;
-    block = !pairs ? s.n : std::min<int64_t>(roundUp(s.n, lanes), 4 * lanes);
+    block = !pairs ? lanes : std::min<int64_t>(roundUp(s.n, lanes), 4 * lanes);
     if (pairs && block == 3 * lanes)
       block = 4 * lanes;
     const int64_t panelTerms = pairs ? roundUp(s.k, 32) / 2 : s.k;
-    if (copiesRhs && panelTerms * roundUp(s.n, block) > panelFloats)
-      return false;
+    width = s.n;
+    if (copiesRhs && panelTerms * roundUp(s.n, block) > panelFloats) {
+      // As many columns at a time as a panel holds, in whole blocks. A library
+      // transposes f32 as fast.
+      if (storedRhs == DataType::F32 && s.rounding == Rounding::None)
+        return false;
+      width = panelFloats / panelTerms;
+      width -= width % (width < 4 * lanes ? 2 * lanes : 4 * lanes);
+      if (width == 0)
+        return false;
+      block = std::min(block, width);
+    }
     // What a task copies of the right side is worth the most rows.
-    rows = std::max<int64_t>(taskProducts / (s.k * roundUp(s.n, lanes)), lanes);
+    rows = std::max<int64_t>(taskProducts / (s.k * roundUp(s.n, lanes)),
+                             width < s.n ? 2 * lanes : lanes);
     if (copiesLhs)
       rows = std::min(rows, panelFloats / panelTerms);
     if (s.out != DataType::F32)
@@ -231,14 +243,19 @@ private:
                          : !copiesLhs    ? s.m
                          : pairs         ? roundUp(count, lanes)
                                          : count;
-    Sides sides{lhs, rhsPanel, out,  s.transposeLhs ? 4 : s.k * size, 4 * step, block,
-                s.n, terms,    isOdd};
-    const int64_t blockStep =
-        setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, rhsPanel);
-    if (pairs)
-      multiply<true>(sides, count, s.n, block, blockStep);
-    else
-      multiply<false>(sides, count, s.n, block, blockStep);
+    for (int64_t column = 0; column < s.n; column += width) {
+      const int64_t columns = std::min(width, s.n - column);
+      Sides sides{lhs,          rhsPanel,
+                  out + column, s.transposeLhs ? 4 : s.k * size,
+                  4 * step,     pairs ? block : columns,
+                  s.n,          terms,
+                  isOdd};
+      setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, column, columns, rhsPanel);
+      if (pairs)
+        multiply<true>(sides, count, columns, block, getWords() * block);
+      else
+        multiply<false>(sides, count, columns, columns, columns);
+    }
     if (biasData || epilogue != Epilogue::None)
       for (int64_t row = 0; row < count; ++row)
         finishRow(out + row * s.n, biasData, s.n, epilogue);
@@ -266,29 +283,38 @@ private:
     return reinterpret_cast<const char *>(panel);
   }
 
-  int64_t setRhs(Sides &sides, const void *data, int64_t matrix, float *panel) const {
-    const int64_t begin = matrix * s.k * s.n;
+  /// Whether halves are paired as they are stored.
+  bool packsWords() const {
+    return pairs && storedRhs == DataType::BF16 && !s.transposeRhs;
+  }
+  /// Words of a column of a panel.
+  int64_t getWords() const { return packsWords() ? (s.k + 1) / 2 : roundUp(s.k, 32) / 2; }
+
+  /// `columns` columns of the right side from `column` on, as they are multiplied.
+  void setRhs(Sides &sides, const void *data, int64_t matrix, int64_t column,
+              int64_t columns, float *panel) const {
+    const int64_t begin = matrix * s.k * s.n + column * (s.transposeRhs ? s.k : 1);
     const StoredRows stored{storedRhs,
                             data,
                             begin,
                             s.transposeRhs ? s.k : s.n,
-                            s.transposeRhs ? s.n : s.k,
-                            s.transposeRhs ? s.k : s.n,
+                            s.transposeRhs ? columns : s.k,
+                            s.transposeRhs ? s.k : columns,
                             s.rounding};
-    if (pairs && storedRhs == DataType::BF16 && !s.transposeRhs) {
-      packWords(static_cast<const uint16_t *>(data) + begin, s.k, s.n, block,
+    if (packsWords())
+      packWords(static_cast<const uint16_t *>(data) + begin, s.n, s.k, columns, block,
                 reinterpret_cast<uint32_t *>(panel));
-      return (s.k + 1) / 2 * block;
-    }
-    if (!copiesRhs)
+    else if (!copiesRhs)
       sides.b = static_cast<const float *>(data) + begin;
     else if (pairs)
       packPairs(stored, s.transposeRhs, block, reinterpret_cast<uint16_t *>(panel));
     else if (s.transposeRhs)
       transposeRows(stored, DataType::F32, panel);
-    else
+    else if (columns == s.n)
       widen(storedRhs, s.rounding, data, begin, panel, s.k * s.n);
-    return pairs ? roundUp(s.k, 32) / 2 * block : block;
+    else
+      for (int64_t k = 0; k < s.k; ++k)
+        widen(storedRhs, s.rounding, data, begin + k * s.n, panel + k * columns, columns);
   }
 
   MatmulShape s;
@@ -298,9 +324,9 @@ private:
   DataType storedLhs, storedRhs, biasType = DataType::F32;
   Epilogue epilogue = Epilogue::None;
   uint32_t outIndex;
-  /// Terms of a sum, in floats or words; columns of a block of the right side; rows of a
-  /// task.
-  int64_t terms = 0, block = 0, rows = 0;
+  /// Terms of a sum, in floats or words; columns of a block of the right side, and of a
+  /// panel; rows of a task.
+  int64_t terms = 0, block = 0, width = 0, rows = 0;
   std::vector<float> bias;
 };
 

@@ -99,11 +99,12 @@ TEST(MatmulTest, Shapes) {
 
 TEST(MatmulTest, SmallShapes) {
   // Rows beyond a tile of 4 or 8, columns of 1 to 4 vectors with a tail, odd sums,
-  // several tasks, panels that are full, and ones that do not fit.
+  // several tasks, panels that are full, several panels, and columns that fit none.
   const int64_t sizes[][3] = {{1, 1, 1},      {3, 16, 2},    {7, 17, 31},   {8, 48, 33},
                               {21, 49, 64},   {100, 64, 17}, {9, 100, 65},  {130, 33, 70},
                               {64, 64, 128},  {5, 8, 1023},  {60, 130, 65}, {2, 600, 3},
-                              {1500, 33, 65}, {2000, 16, 1}};
+                              {1500, 33, 65}, {2000, 16, 1}, {16, 192, 64}, {37, 200, 65},
+                              {9, 130, 129},  {5, 70, 250},  {3, 40, 500}};
   for (auto [m, n, k] : sizes)
     for (auto [type, out] : {std::pair{F32, F32}, {BF16, BF16}, {BF16, F32}, {F16, F16}})
       for (int layout = 0; layout < 4; ++layout)
@@ -197,6 +198,9 @@ TEST(MatmulTest, RoundsWhileReading) {
                              // Of f32 results both sides are packed, a part of the sum
                              // at a time.
                              {40, 600, 2100},
+                             // Several panels.
+                             {16, 192, 64},
+                             {9, 130, 129},
                              // Cut sums.
                              {5, 30, 9001}})
         cases.push_back({1, m, n, k, transposeLhs, transposeRhs, false});
