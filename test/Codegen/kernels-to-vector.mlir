@@ -423,3 +423,55 @@
   %m = mpt_kernel.row_reduce <max> %d : f32
   mpt_kernel.yield %m : f32
 }) : () -> ()
+
+// A sum of what is zero but in the column that the row names is one load; no walk. A column
+// that the row does not have gives zero.
+// CHECK-LABEL: func.func @one_of_a_row(
+// CHECK: %[[NAMED:.*]] = llvm.load {{.*}} -> i32
+// CHECK: %[[COUNT:.*]] = arith.constant 40 : i32
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[NAMED]], %[[COUNT]]
+// CHECK: %[[NONE:.*]] = arith.constant 0 : i32
+// CHECK: %[[PLACE:.*]] = arith.select %[[EXISTS]], %[[NAMED]], %[[NONE]]
+// CHECK: %[[COLUMN:.*]] = arith.extui %[[PLACE]] : i32 to i64
+// CHECK-NOT: scf.for
+// CHECK: llvm.load {{.*}} -> vector<1xf32>
+// CHECK: %[[VALUE:.*]] = vector.extract
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: arith.select %[[EXISTS]], %[[VALUE]], %[[ZERO]]
+// CHECK-NOT: scf.for
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "one_of_a_row", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 40>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x40xf32>, tensor<4xi32>) -> tensor<4xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    result_maps = [affine_map<(i, j) -> (i)>]}> ({
+^bb0(%a: f32, %t: i32):
+  %i = mpt_kernel.index 1 : i32
+  %is = arith.cmpi eq, %i, %t : i32
+  %zero = arith.constant 0.0 : f32
+  %x = arith.select %is, %a, %zero : f32
+  %s = mpt_kernel.row_reduce <sum> %x : f32
+  mpt_kernel.yield %s : f32
+}) : () -> ()
+
+// What is one elsewhere, and what all but one column add, is added up.
+// CHECK-LABEL: func.func @all_but_one(
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>
+// CHECK: return
+"mpt_kernel.func"() <{sym_name = "all_but_one", kind = #mpt_kernel.kind<row>,
+    domain = array<i64: 4, 40>, chunk_rows = 2 : i64,
+    function_type = (tensor<4x40xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xf32>),
+    operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    result_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>]}> ({
+^bb0(%a: f32, %t: i32):
+  %i = mpt_kernel.index 1 : i32
+  %is = arith.cmpi eq, %i, %t : i32
+  %isnot = arith.cmpi ne, %i, %t : i32
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %x = arith.select %is, %a, %one : f32
+  %y = arith.select %isnot, %a, %zero : f32
+  %s = mpt_kernel.row_reduce <sum> %x : f32
+  %r = mpt_kernel.row_reduce <sum> %y : f32
+  mpt_kernel.yield %s, %r : f32, f32
+}) : () -> ()

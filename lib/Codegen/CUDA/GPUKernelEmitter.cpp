@@ -235,19 +235,6 @@ Value GPUKernelEmitter::getReducedValue(kernel::RowReduceOp reduce) const {
   return narrow ? narrow : reduce.getValue();
 }
 
-std::optional<Value> GPUKernelEmitter::getComparedColumn(arith::CmpIOp op) {
-  Value place = op.getRhs();
-  auto index = op.getLhs().getDefiningOp<kernel::IndexOp>();
-  if (!index) {
-    index = place.getDefiningOp<kernel::IndexOp>();
-    place = op.getLhs();
-  }
-  if (!index || index.getDim() + 1 != domain.size() || !isRowUniform(place) ||
-      info.isAfterColumns(place))
-    return std::nullopt;
-  return place;
-}
-
 /// Lanes are compared with how far away the column is: one subtraction for all.
 Value GPUKernelEmitter::cloneOp(Operation *op, Frame &frame) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
@@ -275,21 +262,13 @@ Value GPUKernelEmitter::cloneOp(Operation *op, Frame &frame) {
   return arith::CmpIOp::create(b, loc, compare.getPredicate(), distance, lanesHere);
 }
 
-/// The sum over a row of what is zero but in the column that the row names: one load.
+/// One load.
 Value GPUKernelEmitter::reduceAtOnce(OpBuilder &b, kernel::RowReduceOp reduce,
                                      Frame &rowFrame) {
-  auto select = reduce.getValue().getDefiningOp<arith::SelectOp>();
-  if (reduce.getKind() != ReduceKind::Sum || !select ||
-      !(matchPattern(select.getFalseValue(), m_PosZeroFloat()) ||
-        matchPattern(select.getFalseValue(), m_Zero())))
+  std::optional<OneOfRow> one = getOneOfRow(reduce);
+  if (!one)
     return Value();
-  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
-    return Value();
-  std::optional<Value> named = getComparedColumn(compare);
-  if (!named)
-    return Value();
-  Value place = evaluate(*named, rowFrame);
+  Value place = evaluate(one->column, rowFrame);
   Type type = place.getType();
   auto number = [&](int64_t value) {
     return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
@@ -302,7 +281,7 @@ Value GPUKernelEmitter::reduceAtOnce(OpBuilder &b, kernel::RowReduceOp reduce,
   frame.number = kOneColumn;
   frame.outer = &rowFrame;
   frame.column = widen(b, arith::SelectOp::create(b, loc, exists, place, number(0)));
-  Value value = vector::ExtractOp::create(b, loc, evaluate(select.getTrueValue(), frame),
+  Value value = vector::ExtractOp::create(b, loc, evaluate(one->value, frame),
                                           ArrayRef<int64_t>{0});
   return arith::SelectOp::create(b, loc, exists, value,
                                  identity(b, ReduceKind::Sum, value.getType()));

@@ -139,8 +139,6 @@ private:
   /// Reduces `value` over `threads` (a power of two up to 32) neighbours.
   Value butterfly(mlir::OpBuilder &b, ReduceKind kind, Value value, int64_t threads);
   Value shuffle(mlir::OpBuilder &b, Value value, int64_t distance);
-  /// Whether `op` compares the column with what all columns of a row share; what that is.
-  std::optional<Value> getComparedColumn(mlir::arith::CmpIOp op);
   /// Whether a thread keeps its part of `operand`'s row as it lies in memory.
   bool isKeptPacked(unsigned operand) const;
   /// What a thread keeps of `operand` in `frame`, as a vector of words.

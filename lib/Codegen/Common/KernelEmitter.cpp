@@ -20,6 +20,7 @@
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -334,6 +335,62 @@ KernelEmitter::getHalfExtreme(kernel::RowReduceOp reduce) const {
   if (!halves || !isFull(halves) || (!type.isF16() && !type.isBF16()))
     return std::nullopt;
   return HalfExtreme{HalfKeys(cast<FloatType>(type), reduce.getKind()), halves};
+}
+
+std::optional<Value> KernelEmitter::getComparedColumn(arith::CmpIOp op) {
+  Value place = op.getRhs();
+  auto index = op.getLhs().getDefiningOp<kernel::IndexOp>();
+  if (!index) {
+    index = place.getDefiningOp<kernel::IndexOp>();
+    place = op.getLhs();
+  }
+  if (!index || index.getDim() + 1 != domain.size() || !isRowUniform(place) ||
+      info.isAfterColumns(place))
+    return std::nullopt;
+  return place;
+}
+
+std::optional<KernelEmitter::OneOfRow>
+KernelEmitter::getOneOfRow(kernel::RowReduceOp reduce) {
+  auto select = reduce.getValue().getDefiningOp<arith::SelectOp>();
+  if (reduce.getKind() != ReduceKind::Sum || !select ||
+      !(matchPattern(select.getFalseValue(), m_PosZeroFloat()) ||
+        matchPattern(select.getFalseValue(), m_Zero())))
+    return std::nullopt;
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return std::nullopt;
+  std::optional<Value> column = getComparedColumn(compare);
+  if (!column)
+    return std::nullopt;
+  return OneOfRow{*column, select.getTrueValue()};
+}
+
+Value KernelEmitter::reduceAtOnce(OpBuilder &b, kernel::RowReduceOp reduce,
+                                  Frame &rowFrame) {
+  std::optional<OneOfRow> one = getOneOfRow(reduce);
+  if (!one || !walksAlongRows())
+    return Value();
+  Value column = evaluate(one->column, rowFrame);
+  Type type = column.getType();
+  auto number = [&](int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+  };
+  // Negative ones are large.
+  Value exists =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, column, number(columns));
+  Value place = arith::SelectOp::create(b, loc, exists, column, number(0));
+  if (!type.isInteger(64))
+    place = arith::ExtUIOp::create(b, loc, b.getI64Type(), place);
+  Frame frame;
+  frame.builder = &b;
+  frame.lanes = 1;
+  frame.column = place;
+  frame.outer = &rowFrame;
+  Value value = vector::ExtractOp::create(b, loc, evaluate(one->value, frame),
+                                          ArrayRef<int64_t>{0});
+  return arith::SelectOp::create(b, loc, exists, value,
+                                 identity(b, ReduceKind::Sum, value.getType()));
 }
 
 void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned level) {

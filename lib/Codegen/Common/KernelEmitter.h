@@ -168,10 +168,19 @@ protected:
     mlir::BlockArgument halves;
   };
   std::optional<HalfExtreme> getHalfExtreme(kernel::RowReduceOp reduce) const;
+  /// The value of a row with which `op` compares the column's number, if it does.
+  std::optional<Value> getComparedColumn(mlir::arith::CmpIOp op);
+  /// A sum over a row of what is zero but in one column.
+  struct OneOfRow {
+    /// A value of the row; no column may have this number.
+    Value column;
+    /// What that column adds.
+    Value value;
+  };
+  std::optional<OneOfRow> getOneOfRow(kernel::RowReduceOp reduce);
   /// The reduction, if that takes no walk over the row; null otherwise.
-  virtual Value reduceAtOnce(mlir::OpBuilder &, kernel::RowReduceOp, Frame &) {
-    return Value();
-  }
+  virtual Value reduceAtOnce(mlir::OpBuilder &builder, kernel::RowReduceOp reduce,
+                             Frame &rowFrame);
   void emitRowReductions(mlir::OpBuilder &builder, Frame &rowFrame, unsigned level);
   /// Asks for the same columns of the next row of each operand, ahead of the walk that
   /// reads them first.
