@@ -66,12 +66,16 @@ Value ImportBuilder::constant(double value, Type element, ArrayRef<int64_t> shap
 
 Value ImportBuilder::floats(ArrayRef<double> values, Type element,
                             ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, element);
+  if (element.isF32()) {
+    SmallVector<float> rounded(values.begin(), values.end());
+    return ConstantOp::create(builder, loc,
+                              DenseElementsAttr::get(type, ArrayRef<float>(rounded)));
+  }
   SmallVector<Attribute> attributes;
   for (double value : values)
     attributes.push_back(builder.getFloatAttr(element, value));
-  return ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(RankedTensorType::get(shape, element), attributes));
+  return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, attributes));
 }
 
 Value ImportBuilder::cast(Value x, Type element) {

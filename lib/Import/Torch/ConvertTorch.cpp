@@ -44,6 +44,8 @@ static const Table &getTable() {
     populateNormalization(table);
     populateRecurrent(table);
     populateLosses(table);
+    populateFourier(table);
+    populateComplex(table);
     return table;
   }();
   return table;
@@ -108,11 +110,16 @@ LogicalResult Converter::convertSignature() {
     if (!tensor) {
       emitError(loc) << "mpt-convert-torch: " << what << " of @" << source.getSymName()
                      << ": expected a tensor of known shape with elements of f64, f32, "
-                        "f16, bf16, si64, si32, si16, si8 or i1, found "
+                        "f16, bf16, si64, si32, si16, si8, i1 or complex ones, found "
                      << type;
       return {};
     }
-    return tensor;
+    if (!isa<ComplexType>(tensor.getElementType()))
+      return tensor;
+    // Real and imaginary parts in a last dimension.
+    Shape shape(tensor.getShape());
+    shape.push_back(2);
+    return getPartType(tensor).clone(shape);
   };
   for (auto [index, argument] : llvm::enumerate(source.getArguments()))
     if (Type type =
@@ -120,11 +127,17 @@ LogicalResult Converter::convertSignature() {
       inputs.push_back(type);
     else
       return failure();
-  for (auto [index, type] : llvm::enumerate(source.getResultTypes()))
-    if (Type result = convert(type, source.getLoc(), "result " + Twine(index)))
-      results.push_back(result);
-    else
+  for (auto [index, type] : llvm::enumerate(source.getResultTypes())) {
+    Type result = convert(type, source.getLoc(), "result " + Twine(index));
+    if (!result)
       return failure();
+    if (isTorch(type) && isa<ComplexType>(convertTensorType(type).getElementType()))
+      return source.emitError("mpt-convert-torch: result ")
+             << index << " of @" << source.getSymName()
+             << ": expected a real tensor, found " << type
+             << "; return torch.view_as_real() of it, and leave complex state as it is";
+    results.push_back(result);
+  }
   OpBuilder builder(source);
   graph.function =
       func::FuncOp::create(builder, source.getLoc(), source.getSymName(),
@@ -136,8 +149,16 @@ LogicalResult Converter::convertSignature() {
   Block *entry = graph.function.addEntryBlock();
   for (auto [from, to] : llvm::zip_equal(source.getArguments(), entry->getArguments())) {
     to.setLoc(from.getLoc());
-    if (isa<RankedTensorType>(to.getType()))
-      graph.tensors[from] = {to};
+    if (!isa<RankedTensorType>(to.getType()))
+      continue;
+    graph.tensors[from] = {to};
+    RankedTensorType tensor = convertTensorType(from.getType());
+    if (!tensor || !isa<ComplexType>(tensor.getElementType()))
+      continue;
+    OpBuilder atEntry = OpBuilder::atBlockEnd(entry);
+    importer::ImportBuilder parts(atEntry, from.getLoc());
+    importer::Complex z = importer::fromPairs(parts, to);
+    graph.tensors[from] = {z.real, false, z.imaginary};
   }
   return success();
 }
@@ -150,21 +171,27 @@ void Converter::refuse(Operation *op, StringRef reason, OpBuilder &builder) {
       name = inner.getValue();
   name.consume_front("torch.");
   refusals.add(name, reason, op->getLoc());
-  auto makeUp = [&](RankedTensorType type) -> Value {
-    return UnrealizedConversionCastOp::create(builder, op->getLoc(), TypeRange(type),
-                                              ValueRange())
-        .getResult(0);
+  auto makeUp = [&](RankedTensorType type) -> Tensor {
+    auto makePart = [&] {
+      return UnrealizedConversionCastOp::create(
+                 builder, op->getLoc(), TypeRange(getPartType(type)), ValueRange())
+          .getResult(0);
+    };
+    Tensor tensor{makePart()};
+    if (isa<ComplexType>(type.getElementType()))
+      tensor.imaginary = makePart();
+    return tensor;
   };
   for (Value result : op->getResults()) {
     if (RankedTensorType type = convertTensorType(result.getType()))
-      graph.tensors[result] = {makeUp(type)};
+      graph.tensors[result] = makeUp(type);
     else if (isTensorList(result.getType()))
       for (Operation *user : result.getUsers())
         if (user->getName().getStringRef() == "torch.prim.ListUnpack") {
           SmallVector<Tensor> list;
           for (Value part : user->getResults())
             if (RankedTensorType type = convertTensorType(part.getType()))
-              list.push_back({makeUp(type)});
+              list.push_back(makeUp(type));
           graph.lists[result] = list;
         }
   }
@@ -179,25 +206,45 @@ void Converter::convertCheckpoint(Operation *op, OpBuilder &builder) {
     RankedTensorType type = convertTensorType(result.getType());
     if (!type)
       return refuse(op, "expected results of known shape and type", builder);
-    types.push_back(type);
+    types.append(isa<ComplexType>(type.getElementType()) ? 2 : 1, getPartType(type));
   }
   auto checkpoint = CheckpointOp::create(builder, op->getLoc(), types);
   builder.createBlock(&checkpoint.getRegion());
   convertBlock(body, builder);
   SmallVector<Value> values;
   Operation *yield = body.empty() ? nullptr : &body.back();
-  if (yield && yield->getNumOperands() == types.size())
-    for (unsigned index : llvm::seq<unsigned>(0, types.size())) {
+  if (yield && yield->getNumOperands() == op->getNumResults())
+    for (unsigned index : llvm::seq<unsigned>(0, op->getNumResults())) {
       Lowering lowering(graph, builder, yield);
-      if (lowering.isTensor(index))
-        values.push_back(lowering.get(index));
+      if (!lowering.isTensor(index))
+        continue;
+      for (Part part : {Part::Real, Part::Imaginary}) {
+        lowering.operandPart = [part](unsigned, unsigned) { return part; };
+        if (part == Part::Real || lowering.isComplex(index))
+          values.push_back(lowering.get(index));
+      }
     }
   YieldOp::create(builder, op->getLoc(), values);
   builder.setInsertionPointAfter(checkpoint);
   if (values.size() != types.size() || !llvm::equal(ValueRange(values).getTypes(), types))
     return refuse(op, "expected its region to yield the results", builder);
-  for (auto [result, output] : llvm::zip_equal(op->getResults(), checkpoint.getResults()))
-    graph.tensors[result] = {output};
+  auto output = checkpoint.getResults().begin();
+  for (Value result : op->getResults()) {
+    Tensor tensor{*output++};
+    if (isa<ComplexType>(convertTensorType(result.getType()).getElementType()))
+      tensor.imaginary = *output++;
+    graph.tensors[result] = tensor;
+  }
+}
+
+/// Whether an operand or a result is complex.
+static bool hasComplex(Lowering &l) {
+  return llvm::any_of(llvm::seq<unsigned>(0, l.size()),
+                      [&](unsigned index) { return l.isComplex(index); }) ||
+         llvm::any_of(l.op->getResultTypes(), [](Type type) {
+           RankedTensorType tensor = convertTensorType(type);
+           return tensor && isa<ComplexType>(tensor.getElementType());
+         });
 }
 
 void Converter::convertOp(Operation *op, OpBuilder &builder) {
@@ -252,15 +299,29 @@ void Converter::convertOp(Operation *op, OpBuilder &builder) {
   }
   if (conversion->elementwise)
     lowering.alignLayouts();
-  conversion->lower(lowering);
+  const bool isComplex = hasComplex(lowering);
+  const auto &lower = isComplex ? conversion->lowerComplex : conversion->lower;
+  if (!lower)
+    return refuse(op,
+                  isComplex ? "complex numbers; write it with the real and the imaginary "
+                              "part, as torch.view_as_real gives them"
+                            : "expected complex numbers",
+                  builder);
+  Operation *last = builder.getBlock()->empty() ? nullptr : &builder.getBlock()->back();
+  lower(lowering);
+  if (isComplex)
+    importer::keepArithmeticInF32(lowering, last);
   if (!lowering.refusal.empty())
     return refuse(op, lowering.refusal, builder);
   // The first operand is what the op made of it from here on.
   if (inPlace && op->getNumResults()) {
     Value changed = op->getOperand(0);
     graph.tensors[changed] = graph.tensors.lookup(op->getResult(0));
-    if (isa<BlockArgument>(changed))
+    if (isa<BlockArgument>(changed)) {
+      if (isComplex)
+        return refuse(op, "it changes a complex argument in place", builder);
       graph.updates[changed] = graph.tensors[changed].value;
+    }
   }
 }
 

@@ -29,6 +29,8 @@ static Type convertElement(MLIRContext *context, StringRef name) {
       .Cases({"si16", "i16"}, IntegerType::get(context, 16))
       .Cases({"si8", "i8"}, IntegerType::get(context, 8))
       .Case("i1", IntegerType::get(context, 1))
+      .Case("complex<f64>", ComplexType::get(Float64Type::get(context)))
+      .Case("complex<f32>", ComplexType::get(Float32Type::get(context)))
       .Default(Type());
 }
 
@@ -60,6 +62,11 @@ RankedTensorType mpt::torch::convertTensorType(Type type) {
   }
   Type converted = convertElement(type.getContext(), element.trim());
   return converted ? RankedTensorType::get(shape, converted) : RankedTensorType();
+}
+
+RankedTensorType mpt::torch::getPartType(RankedTensorType type) {
+  auto complex = dyn_cast<ComplexType>(type.getElementType());
+  return complex ? type.clone(complex.getElementType()) : type;
 }
 
 bool mpt::torch::isTensorList(Type type) {
@@ -106,9 +113,58 @@ bool Lowering::isTensor(unsigned index) {
   return index < size() && graph.tensors.contains(op->getOperand(index));
 }
 
+Tensor Lowering::select(Tensor tensor, Part part) {
+  if (!tensor.imaginary && part != Part::Imaginary)
+    return tensor;
+  if (!tensor.imaginary)
+    return {constant(0, getElement(tensor.value), getShape(tensor.value)),
+            tensor.channelsLast};
+  require(part != Part::Whole, "a complex operand where a real one is expected");
+  return {part == Part::Imaginary ? tensor.imaginary : tensor.value, tensor.channelsLast};
+}
+
+std::optional<SmallVector<Tensor>> Lowering::findList(unsigned index) {
+  if (index >= size())
+    return std::nullopt;
+  Value operand = op->getOperand(index);
+  if (auto list = graph.lists.find(operand); list != graph.lists.end())
+    return list->second;
+  Operation *list = getDefiner(operand, "torch.prim.ListConstruct");
+  if (!list)
+    return std::nullopt;
+  SmallVector<Tensor> tensors;
+  for (Value item : list->getOperands())
+    tensors.push_back(graph.tensors.lookup(item));
+  return tensors;
+}
+
+SmallVector<bool> Lowering::areComplex(unsigned index) {
+  return llvm::map_to_vector(findList(index).value_or(SmallVector<Tensor>()),
+                             [](Tensor item) { return bool(item.imaginary); });
+}
+
+bool Lowering::isComplex(unsigned index) {
+  if (isTensor(index))
+    return bool(graph.tensors.lookup(op->getOperand(index)).imaginary);
+  return llvm::is_contained(areComplex(index), true);
+}
+
+importer::Complex Lowering::getComplex(unsigned index, Type element) {
+  auto saved = operandPart;
+  auto getPart = [&](Part part) {
+    operandPart = [part](unsigned, unsigned) { return part; };
+    return get(index, element);
+  };
+  importer::Complex z{getPart(Part::Real), {}};
+  if (isComplex(index))
+    z.imaginary = getPart(Part::Imaginary);
+  operandPart = saved;
+  return z;
+}
+
 Tensor Lowering::getStored(unsigned index) {
   if (isTensor(index))
-    return graph.tensors.lookup(op->getOperand(index));
+    return select(graph.tensors.lookup(op->getOperand(index)), getPart(index));
   refuse("operand " + Twine(index) + ": expected a tensor of known shape and type");
   return {constant(0, builder.getF32Type())};
 }
@@ -159,6 +215,8 @@ void Lowering::alignLayouts() {
 Value Lowering::get(unsigned index, Type element) {
   if (index < size() && !isTensor(index)) {
     if (Attribute scalar = getScalar(op->getOperand(index))) {
+      if (getPart(index) == Part::Imaginary)
+        return constant(0, element);
       if (auto real = dyn_cast<FloatAttr>(scalar))
         return constant(real.getValueAsDouble(), element);
       if (auto whole = dyn_cast<IntegerAttr>(scalar)) {
@@ -182,31 +240,23 @@ Value Lowering::get(unsigned index, Type element) {
 }
 
 SmallVector<Tensor> Lowering::getList(unsigned index) {
-  SmallVector<Tensor> tensors;
-  if (index >= size()) {
-    refuse("operand " + Twine(index) + ": expected a list of tensors");
-    return tensors;
-  }
-  Value operand = op->getOperand(index);
-  if (auto list = graph.lists.find(operand); list != graph.lists.end())
-    return list->second;
-  Operation *list = getDefiner(operand, "torch.prim.ListConstruct");
+  std::optional<SmallVector<Tensor>> list = findList(index);
   if (!list) {
     refuse("operand " + Twine(index) +
            ": expected a list of tensors that the graph builds");
-    return tensors;
+    return {};
   }
-  for (Value item : list->getOperands()) {
-    if (getDefiner(item, "torch.constant.none")) {
-      tensors.push_back({});
-    } else if (auto found = graph.tensors.find(item); found != graph.tensors.end()) {
-      tensors.push_back(found->second);
-    } else {
+  Operation *construct = getDefiner(op->getOperand(index), "torch.prim.ListConstruct");
+  for (auto [item, tensor] : llvm::enumerate(*list)) {
+    if (tensor.value) {
+      tensor = select(tensor, getPart(index, item));
+    } else if (construct &&
+               !getDefiner(construct->getOperand(item), "torch.constant.none")) {
       refuse("operand " + Twine(index) + ": expected tensors of known shape and type");
       return {};
     }
   }
-  return tensors;
+  return *list;
 }
 
 SmallVector<Value> Lowering::getPlainList(unsigned index) {
@@ -237,6 +287,8 @@ int64_t Lowering::integer(unsigned index, int64_t whenNone) {
 double Lowering::number(unsigned index, double whenNone) {
   if (isNone(index))
     return whenNone;
+  if (getPart(index) == Part::Imaginary)
+    return 0;
   Attribute scalar = getScalar(op->getOperand(index));
   if (auto real = dyn_cast_or_null<FloatAttr>(scalar))
     return real.getValueAsDouble();
@@ -372,7 +424,7 @@ Type Lowering::promote(ArrayRef<unsigned> operands) {
 RankedTensorType Lowering::resultType(unsigned index) {
   if (index < op->getNumResults())
     if (RankedTensorType type = convertTensorType(op->getResult(index).getType()))
-      return type;
+      return getPartType(type);
   refuse("result " + Twine(index) + ": expected a tensor of known shape and type");
   return RankedTensorType::get({}, builder.getF32Type());
 }
@@ -404,7 +456,21 @@ void Lowering::set(Value value, unsigned index) {
         << "its result is " << type << " where the graph says " << wanted;
     return refuse(text);
   }
-  graph.tensors[op->getResult(index)] = {value, stored};
+  Tensor &result = graph.tensors[op->getResult(index)];
+  if (resultPart != Part::Imaginary)
+    result = {value, stored};
+  else if (isa<ComplexType>(
+               convertTensorType(op->getResult(index).getType()).getElementType()))
+    result.imaginary = value;
+}
+
+void Lowering::set(importer::Complex value, unsigned index) {
+  resultPart = Part::Real;
+  set(value.real, index);
+  resultPart = Part::Imaginary;
+  if (refusal.empty())
+    set(importer::getImaginary(*this, value), index);
+  resultPart = Part::Whole;
 }
 
 void Lowering::setChannelsLast(Value value, unsigned index) {
@@ -415,6 +481,12 @@ void Lowering::setChannelsLast(Value value, unsigned index) {
 
 void Lowering::setList(ArrayRef<Value> values) {
   SmallVector<Tensor> &list = graph.lists[op->getResult(0)];
+  if (resultPart == Part::Imaginary) {
+    if (require(list.size() == values.size(), "parts of other numbers"))
+      for (auto [item, value] : llvm::zip_equal(list, values))
+        item.imaginary = value;
+    return;
+  }
   list.clear();
   for (Value value : values)
     list.push_back({value});

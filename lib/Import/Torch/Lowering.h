@@ -15,6 +15,7 @@
 #ifndef MPT_LIB_IMPORT_TORCH_LOWERING_H
 #define MPT_LIB_IMPORT_TORCH_LOWERING_H
 
+#include "mpt/Import/Common/ComplexNumbers.h"
 #include "mpt/Import/Common/ImportBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,11 +34,17 @@ namespace mpt::torch {
 inline constexpr llvm::StringLiteral kCheckpointScansAttr = "torch.checkpoint_scans";
 
 /// A tensor of the torch graph in the mpt dialect. With `channelsLast` the value has the
-/// dimensions [N, H, W, C] of what torch calls [N, C, H, W].
+/// dimensions [N, H, W, C] of what torch calls [N, C, H, W]. Of a complex tensor the
+/// value is the real part.
 struct Tensor {
   mlir::Value value;
   bool channelsLast = false;
+  mlir::Value imaginary = {};
 };
+
+/// What a conversion sees of a complex tensor. One that knows nothing of complex numbers
+/// runs once for each part.
+enum class Part { Whole, Real, Imaginary };
 
 /// What is known of one function while it is converted.
 struct Graph {
@@ -54,9 +61,12 @@ struct Graph {
   mlir::func::FuncOp function;
 };
 
-/// The tensor type that a `!torch.vtensor<..>` spells; null if it has no counterpart or
-/// leaves its shape or element type open.
+/// The tensor type that a `!torch.vtensor<..>` spells, with complex elements where it has
+/// such; null if it has no counterpart or leaves its shape or element type open.
 mlir::RankedTensorType convertTensorType(mlir::Type type);
+
+/// The type of each part of a complex tensor; other types are what they are.
+mlir::RankedTensorType getPartType(mlir::RankedTensorType type);
 
 /// True for `!torch.list<vtensor>` and its kin.
 bool isTensorList(mlir::Type type);
@@ -113,14 +123,24 @@ public:
   Shape dimensions(unsigned index, int64_t rank);
   /// The element type in which the operands, tensors or numbers, are computed together.
   mlir::Type promote(llvm::ArrayRef<unsigned> operands);
+  /// Whether an operand is a complex tensor, or a list with one.
+  bool isComplex(unsigned index);
+  /// For each item of a list of tensors, whether it is complex.
+  llvm::SmallVector<bool> areComplex(unsigned index);
+  /// A complex tensor, or a real tensor or number without an imaginary part, with parts
+  /// of `element`.
+  importer::Complex getComplex(unsigned index, mlir::Type element);
 
   //===--------------------------------------------------------------------===//
   // Results
   //===--------------------------------------------------------------------===//
 
+  /// Of a complex result, that of its parts.
   mlir::RankedTensorType resultType(unsigned index = 0);
   mlir::Type resultElement() { return resultType().getElementType(); }
   void set(mlir::Value value, unsigned index = 0);
+  /// Of a real result, the real part.
+  void set(importer::Complex value, unsigned index = 0);
   void setChannelsLast(mlir::Value value, unsigned index = 0);
   /// The only result, a list of tensors.
   void setList(llvm::ArrayRef<mlir::Value> values);
@@ -143,6 +163,11 @@ public:
 
   Graph &graph;
   mlir::Operation *op;
+  /// The part of operand `index`, or of item `item` of a list, that accessors return;
+  /// null for Part::Whole. The imaginary part of a real tensor or number is zero.
+  std::function<Part(unsigned index, unsigned item)> operandPart;
+  /// The part of results that is set.
+  Part resultPart = Part::Whole;
   /// Operands and results are stored as [N, H, W, C]; see `alignLayouts`.
   bool channelsLast = false;
   /// For elementwise ops: all operands [N, H, W, C] if one of them is.
@@ -150,7 +175,20 @@ public:
 
   /// The seed and the number of steps tried, arguments of the function.
   std::pair<mlir::Value, mlir::Value> getRandomState();
+
+private:
+  Part getPart(unsigned index, unsigned item = 0) {
+    return operandPart ? operandPart(index, item) : Part::Whole;
+  }
+  Tensor select(Tensor tensor, Part part);
+  /// The items of a list, with their parts; nothing if the operand is no list.
+  std::optional<llvm::SmallVector<Tensor>> findList(unsigned index);
 };
+
+/// Runs `lower` with each part of the complex ones of the operands, an operand and an
+/// item of a list each, and joins the products; for what is linear in each of them.
+void multiplyParts(Lowering &l, const std::function<void(Lowering &)> &lower,
+                   llvm::ArrayRef<std::pair<unsigned, unsigned>> operands);
 
 /// What `combine` makes of the elements up to each, along the last dimension, in log2(n)
 /// steps that take in elements 1, 2, 4, .. before (Hillis and Steele 1986).
@@ -215,12 +253,15 @@ mlir::Value adaptiveAvgPool(Lowering &l, mlir::Value x, int64_t height, int64_t 
 
 /// How an op is converted.
 struct Conversion {
+  /// Null where operands or results are always complex.
   std::function<void(Lowering &)> lower;
   /// The result has operand's or the broadcast shape, and each of its elements depends
   /// only on elements at the same place: any layout will do.
   bool elementwise = false;
   /// The result may share memory with the first operand.
   bool view = false;
+  /// Where an operand or a result is complex; null if it may not be.
+  std::function<void(Lowering &)> lowerComplex = {};
 };
 
 /// Conversions by name without the dialect: "aten.add.Tensor".
@@ -228,14 +269,26 @@ class Table {
 public:
   using Names = std::initializer_list<std::string>;
   void add(Names names, std::function<void(Lowering &)> lower) {
-    insert(names, {std::move(lower), false, false});
+    insert(names, {std::move(lower), false, false, {}});
   }
   void elementwise(Names names, std::function<void(Lowering &)> lower) {
-    insert(names, {std::move(lower), true, false});
+    insert(names, {std::move(lower), true, false, {}});
   }
   void view(Names names, std::function<void(Lowering &)> lower) {
-    insert(names, {std::move(lower), false, true});
+    insert(names, {std::move(lower), false, true, {}});
   }
+  /// How ops, in addition to what they are for real tensors, are converted with complex
+  /// ones.
+  void complex(Names names, const std::function<void(Lowering &)> &lower) {
+    for (const std::string &name : names)
+      conversions["aten." + name].lowerComplex = lower;
+  }
+  /// Complex tensors by what real ones are converted by, called for the real and for the
+  /// imaginary part: `values` are the operands that have parts, in which the op is
+  /// linear.
+  void byParts(Names names, std::initializer_list<unsigned> values);
+  /// The same for ops that are linear in each of their operands 0 and 1.
+  void byProducts(Names names);
   const Conversion *find(llvm::StringRef name) const {
     auto found = conversions.find(name);
     return found == conversions.end() ? nullptr : &found->second;
@@ -262,6 +315,9 @@ void populateResizing(Table &table);
 void populateNormalization(Table &table);
 void populateRecurrent(Table &table);
 void populateLosses(Table &table);
+void populateFourier(Table &table);
+/// After the others, whose conversions it runs for each part.
+void populateComplex(Table &table);
 
 } // namespace mpt::torch
 

@@ -685,7 +685,7 @@ void mpt::torch::populateShapes(Table &t) {
     int64_t rank = getRank(l.getStored(0).value);
     permute(l, llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank))));
   });
-  t.view({"mT", "adjoint"}, [](Lowering &l) {
+  t.view({"mT", "mH", "adjoint"}, [](Lowering &l) {
     int64_t rank = getRank(l.getStored(0).value);
     if (l.require(rank >= 2, "a matrix"))
       swapDims(l, rank - 2, rank - 1);

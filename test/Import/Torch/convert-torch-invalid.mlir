@@ -25,7 +25,7 @@ func.func @all(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
 
 // -----
 
-// CHECK: error: mpt-convert-torch: argument 0 of @type: expected a tensor of known shape with elements of f64, f32, f16, bf16, si64, si32, si16, si8 or i1, found '!torch.vtensor<[4],ui8>'
+// CHECK: error: mpt-convert-torch: argument 0 of @type: expected a tensor of known shape with elements of f64, f32, f16, bf16, si64, si32, si16, si8, i1 or complex ones, found '!torch.vtensor<[4],ui8>'
 func.func @type(%x: !torch.vtensor<[4],ui8>) -> !torch.vtensor<[4],ui8> {
   return %x : !torch.vtensor<[4],ui8>
 }

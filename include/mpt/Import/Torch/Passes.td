@@ -27,6 +27,10 @@ def ConvertTorchPass : Pass<"mpt-convert-torch", "::mlir::ModuleOp"> {
     batch normalization that changes its running statistics in place adds results with
     `mpt.updates`.
 
+    A complex tensor becomes two real ones, its parts, and an argument that is complex a
+    real one with the parts in a last dimension of 2; Fourier transforms become matmuls
+    with constants. A result must not be complex.
+
     In-place ops (`torch.aten.relu_`) are taken for their functional form; one on a view,
     or on a value that has views, is refused. What has no counterpart is one error that
     lists all such ops, with their number, places, and the reason.

@@ -13,7 +13,7 @@ from torch.utils import _pytree
 from mpt import Module
 from mpt._diagnostics import Error
 from mpt._train_step import _CONVERT, _TYPES, _to_tensor
-from mpt.torch import _quote, export
+from mpt.torch import _quote, export, real_view
 
 
 def _spell_parameter(name):
@@ -74,7 +74,7 @@ class Evaluator:
             if known is None:
                 # What training does not read stays as it is.
                 value = exported.weights.get(name, torch.zeros(tensor.shape))
-                program.write(name, value.detach().to(_TYPES[tensor.type]).contiguous())
+                program.write(name, real_view(value.detach()).to(_TYPES[tensor.type]).contiguous())
             elif not shares or (known.type, known.shape) != (tensor.type, tensor.shape):
                 copied.append((name, _TYPES[tensor.type]))
         bytes_of = {t.name: t.bytes for t in program.tensors if t.role in ("input", "target")}

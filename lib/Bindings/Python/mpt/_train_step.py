@@ -26,7 +26,7 @@ from mpt._optimizers import OptimizerReader
 from mpt._step import (PRECISIONS, SCALARS, Fp8, LateResult, ScalarReader, StepResult,
                        check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
                        spell_optimizer_state)
-from mpt.torch import Exported, ExportError, _quote, export
+from mpt.torch import Exported, ExportError, _quote, export, real_view
 
 _TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
           "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
@@ -94,6 +94,13 @@ def _to_tensor(value, what: str) -> torch.Tensor:
         return torch.from_dlpack(value)
     raise Error(f"{what}: expected a tensor, or an array with __dlpack__, found "
                 f"{type(value).__name__}")
+
+
+def _restore(value: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """What a program holds of a tensor, as one of the type of `like`."""
+    if like.is_complex():
+        value = torch.view_as_complex(value.to(like.real.dtype).contiguous())
+    return value.to(like.dtype)
 
 
 def _in_order(array):
@@ -283,10 +290,11 @@ class TrainStep:
         given = re.search(r"\bblock-size=(\d+)", self._optimizer_state)
         self._block_size = int(given.group(1)) if given else 256
         for name, parameter in model.named_parameters():
-            if parameter.dtype == torch.float64:
-                raise Error(f"model: expected parameters of float32, float16 or bfloat16, found "
-                            f"{name} of float64; convert the model before the optimizer is "
-                            "made, and the batches: model.float(), x.float()")
+            if parameter.dtype in (torch.float64, torch.complex128):
+                raise Error(f"model: expected parameters of float32, float16, bfloat16 or "
+                            f"complex64, found {name} of {str(parameter.dtype)[6:]}; convert "
+                            "the model before the optimizer is made, and the batches: "
+                            "model.float(), x.float()")
         self._rates = self._reader.rate_names()
         self._written: "list[Optional[float]]" = [None] * len(self._rates)
         self._skipped = 0
@@ -581,6 +589,7 @@ class TrainStep:
             _refuse(name, value, dtype)
         if is_bytes:
             value = value.to(torch.int16)
+        value = real_view(value)
         if not value.is_contiguous():
             value = value.detach().contiguous()
         if on_device:
@@ -706,7 +715,7 @@ class TrainStep:
 
     def _write(self, name: str, value: torch.Tensor) -> None:
         tensor = self._state[name]
-        value = value.detach().to("cpu", _TYPES[tensor.type]).contiguous()
+        value = real_view(value.detach()).to("cpu", _TYPES[tensor.type]).contiguous()
         if self._is_cut(name):
             self._sums[name] = _checksum(value)
         self._first.program.write(name, value)
@@ -718,7 +727,7 @@ class TrainStep:
         """Rounded to the type that it is stored in."""
         if f"{name}.absmax" not in self._state:
             return self._write(name, value)
-        codes, absmax = quantize_blockwise(value.to("cpu"), self._block_size,
+        codes, absmax = quantize_blockwise(real_view(value).to("cpu"), self._block_size,
                                            name.endswith(".exp_avg_sq"))
         self._write(name, codes)
         self._write(f"{name}.absmax", absmax)
@@ -738,7 +747,7 @@ class TrainStep:
         for key, value in self.model.state_dict(keep_vars=True).items():
             name = self._keys.get(key)
             if name in self._state:
-                result[key] = self._read(name).to(value.dtype)
+                result[key] = _restore(self._read(name), value)
             else:
                 result[key] = value.detach().clone() if isinstance(value, torch.Tensor) \
                     else value
@@ -755,9 +764,10 @@ class TrainStep:
                                     (("missing", missing), ("unexpected", unexpected)) if keys))
         for key, value in state_dict.items():
             name = self._keys.get(key)
-            if name in self._state and list(value.shape) != list(self._state[name].shape):
+            shape = list(real_view(value).shape) if name in self._state else []
+            if name in self._state and shape != list(self._state[name].shape):
                 raise Error(f"load_state_dict: {key}: expected the shape "
-                            f"{list(self._state[name].shape)}, found {list(value.shape)}")
+                            f"{list(self._state[name].shape)}, found {shape}")
         self._is_compared = False
         for key, value in state_dict.items():
             if self._keys.get(key) in self._state:
@@ -771,7 +781,7 @@ class TrainStep:
         for key, value in result.items():
             average = f"{self._keys.get(key)}.ema"
             if average in self._state:
-                result[key] = self._read(average).to(value.dtype)
+                result[key] = _restore(self._read(average), value)
         return result
 
     def optimizer_state_dict(self) -> "dict[str, Any]":
@@ -787,6 +797,8 @@ class TrainStep:
                 name = self._ids[id(parameter)]
                 if name in trains:
                     state = {s: self._read_moment(f"{name}.{s}") for s in self._reader.state_names}
+                    if parameter.is_complex():
+                        state = {s: torch.view_as_complex(v) for s, v in state.items()}
                     if state and "exp_avg" in state:
                         state["step"] = steps.clone()
                     if state:

@@ -129,7 +129,8 @@ class Exported:
 
     `text` is an MLIR module. `weights` maps the `mpt.name` of each parameter and buffer
     to its tensor. That is its name in `model.state_dict()`, with a `_` if MPT keeps that
-    name for itself (`lr_`, `mpt_.weight`). `names` are the `mpt.name`s of the batch,
+    name for itself (`lr_`, `mpt_.weight`). Files, and programs, have a complex tensor as one
+    of its real and imaginary parts, in a last dimension (`torch.view_as_real`). `names` are the `mpt.name`s of the batch,
     in order. `results` maps the `mpt.name` of each result of the loss function to its key
     there. `trained` are the names in `weights` of parameters that have a gradient.
     """
@@ -152,7 +153,7 @@ class Exported:
             except ImportError as error:
                 raise ExportError("writing weights needs the package safetensors: "
                                   "pip install safetensors") from error
-            tensors = {name: tensor.detach().cpu().clone().contiguous()
+            tensors = {name: real_view(tensor.detach()).cpu().clone().contiguous()
                        for name, tensor in self.weights.items()}
             _write(weights, lambda name: save_file(tensors, name))
 
@@ -743,6 +744,12 @@ def _spell_float(value: float) -> str:
     return "0x%016X" % {math.inf: 0x7FF << 52, -math.inf: 0xFFF << 52}.get(value, 0x7FF8 << 48)
 
 
+def real_view(tensor: torch.Tensor) -> torch.Tensor:
+    """What programs hold of a tensor: of a complex one the real and imaginary parts, in a last
+    dimension."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
 def _widen(type: str) -> str:
     """The type in which a batch's tensor of uint8 is read: mpt has signed integers only."""
     return type[:-len("ui8>")] + "si16>" if type.endswith(",ui8>") else type
@@ -755,7 +762,8 @@ def _stops_gradient(node: torch.fx.Node) -> bool:
     if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled and not node.args[0]:
         return True
     value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and not value.dtype.is_floating_point
+    return isinstance(value, torch.Tensor) \
+        and not (value.dtype.is_floating_point or value.dtype.is_complex)
 
 
 class _Printer:
@@ -824,6 +832,8 @@ class _Printer:
         if isinstance(value, (int, float)):
             spelled = _spell_float(float(value))
             return self.constant("float", f"{spelled} : f64", "float"), "!torch.float"
+        if isinstance(value, complex):
+            return self.literal(torch.tensor(value, dtype=torch.complex128), location)
         if isinstance(value, str):
             return self.constant("str", _quote(value), "str"), "!torch.str"
         if isinstance(value, torch.dtype):
@@ -999,6 +1009,10 @@ class _Printer:
     def literal(self, tensor: torch.Tensor, location: str) -> "tuple[str, str]":
         """A tensor that is part of the text."""
         tensor = tensor.detach().cpu().contiguous()
+        if tensor.is_complex():
+            return self.emit("torch.aten.view_as_complex",
+                             [self.literal(real_view(tensor), location)],
+                             [self.type_of(tensor)], location)[0]
         type = self.type_of(tensor)
         element = _ELEMENT_TYPES[tensor.dtype]
         builtin = f"tensor<{''.join(f'{d}x' for d in tensor.shape)}{element}>"

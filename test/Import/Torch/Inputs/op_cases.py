@@ -24,7 +24,7 @@ sym_constrain_range_for_size add.int sub.int mul.int floordiv.int
 """.split())  # without a tensor as result
 UNCALLED |= set("empty.memory_format empty_like new_empty".split())  # of no value
 UNCALLED |= set("""
-_adaptive_avg_pool2d _prelu_kernel _reshape_alias view_copy lift_fresh lift_fresh_copy
+_conj_physical _adaptive_avg_pool2d _prelu_kernel _reshape_alias view_copy lift_fresh lift_fresh_copy
 _unsafe_index.Tensor detach_copy nll_loss2d_forward zero fill.Tensor adjoint to.device to.dtype_layout to.other
 to.prim_Device _cdist_forward _linalg_det _linalg_slogdet
 """.split())  # Another name of an op that is called.
@@ -2239,3 +2239,268 @@ def _(d):
 @case("acosh")
 def _(d):
     return [torch.tensor([1.0, 2.0])], lambda op, x: op(x)
+
+
+# Complex tensors are pairs of real numbers outside of each call.
+def to_complex(x):
+    return torch.view_as_complex(x)
+
+
+def to_pairs(result):
+    """The results of a call, of which complex ones become pairs."""
+    if isinstance(result, (list, tuple)):
+        return [to_pairs(item) for item in result]
+    return torch.view_as_real(result.resolve_conj()) if result.is_complex() else result
+
+
+def of_complex(names, call=lambda d, shape: lambda op, z: op(z), low=0, high=4,
+               away_from=0.0):
+    """Calls with one complex tensor. `call`, of a Draw and a shape, makes the function."""
+    def make(d):
+        shape = d.shape(low, high)
+        x = d.float([*shape, 2])
+        x = x + away_from * x.sign()
+        function = call(d, shape)
+        return [x], lambda op, x: to_pairs(function(op, to_complex(x)))
+    for name in names.split():
+        CASES.append((name, make))
+
+
+def with_dim(*rest, low=1):
+    return lambda d, shape: lambda op, z, dim=d.dim(len(shape)): op(z, dim, *rest)
+
+
+of_complex("conj conj_physical _conj resolve_conj resolve_neg _neg_view neg negative positive "
+           "exp square clone contiguous alias detach ravel sum mean view_as_real real imag "
+           "zeros_like ones_like")
+of_complex("abs absolute angle log reciprocal sgn", away_from=0.1)
+of_complex("t numpy_T", low=2, high=2)
+of_complex("mT mH adjoint tril triu", low=2)
+of_complex("cumsum unsqueeze flip", lambda d, shape: lambda op, z, dim=d.dim(len(shape)): op(
+    z, [dim] if op is torch.ops.aten.flip.default else dim), low=1)
+of_complex("sum.dim_IntList mean.dim", lambda d, shape: (
+    lambda op, z, dims=d.dims(len(shape)), keep=d.bool(): op(z, dims, keep)), low=1)
+of_complex("permute", lambda d, shape: (
+    lambda op, z, p=d.random.sample(range(len(shape)), len(shape)): op(z, p)), low=1)
+of_complex("roll", lambda d, shape: (
+    lambda op, z, dim=d.dim(len(shape)), by=d.int(-4, 4): op(z, [by], [dim])), low=1)
+of_complex("fft_fftshift fft_ifftshift", lambda d, shape: (
+    lambda op, z, dims=d.choice([None, d.dims(len(shape))]): op(z, dims)), low=1)
+of_complex("pow.Tensor_Scalar", lambda d, shape: (
+    lambda op, z, p=d.choice([2, 3, -1, -2]): op(z, p)), away_from=0.1)
+of_complex("add.Scalar mul.Scalar sub.Scalar div.Scalar rsub.Scalar", lambda d, shape: (
+    lambda op, z, s=d.choice([2.5, 0.5 - 1.5j]): op(z, s)))
+of_complex("linalg_vector_norm", lambda d, shape: (
+    lambda op, z, p=d.choice([1, 2]), dims=d.choice([None, [0]]): op(z, p, dims)), low=1,
+    away_from=0.1)
+of_complex("constant_pad_nd", lambda d, shape: (
+    lambda op, z, by=[d.int(0, 2) for _ in range(2)]: op(z, by, 1.5)), low=1)
+of_complex("select.int slice.Tensor", lambda d, shape: (
+    lambda op, z, dim=d.dim(len(shape)): op(z, dim, 0)), low=1)
+
+
+@case("polar")
+def _(d):
+    shape = d.shape()
+    return ([d.float(shape, 0.1, 2), d.float(shape, -4, 4)],
+            lambda op, a, b: to_pairs(op(a, b)))
+
+
+@case("complex")
+def _(d):
+    shape = d.shape()
+    return [d.float(shape), d.float(d.like(shape))], lambda op, a, b: to_pairs(op(a, b))
+
+
+@case("view_as_complex")
+def _(d):
+    return [d.float([*d.shape(), 2])], lambda op, x: to_pairs(op(x) * 1)
+
+
+@case("real", "conj", "conj_physical", "resolve_conj", "resolve_neg", "_neg_view", "mH", "angle")
+def _(d):
+    return [d.far(d.shape(2, 2), (0,))], lambda op, x: op(x)
+
+
+@case("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "rsub.Tensor", "true_divide.Tensor")
+def _(d):
+    a = d.shape()
+    b, kind = d.like(a), d.int(0, 2)
+    y = d.float([*b, 2]) if kind != 1 else d.float(b)
+    y = y + 0.1 * y.sign()
+    x = d.float([*a, 2]) if kind != 2 else d.float(a)
+
+    def call(op, x, y):
+        x = to_complex(x) if kind != 2 else x
+        y = to_complex(y) if kind != 1 else y
+        return to_pairs(op(x, y))
+    return [x, y], call
+
+
+@case("matmul", "mm", "bmm", "mv", "dot", "outer")
+def _(d):
+    name = d.choice(["both", "left", "right"])
+    n, k, m, b = (d.choice([1, 2, 3, 5]) for _ in range(4))
+
+    def call(op, x, y):
+        op_name = op._schema.name.split("::")[1]
+        shapes = {"matmul": ([b, n, k], [k, m]), "mm": ([n, k], [k, m]),
+                  "bmm": ([b, n, k], [b, k, m]), "mv": ([n, k], [k]), "dot": ([k], [k]),
+                  "outer": ([n], [m])}[op_name]
+        x, y = (to_complex(t.reshape(-1)[:2 * torch.Size(s).numel()].reshape(*s, 2))
+                for t, s in zip((x, y), shapes))
+        return to_pairs(op(x, y))
+    return [d.float([b * n * k * 2]), d.float([b * k * m * 2])], call
+
+
+@case("linear")
+def _(d):
+    n, k, m = (d.choice([1, 2, 3]) for _ in range(3))
+    bias = d.bool()
+    return ([d.float([n, k, 2]), d.float([m, k, 2]), d.float([m, 2])],
+            lambda op, x, w, b: to_pairs(op(to_complex(x), to_complex(w),
+                                            to_complex(b) if bias else None)))
+
+
+@case("einsum")
+def _(d):
+    n, k, m = (d.choice([1, 2, 3]) for _ in range(3))
+    return ([d.float([n, k, m, 2]), d.float([k, m]), d.float([m, n, 2])],
+            lambda op, x, y, z: to_pairs(op(
+                "abc,bc,ca->ab", [to_complex(x), y, to_complex(z)])))
+
+
+@case("where.self")
+def _(d):
+    shape = d.shape()
+    return ([d.bools(shape), d.float([*shape, 2]), d.float(shape)],
+            lambda op, c, x, y: to_pairs(op(c, to_complex(x), y.to(to_complex(x).dtype))))
+
+
+@case("cat", "stack")
+def _(d):
+    shape = d.shape(1, 3)
+    dim = d.int(0, len(shape) - 1)
+    return ([d.float([*shape, 2]), d.float([*shape, 2])],
+            lambda op, x, y: to_pairs(op([to_complex(x), to_complex(y)], dim)))
+
+
+@case("index_put")
+def _(d):
+    size, add = d.choice([3, 5]), d.bool()
+    at = torch.randperm(size, generator=d.torch)[:2]
+    return ([d.float([size, 3, 2]), at, d.float([2, 3, 2])],
+            lambda op, x, at, y: to_pairs(op(to_complex(x), [at], to_complex(y), add)))
+
+
+# Fourier transforms: one matrix, two and three of them, and two primes of which one is large.
+SIZES = (1, 2, 3, 8, 15, 30, 67)
+LONG = (128, 131, 150, 187, 256, 2310, 4096)
+NORMS = (None, "backward", "ortho", "forward")
+
+
+def fourier(names, is_complex, low=1):
+    def make(d):
+        shape = d.shape(1, 3)
+        dim, n = d.dim(len(shape)), d.choice(SIZES)
+        shape[dim] = d.choice(SIZES[low:])
+        norm, given = d.choice(NORMS), d.choice([None, n])
+
+        def call(op, x):
+            z = to_complex(x) if is_complex else x
+            # A transform back of one number has no element by default.
+            size = n if op._schema.name.endswith(("_irfft", "_hfft")) and z.shape[dim] == 1 \
+                else given
+            return to_pairs(op(z, size, dim, norm))
+        return [d.float([*shape, 2] if is_complex else shape)], call
+
+    def make_long(d):
+        n = d.choice(LONG)
+        size = n // 2 + 1 if names.split()[0] in ("fft_irfft", "fft_hfft") else n
+        norm, given = d.choice(NORMS), d.choice([n, n, n + 3, n - 1])
+        x = d.float([2, size, 2] if is_complex else [2, size])
+        return [x], lambda op, x: to_pairs(op(to_complex(x) if is_complex else x, given, 1, norm))
+
+    for name in names.split():
+        CASES.extend([(name, make), (name, make), (name, make_long)])
+
+
+fourier("fft_fft fft_ifft", is_complex=True)
+fourier("fft_fft fft_ifft fft_rfft fft_ihfft", is_complex=False)
+fourier("fft_irfft fft_hfft", is_complex=True)
+fourier("fft_irfft fft_hfft", is_complex=False)
+
+
+def fourier_of_many(names, is_complex):
+    def make(d):
+        shape = [d.choice((2, 3, 4, 6, 9)) for _ in range(d.int(2, 4))]
+        norm = d.choice(NORMS)
+        dims = sorted(d.random.sample(range(len(shape)), 2))
+        d.random.shuffle(dims)
+        sizes = d.choice([None, [d.choice((2, 3, 5, 8)) for _ in dims]])
+        dims = d.choice([dims, [dim - len(shape) for dim in dims]])
+        everything = d.bool()
+
+        def call(op, x):
+            z = to_complex(x) if is_complex else x
+            if op._schema.name.endswith("n") and everything:
+                return to_pairs(op(z, None, None, norm))
+            return to_pairs(op(z, sizes, dims, norm))
+        return [d.float([*shape, 2] if is_complex else shape)], call
+    for name in names.split():
+        CASES.extend([(name, make), (name, make)])
+
+
+fourier_of_many("fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_irfft2 fft_irfftn", is_complex=True)
+fourier_of_many("fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft2 fft_rfftn fft_irfft2 fft_irfftn",
+                is_complex=False)
+
+
+@case("fft_fftfreq", "fft_rfftfreq")
+def _(d):
+    n, distance = d.choice((1, 2, 5, 8)), d.choice([1.0, 0.25])
+    return [d.float([])], lambda op, x: op(n, distance) + x
+
+
+@case("hann_window", "hamming_window", "blackman_window")
+def _(d):
+    n = d.choice((1, 2, 5, 8))
+    return [d.float([])], lambda op, x: op(n) + x
+
+
+@case("hann_window.periodic", "hamming_window.periodic", "blackman_window.periodic")
+def _(d):
+    n, periodic = d.choice((1, 2, 5, 8)), d.bool()
+    return [d.float([])], lambda op, x: op(n, periodic) + x
+
+
+@case("stft", "stft")
+def _(d):
+    size = d.choice((4, 9, 12))
+    hop, length = d.choice((1, 3, 4, 5)), d.choice((size, size - 1))
+    batch = [d.choice((1, 3))] if d.bool() else []
+    has_window, normalized, half = d.bool(), d.bool(), d.bool()
+    is_complex, gives_pairs = d.bool(), d.bool()
+    shape = [*batch, size + d.int(0, 20)]
+
+    def call(op, x, window):
+        z = to_complex(x) if is_complex else x
+        return to_pairs(op(z, size, hop, length, window if has_window else None, normalized,
+                           half and not is_complex, not gives_pairs))
+    return [d.float([*shape, 2] if is_complex else shape), d.float([length], 0.5, 1)], call
+
+
+@case("istft", "istft")
+def _(d):
+    size = d.choice((4, 8, 12))  # torch.export refuses odd ones.
+    hop, half, batch = d.choice((1, 2, 3)), d.bool(), [d.choice((1, 3))] if d.bool() else []
+    normalized, center = d.bool(), d.bool()
+    count = d.int(5, 9)
+    reach = hop * (count - 1) + size - (size if center else 0)
+    length = d.choice([None, reach - 1])
+    has_window = d.bool()
+    shape = [*batch, size // 2 + 1 if half else size, count, 2]
+    return ([d.float(shape), d.float([size], 0.5, 1)],
+            lambda op, x, window: op(to_complex(x), size, hop, None,
+                                     window if has_window else None, center, normalized, half,
+                                     length, False))
