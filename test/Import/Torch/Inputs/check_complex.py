@@ -1,6 +1,7 @@
 """Trains models with complex numbers by mpt.torch.TrainStep, next to PyTorch.
 
-check_complex.py [NAME..]: a line for each model. In f32 the losses of three steps of AdamW
+check_complex.py [--cuda=LIBRARY] [NAME..]: a line for each model, on the CPU or with MPT's
+stand-in for CUDA. In f32 the losses of three steps of AdamW
 must be as near to PyTorch's in f64 as PyTorch's own in f32 are, times 8, and so must all
 parameters afterwards; `bf16` counts as equal where the first loss is within 2 %.
 """
@@ -216,7 +217,7 @@ def widen(module):
                          t.double() if t.is_floating_point() else t)
 
 
-def check(name):
+def check(name, device):
     module, loss, batch = make(name)
     theirs, their_state = train(module, loss, batch)
     module, loss, batch = make(name)
@@ -225,7 +226,8 @@ def check(name):
     for precision in ("f32", "bf16"):
         module, loss, batch = make(name)
         step = mpt.torch.TrainStep(module, loss, example=batch, precision=precision,
-                                   optimizer=torch.optim.AdamW(module.parameters(), lr=1e-3))
+                                   optimizer=torch.optim.AdamW(module.parameters(), lr=1e-3),
+                                   **device)
         losses = [step(*batch).loss for _ in range(3)]
         described.append(f"{precision} {losses[0]:.5f} to {losses[2]:.5f}")
         if precision == "bf16":
@@ -255,6 +257,11 @@ def check(name):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    names, device = sys.argv[1:], {}
+    if names and names[0].startswith("--cuda="):
+        library = names.pop(0).removeprefix("--cuda=")
+        device = {"device": "cuda", "cuda": {"cudart": library, "cublaslt": library,
+                                             "emulated_kernels": True}}
     # All are checked.
-    results = [check(name) for name in sys.argv[1:] or MODELS]
+    results = [check(name, device) for name in names or MODELS]
     sys.exit(not all(results))
