@@ -21,7 +21,7 @@ func.func @step(%x: tensor<2x8x3xf32>, %dy: tensor<2x1x2x3xf32>) -> (tensor<2x1x
 
 // -----
 
-// Two poolings in turn, as those of volumes: the ReLU goes behind both.
+// Two poolings in turn, as those of volumes: the ReLU goes after both.
 // CHECK-LABEL: @twice
 // CHECK: mpt.max_pool %arg0 {{.*}} -> tensor<4x4x4x8xbf16>
 // CHECK-NEXT: mpt.reshape

@@ -16,7 +16,7 @@
 ///
 /// What is stored is rounded by VCVTNEPS2BF16 where the processor has it. That takes
 /// subnormal numbers for zero, so lanes that have one are rounded by integer arithmetic
-/// behind a branch. The other lanes never are, so that a lane's bits do not depend on its
+/// in a branch. The other lanes never are, so that a lane's bits do not depend on its
 /// neighbours.
 ///
 //===----------------------------------------------------------------------===//

@@ -132,8 +132,6 @@ struct WidenPairs : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// exp(x) = 2^(x log2(e)). The product's rounding and the constant's change the result by
-/// at most |x| 2^-23 of itself, ex2.approx by 2^-22; results below 2^-126 are 0.
 /// `value` lane by lane through an intrinsic of f32 that has no vectors.
 static Value callByLanes(PatternRewriter &rewriter, Location loc, StringRef intrinsic,
                          Value value) {
@@ -151,6 +149,8 @@ static Value callByLanes(PatternRewriter &rewriter, Location loc, StringRef intr
   return vector::FromElementsOp::create(rewriter, loc, vector, lanes);
 }
 
+/// exp(x) = 2^(x log2(e)). The product's rounding and the constant's change the result by
+/// at most |x| 2^-23 of itself, ex2.approx by 2^-22; results below 2^-126 are 0.
 struct UseExp2 : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -545,10 +545,6 @@ bool isActivationOfGate(Operation &op) {
   return llvm::any_of(gate.getUsers(), llvm::IsaPred<SiluGradOp, GeluGradOp>);
 }
 
-/// Gives each user its own copy, next to it, of what is cheaper to compute again
-/// than to store: index tensors, masks made of them, widened narrow floats (also shifted
-/// or scaled), f32 numbers kept in two halves, what lies in memory times a number, and
-/// the powers that a cross-entropy adds, which its gradient reads.
 /// Whether `mask` compares a tensor that lies in memory with a constant, and that tensor
 /// is read again no earlier than the mask: each reader then makes it for itself.
 bool isMaskOfKept(CompareOp mask) {
@@ -576,6 +572,11 @@ bool isMaskOfKept(CompareOp mask) {
   return last && lastOfX && !lastOfX->isBeforeInBlock(last);
 }
 
+/// Gives each user its own copy, next to it, of what is cheaper to compute again
+/// than to store: index tensors, masks made of them or of what lies in memory, widened
+/// narrow floats (also shifted or scaled), f32 numbers kept in two halves, what lies in
+/// memory times a number, and the powers that a cross-entropy adds, which its gradient
+/// reads.
 void duplicateCheapOps(Block &block, bool forGPU) {
   DenseMap<Value, bool> keptForParts;
   auto isPartOfKept = [&](Operation &op) {
