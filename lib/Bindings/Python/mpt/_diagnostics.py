@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 
 class Diagnostic(NamedTuple):
@@ -94,8 +94,10 @@ class StepProfile:
     the batch shape of which there were most, the first one left out if there are more.
     """
 
-    def __init__(self, programs: "Sequence[Any]", title: str):
-        self._programs = list(programs)
+    def __init__(self, find_programs: "Callable[[], Sequence[Any]]", title: str):
+        self._find_programs = find_programs
+        # Those that are measured. A step that lets one go has its memory back afterwards.
+        self._programs: "list[Any]" = []
         self._title = title
         self._is_measuring = False
         self._measured: Any = None
@@ -107,6 +109,7 @@ class StepProfile:
             program.set_profiling(True)
 
     def __enter__(self) -> "StepProfile":
+        self._programs = list(self._find_programs())
         for program in self._programs:
             program.set_profiling(True)
         self._is_measuring = True
@@ -114,8 +117,8 @@ class StepProfile:
 
     def __exit__(self, *error) -> None:
         self._is_measuring = False
-        # Some may have given way to others.
         programs = [program for program in self._programs if not program.closed]
+        self._programs = []
         for program in programs:
             program.set_profiling(False)
         most = max(programs, key=lambda program: program.profiled_runs, default=None)

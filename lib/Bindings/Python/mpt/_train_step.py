@@ -942,8 +942,9 @@ class TrainStep:
         """Measures each library call and kernel of the steps in its `with` block, after which
         it prints where they spent their time. These are ordinary steps of training; on a GPU
         they are slower than others, since their launches run one by one."""
-        self._profile = StepProfile([compiled.program for compiled in self._programs.values()],
-                                    f"profile of {self._precision}")
+        self._profile = StepProfile(
+            lambda: [compiled.program for compiled in self._programs.values()],
+            f"profile of {self._precision}")
         return self._profile
 
     def _shapes_of_first(self):

@@ -325,6 +325,16 @@ def main():
           profile.html[:15], profile._repr_html_()[:7])
     print("trained on:", any(not torch.equal(a, b) for a, b in zip(before.values(),
                                                                  low.state_dict().values())))
+    # Of a shape that first comes after profile(), and once more by the same context.
+    profile = low.profile()
+    low(x[:3], y[:3])
+    with profile:
+        low(x[:3], y[:3])
+    found = [profile.data["steps"]]
+    with profile:
+        low(x[:3], y[:3])
+        low(x[:3], y[:3])
+    print("again:", *found, profile.data["steps"], "keeps", len(profile._programs))
     with low.profile() as profile:
         pass
     try:
