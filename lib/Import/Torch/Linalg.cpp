@@ -367,14 +367,18 @@ static Value multiplyInBlocks(Lowering &l, Value x, Value w, bool transposed, Va
       scanLast(l, count, 0, [&](Value before, Value own) { return l.add(before, own); });
   Value first = l.sub(after, count);
 
-  // Places past the end of a group, or of all, hold some row; nothing reads what they
-  // give.
+  // Places past the end of a group hold some row, and those past the last group its last
+  // one; nothing reads what they give. Rows past the last group may be NaN, which times
+  // the zeros that come back to a place would be NaN in its matrix's gradient.
   Value group = smaller(countUpTo(blocks, after), last);
   Value inGroup = l.sub(l.iota({blocks}, 0, i64), l.gather(first, group));
   Value begin =
       l.add(l.gather(starts, group), l.mul(inGroup, static_cast<double>(block)));
-  Value row = smaller(l.add(l.reshape(begin, {blocks, 1}), l.iota({1, block}, 1, i64)),
-                      static_cast<double>(rows - 1));
+  Value lastRow = l.add(smaller(l.slice(ends, 0, groups - 1, 1), rows), -1.0);
+  lastRow = l.where(l.compare(ComparePredicate::GE, lastRow, 0), lastRow,
+                    l.number(lastRow, 0));
+  Value row = l.add(l.reshape(begin, {blocks, 1}), l.iota({1, block}, 1, i64));
+  row = l.where(l.compare(ComparePredicate::LT, row, lastRow), row, lastRow);
   Value y = l.matmul(l.gather(x, row), l.gather(w, group), false, transposed);
 
   Value groupOf = countUpTo(rows, ends);

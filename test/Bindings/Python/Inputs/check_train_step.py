@@ -467,7 +467,37 @@ def main():
     print("names that meet:", torch.allclose(step.state_dict()["x"], mirror.x),
           list(step.state_dict()))
     layouts()
+    rows_past_groups()
     byte_images()
+
+
+def rows_past_groups():
+    """What lies past the last group of a grouped matmul reaches neither its result nor the
+    gradient of its matrices, be it NaN."""
+    ends = torch.tensor([40, 80, 80, 120, 160, 200, 201, 250], dtype=torch.int32)
+    rows = torch.randn(300, 16).bfloat16()
+    rows[250:] = float("nan")
+
+    class Experts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(8, 16, 8).bfloat16().float())
+
+        def forward(self, x, ends):
+            return torch._grouped_mm(x, self.w.bfloat16(), offs=ends).float()
+
+    model = Experts()
+    step = mpt.torch.TrainStep(model, lambda model, x, ends: model(x, ends).square().sum(),
+                               torch.optim.SGD(model.parameters(), 0.1), example=(rows, ends))
+    result = step(rows, ends)
+    w = model.w.detach().double().requires_grad_()
+    parts = [rows[begin:end].double() @ w[e]
+             for e, (begin, end) in enumerate(zip([0, *ends.tolist()], ends.tolist()))]
+    expected = torch.cat(parts).square().sum()
+    expected.backward()
+    # Results and their gradients are rounded to bf16.
+    print("rows past groups:", abs(result.loss / expected.item() - 1) < 2**-6,
+          abs(result.grad_norm / w.grad.norm().item() - 1) < 2**-6)
 
 
 def byte_images():
