@@ -375,8 +375,8 @@ static Value multiplyInBlocks(Lowering &l, Value x, Value w, bool transposed, Va
   Value begin =
       l.add(l.gather(starts, group), l.mul(inGroup, static_cast<double>(block)));
   Value lastRow = l.add(smaller(l.slice(ends, 0, groups - 1, 1), rows), -1.0);
-  lastRow = l.where(l.compare(ComparePredicate::GE, lastRow, 0), lastRow,
-                    l.number(lastRow, 0));
+  lastRow =
+      l.where(l.compare(ComparePredicate::GE, lastRow, 0), lastRow, l.number(lastRow, 0));
   Value row = l.add(l.reshape(begin, {blocks, 1}), l.iota({1, block}, 1, i64));
   row = l.where(l.compare(ComparePredicate::LT, row, lastRow), row, lastRow);
   Value y = l.matmul(l.gather(x, row), l.gather(w, group), false, transposed);
