@@ -237,6 +237,12 @@ void Converter::convertCheckpoint(Operation *op, OpBuilder &builder) {
   }
 }
 
+/// The list that is operand 0, with both parts of complex tensors.
+static SmallVector<Tensor> getWholeList(Lowering &l) {
+  auto list = l.graph.lists.find(l.op->getOperand(0));
+  return list == l.graph.lists.end() ? l.getList(0) : list->second;
+}
+
 /// Whether an operand or a result is complex.
 static bool hasComplex(Lowering &l) {
   return llvm::any_of(llvm::seq<unsigned>(0, l.size()),
@@ -257,7 +263,7 @@ void Converter::convertOp(Operation *op, OpBuilder &builder) {
     return convertCheckpoint(op, builder);
   Lowering lowering(graph, builder, op);
   if (full == "torch.prim.ListUnpack") {
-    SmallVector<Tensor> list = lowering.getList(0);
+    SmallVector<Tensor> list = getWholeList(lowering);
     if (list.size() != op->getNumResults())
       return refuse(op, "expected as many results as the list has tensors", builder);
     for (auto [tensor, result] : llvm::zip_equal(list, op->getResults()))
@@ -265,7 +271,7 @@ void Converter::convertOp(Operation *op, OpBuilder &builder) {
     return;
   }
   if (full == "torch.aten.__getitem__.t" && isTensorList(op->getOperand(0).getType())) {
-    SmallVector<Tensor> list = lowering.getList(0);
+    SmallVector<Tensor> list = getWholeList(lowering);
     int64_t index = lowering.integer(1);
     index += index < 0 ? list.size() : 0;
     if (index < 0 || index >= static_cast<int64_t>(list.size()))

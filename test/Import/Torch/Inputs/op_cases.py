@@ -2297,6 +2297,7 @@ of_complex("constant_pad_nd", lambda d, shape: (
     lambda op, z, by=[d.int(0, 2) for _ in range(2)]: op(z, by, 1.5)), low=1)
 of_complex("select.int slice.Tensor", lambda d, shape: (
     lambda op, z, dim=d.dim(len(shape)): op(z, dim, 0)), low=1)
+of_complex("chunk", lambda d, shape: lambda op, z: op(z, 2, 0), low=1)
 
 
 @case("polar")
