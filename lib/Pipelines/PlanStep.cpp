@@ -28,9 +28,12 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
     HoistFromScansPassOptions hoist;
     hoist.maxUnrolled = options.maxUnrolled;
     passes.addPass(createHoistFromScansPass(hoist));
+    if (!isForGPU) {
+      WidenScanWeightsPassOptions widen;
+      widen.maxUnrolled = options.maxUnrolled;
+      passes.addPass(createWidenScanWeightsPass(widen));
+    }
   }
-  if (!isForGPU)
-    passes.addPass(createWidenScanWeightsPass());
   // Without chips it is not known what they can do.
   if (isForGPU && words.size() > 1) {
     ArrayRef<StringRef> chips = ArrayRef(words).drop_front();

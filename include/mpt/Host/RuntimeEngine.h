@@ -90,8 +90,8 @@ public:
   size_t arenaBytes() const override;
   size_t stateBytes() const override;
   StepProfile profile() const override;
-  /// Measures the runs that follow, from RuntimeOptions::profile on or from here; what was
-  /// measured before is forgotten when it begins.
+  /// Measures the runs that follow, from RuntimeOptions::profile on or from here; what
+  /// was measured before is forgotten when it begins.
   void setProfiling(bool on);
   std::string notes() const override;
   int64_t getNumRanks() const override;
@@ -166,7 +166,8 @@ private:
   bool holdsFirstValues = false;
   bool profiling = false;
   /// Sums of each instruction's milliseconds over `profiledSteps` steps: the first, or
-  /// all after it. `runs` counts both. It is slower than the rest: memory is touched for the first time.
+  /// all after it. `runs` counts both. It is slower than the rest: memory is touched for
+  /// the first time.
   std::vector<double> profiled;
   int64_t profiledSteps = 0, runs = 0;
   /// Null: of a step of one process.

@@ -65,8 +65,10 @@ struct PlanStepOptions : mlir::PassPipelineOptions<PlanStepOptions> {
       llvm::cl::init(16)};
   Option<bool> hoistFromScans{
       *this, "hoist-from-scans",
-      llvm::cl::desc("Matmuls of all iterations of an mpt.scan at once, where that takes "
-                     "no memory (mpt-hoist-from-scans)"),
+      llvm::cl::desc(
+          "Matmuls of all iterations of an mpt.scan at once, where that takes "
+          "no memory (mpt-hoist-from-scans), and on CPUs weights of the others "
+          "widened once (mpt-widen-scan-weights)"),
       llvm::cl::init(true)};
   Option<int64_t> memoryLimit{
       *this, "memory-limit",

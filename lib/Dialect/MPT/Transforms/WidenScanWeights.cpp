@@ -88,7 +88,7 @@ struct WidenScanWeightsPass : mpt::impl::WidenScanWeightsPassBase<WidenScanWeigh
         Value weight = getHalfWeight(op);
         ScanOp scan = weight ? getLoopWithout(op, weight) : nullptr;
         if (scan && countRows(op) <= maxRows &&
-            static_cast<int64_t>(scan.getTripCount()) >= minIterations)
+            static_cast<int64_t>(scan.getTripCount()) > maxUnrolled)
           found[scan].push_back(op);
       });
       if (!isRepeated)

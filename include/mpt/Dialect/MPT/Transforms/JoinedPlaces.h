@@ -36,9 +36,9 @@ struct JoinedPlace {
 JoinedPlace getJoinedPlace(ConcatOp concat);
 
 /// Where `value` lies, if nothing reads it but a concat of its block, perhaps after
-/// reshapes. Nothing if its dimensions have no strides there, if the elements of a row are
-/// not next to each other, if it does not begin at a multiple of 64 bytes, or if its rows
-/// do not at multiples of 16, as code of GPUs wants them to.
+/// reshapes. Nothing if its dimensions have no strides there, if the elements of a row
+/// are not next to each other, if it does not begin at a multiple of 64 bytes, or if its
+/// rows do not at multiples of 16, as code of GPUs wants them to.
 std::optional<JoinedPlace> getJoinedPlace(mlir::Value value);
 
 } // namespace mpt

@@ -141,8 +141,8 @@ def WidenScanWeightsPass : Pass<"mpt-widen-scan-weights", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxRows", "max-rows", "int64_t", "16",
            "Matmuls of more rows read weights as they are">,
-    Option<"minIterations", "min-iterations", "int64_t", "4",
-           "Scans of fewer iterations stay as they are">];
+    Option<"maxUnrolled", "max-unrolled", "int64_t", "16",
+           "Scans of at most so many iterations stay as they are: planning unrolls them">];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
