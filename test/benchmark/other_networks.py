@@ -9,6 +9,7 @@
     tabular    256 numbers to 3 layers of 2048, batches of 1024
     llama      6 layers of width 512, 8 heads on 2 of keys, rotary positions, SwiGLU; 2 x 256 tokens
     audio      1-D convolutions on 8 clips of 16,000 samples
+    recognizer a bidirectional LSTM of width 128 over 100 steps, CTC loss; 8 clips of 200 frames
     egnn       messages along all edges of 8 graphs of 12 nodes, width 32
     experts    2 layers of width 256 as transformers' Qwen3-MoE, 4 of 32 experts of width 256; 4 x 128 tokens
     deltanet   24 steps of the delta rule on states of 4 x 4 x 16 x 16, one after the other
@@ -259,6 +260,18 @@ class Experts(nn.Module):
         return self.model(input_ids=x, labels=y).loss
 
 
+class Recognizer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(40, 128, 5, 2, 2)
+        self.lstm, self.head = nn.LSTM(128, 128, bidirectional=True, batch_first=True), nn.Linear(256, 30)
+
+    def forward(self, x, y):
+        h = self.lstm(F.relu(self.conv(x)).transpose(1, 2))[0]
+        scores = self.head(h).float().log_softmax(-1).transpose(0, 1)
+        return F.ctc_loss(scores, y, torch.full((len(y),), len(scores)), torch.full((len(y),), y.shape[1]))
+
+
 def images(batch, size, classes=100):
     return torch.randn(batch, 3, size, size), torch.randint(0, classes, (batch,))
 
@@ -272,6 +285,7 @@ NETWORKS = {
     "llama": (Llama, lambda: (torch.randint(0, 4096, (2, 256)), torch.randint(0, 4096, (2, 256)))),
     "audio": (Audio, lambda: (torch.randn(8, 1, 16000), torch.randint(0, 35, (8,)))),
     "experts": (Experts, lambda: (words := torch.randint(3, 2000, (4, 128)), words)),
+    "recognizer": (Recognizer, lambda: (torch.randn(8, 40, 200), torch.randint(1, 30, (8, 20)))),
     "egnn": (EGNN, lambda: (torch.randn(8, 12, 8), torch.randn(8, 1))),
     "deltanet": (DeltaNet, lambda: (torch.randint(0, 64, (4, 24)), torch.randint(0, 64, (4, 24)))),
 }
