@@ -178,6 +178,7 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   }
   plan.scalingA = matmul->rhsScaling;
   plan.scalingB = matmul->lhsScaling;
+  plan.fastAccumulation = matmul->fastAccumulation;
   plan.beta = matmul->accumulate || matmul->hasAddend ? 1 : 0;
   plan.epilogue = getGemmEpilogue(*matmul);
   if (matmul->hasBias)
@@ -284,6 +285,18 @@ static bool checkScaling(const GemmPlan &plan, int sm, std::string &error) {
   return true;
 }
 
+static bool checkAccumulation(const GemmPlan &plan, std::string &error) {
+  if (!plan.fastAccumulation)
+    return true;
+  const char *needs = "fast accumulation is for matmuls of two 8-bit floats";
+  if (!isF8(plan.a.type) || !isF8(plan.b.type))
+    return fail(error, std::string(needs) + ", found " + nameOfOperand(plan.b.type) +
+                           " and " + nameOfOperand(plan.a.type));
+  return !plan.isScaled() ||
+         fail(error, std::string(needs) + " without scales of blocks, found " +
+                         getName(plan.scalingA) + " and " + getName(plan.scalingB));
+}
+
 static bool checkEpilogue(const GemmPlan &plan, std::string &error) {
   std::string name = std::string("the epilogue ") + getName(plan.epilogue);
   if (std::string(getName(plan.epilogue)) == "unknown")
@@ -339,7 +352,8 @@ bool mpt::rt::checkGemmPlan(const GemmPlan &plan, int sm, std::string &error) {
     return false;
   if (plan.batch > 1 && plan.d.stride < plan.d.ld * plan.n)
     return fail(error, "the results of a batch overlap");
-  if (!checkTypes(plan, sm, error) || !checkScaling(plan, sm, error))
+  if (!checkTypes(plan, sm, error) || !checkScaling(plan, sm, error) ||
+      !checkAccumulation(plan, error))
     return false;
   bool allF32 = plan.a.type == DataType::F32 && plan.d.type == DataType::F32;
   bool computes = false;
@@ -478,6 +492,8 @@ std::string mpt::rt::describeGemmPlan(const GemmPlan &plan) {
   if (plan.isScaled())
     text +=
         std::string(" scales=") + getName(plan.scalingA) + "," + getName(plan.scalingB);
+  if (plan.fastAccumulation)
+    text += " fast-accumulation";
   if (plan.beta != 0)
     text += " beta=" + std::to_string(plan.beta);
   return text;

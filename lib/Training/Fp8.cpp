@@ -51,12 +51,21 @@ struct StateRule {
   int64_t margin;
 };
 
+/// Which sums may have fewer bits than f32.
+enum class FastAccumulation { None, Forward, All };
+
+bool isFast(const Fp8Matmul &matmul, FastAccumulation fast) {
+  return fast == FastAccumulation::All ||
+         (fast == FastAccumulation::Forward && matmul.isForward);
+}
+
 /// Rewrites one function after a plan.
 class Fp8Rewriter {
 public:
-  Fp8Rewriter(func::FuncOp function, const Fp8Plan &plan, const StateRule &rule)
-      : function(function), plan(plan), rule(rule), editor(function, "mpt-fp8"),
-        f32(Float32Type::get(function.getContext())) {}
+  Fp8Rewriter(func::FuncOp function, const Fp8Plan &plan, const StateRule &rule,
+              FastAccumulation fast)
+      : function(function), plan(plan), rule(rule), fast(fast),
+        editor(function, "mpt-fp8"), f32(Float32Type::get(function.getContext())) {}
 
   LogicalResult run();
 
@@ -93,6 +102,7 @@ private:
   func::FuncOp function;
   const Fp8Plan &plan;
   const StateRule &rule;
+  FastAccumulation fast;
   StepEditor editor;
   Type f32;
   SmallVector<Quantized> tensors;
@@ -213,15 +223,17 @@ void Fp8Rewriter::rewrite(const Fp8Matmul &planned) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto wide = type.clone(f32);
   Value result, bias;
+  const bool isFast = ::isFast(planned, fast);
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     result = MatmulOp::create(builder, loc, wide, lhs, rhs, matmul.getTransposeLhsAttr(),
-                              matmul.getTransposeRhsAttr(), /*acc_type=*/TypeAttr());
+                              matmul.getTransposeRhsAttr(), /*acc_type=*/TypeAttr(),
+                              isFast ? builder.getUnitAttr() : UnitAttr());
   } else {
     auto linear = cast<LinearOp>(op);
     bias = linear.getBias();
     result =
         LinearOp::create(builder, loc, wide, lhs, rhs, /*bias=*/Value(), Epilogue::None,
-                         /*acc_type=*/TypeAttr(), linear.getTransposeWeight());
+                         /*acc_type=*/TypeAttr(), linear.getTransposeWeight(), isFast);
   }
   Value inverse = MulOp::create(builder, loc, typed({}), left.inverse, right.inverse);
   result = MulOp::create(builder, loc, wide, result, inverse);
@@ -332,14 +344,19 @@ struct Fp8Pass : mpt::impl::Fp8PassBase<Fp8Pass> {
     Fp8Plan plan = planFp8(step, {format == "hybrid", alignment}, isKept);
     for (auto &[op, reason] : plan.kept)
       emitRemark(RemarkId::Fp8Kept, op->getLoc(), "") << remark::reason("{0}", reason);
+    const FastAccumulation fast = fastAccumulation == "all" ? FastAccumulation::All
+                                  : fastAccumulation == "forward"
+                                      ? FastAccumulation::Forward
+                                      : FastAccumulation::None;
     for (const Fp8Matmul &planned : plan.matmuls)
       emitRemark(RemarkId::Fp8Matmul, planned.op->getLoc(), "")
-          << remark::reason("{0} by {1}", getName(plan.tensors[planned.lhs].format),
-                            getName(plan.tensors[planned.rhs].format));
+          << remark::reason("{0} by {1}{2}", getName(plan.tensors[planned.lhs].format),
+                            getName(plan.tensors[planned.rhs].format),
+                            isFast(planned, fast) ? ", with fast accumulation" : "");
     if (plan.matmuls.empty())
       return warnOfNoMatmul(step, plan.kept);
     StateRule rule{recipe == "delayed", history, amax == "max", margin};
-    if (failed(Fp8Rewriter(step, plan, rule).run()))
+    if (failed(Fp8Rewriter(step, plan, rule, fast).run()))
       signalPassFailure();
   }
 
@@ -453,6 +470,15 @@ private:
            << std::string(recipe) << "; leave it out";
   }
 
+  LogicalResult checkFastAccumulation() {
+    if (fastAccumulation == "none" || fastAccumulation == "forward" ||
+        fastAccumulation == "all")
+      return success();
+    return mlir::emitError(getOperation().getLoc(),
+                           "mpt-fp8: unknown fast-accumulation '")
+           << std::string(fastAccumulation) << "'; expected none, forward or all";
+  }
+
   LogicalResult readOptions(ModuleOp module, SmallVector<llvm::Regex> &patterns) {
     auto expectOne = [&](StringRef option, StringRef value, StringRef one,
                          StringRef other) -> LogicalResult {
@@ -466,6 +492,7 @@ private:
              << std::string(recipe) << "'; expected delayed, current, deepseek or mxfp8";
     if (failed(expectOne("format", format, "hybrid", "e4m3")) ||
         failed(expectOne("amax", amax, "max", "most_recent")) ||
+        failed(checkFastAccumulation()) ||
         failed(expectOne("scales", scales, "power_of_two", "f32")) ||
         failed(expectOne("saved", saved, "quantized", "original")))
       return failure();
@@ -474,6 +501,8 @@ private:
     const bool isDeepSeek = recipe == "deepseek", isDelayed = recipe == "delayed";
     if (failed(checkUnused(!hasBlocks(), "format", format == "hybrid", perTensor)) ||
         failed(checkUnused(!hasBlocks(), "margin", margin == 0, perTensor)) ||
+        failed(checkUnused(!hasBlocks(), "fast-accumulation", fastAccumulation == "none",
+                           perTensor)) ||
         failed(checkUnused(isDelayed, "history", history == 1024, "recipe=delayed")) ||
         failed(checkUnused(isDelayed, "amax", amax == "max", "recipe=delayed")) ||
         failed(checkUnused(isDeepSeek, "scales", scales == "power_of_two",

@@ -291,8 +291,10 @@ Fp8Plan mpt::planFp8(func::FuncOp function, const Fp8Options &options,
       plan.kept.push_back({&op, std::move(obstacle)});
       continue;
     }
-    const unsigned left = getTensor(lhs);
-    plan.matmuls.push_back({&op, left, getTensor(rhs)});
+    const unsigned left = getTensor(lhs), right = getTensor(rhs);
+    const bool isForward =
+        !gradients.contains(getSource(lhs)) && !gradients.contains(getSource(rhs));
+    plan.matmuls.push_back({&op, left, right, isForward});
   }
   return plan;
 }

@@ -25,7 +25,11 @@
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 format=e4m3" 2>&1 | FileCheck %s --check-prefix=BLOCKFORMAT
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 amax=most_recent" 2>&1 | FileCheck %s --check-prefix=BLOCKAMAX
 // RUN: not mpt-opt %s --mpt-fp8="recipe=mxfp8 quantize-head" --mpt-fp8="recipe=deepseek quantize-head" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not mpt-opt %s --mpt-fp8="fast-accumulation=backward" 2>&1 | FileCheck %s --check-prefix=FAST
+// RUN: not mpt-opt %s --mpt-fp8="recipe=deepseek fast-accumulation=forward" 2>&1 | FileCheck %s --check-prefix=BLOCKFAST
 
+// FAST: error: mpt-fp8: unknown fast-accumulation 'backward'; expected none, forward or all
+// BLOCKFAST: error: mpt-fp8: fast-accumulation is an option of recipe=delayed and recipe=current, and the recipe is deepseek; leave it out
 // RECIPE: error: mpt-fp8: unknown recipe 'later'; expected delayed, current, deepseek or mxfp8
 // FORMAT: error: mpt-fp8: unknown format 'e3m4'; expected hybrid or e4m3
 // AMAX: error: mpt-fp8: unknown amax 'mean'; expected max or most_recent

@@ -1,6 +1,11 @@
 // Matmuls of 8-bit floats: one scale a tensor, state where it is delayed.
 // RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" --mpt-fp8="history=4 margin=1" --mpt-loss-scale --mpt-validate-loss-scale | FileCheck %s
 // RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" --mpt-fp8="recipe=current format=e4m3" | FileCheck %s --check-prefix=CURRENT
+// RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" --mpt-fp8="recipe=current fast-accumulation=forward" --remarks-filter="mpt\.fp8" -o %t.forward 2>&1 | FileCheck %s --check-prefix=FORWARD-REMARK
+// RUN: FileCheck %s --check-prefix=FORWARD < %t.forward
+// RUN: mpt-opt %t.forward --mpt-fuse-epilogues | FileCheck %s --check-prefix=FORWARD
+// RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" --mpt-fp8="recipe=current format=e4m3 fast-accumulation=forward" | FileCheck %s --check-prefix=FORWARD
+// RUN: mpt-opt %s --mpt-autodiff="function=loss" --mpt-train-step="function=loss optimizer=sgd" --mpt-fp8="fast-accumulation=all" | FileCheck %s --check-prefix=ALL
 // RUN: mpt-opt %s --mpt-fp8="function=attention" --remarks-filter="mpt\.fp8" 2>&1 | FileCheck %s --check-prefix=KEPT
 // RUN: mpt-opt %s --mpt-fp8="function=loss keep=mpt.linear" -o %t.kept
 // RUN: mpt-opt %s | diff %t.kept -
@@ -26,6 +31,13 @@
 // CURRENT-NOT: fp8.
 // CURRENT-NOT: f8E5M2
 // CURRENT: mpt.matmul {{.*}} : (tensor<32x16xf8E4M3FN>, tensor<32x16xf8E4M3FN>) -> tensor<16x16xf32>
+
+// FORWARD-REMARK-DAG: remark: [Passed] mpt.fp8.product{{.*}}f8E4M3FN by f8E4M3FN, with fast accumulation
+// FORWARD-REMARK-DAG: remark: [Passed] mpt.fp8.product{{.*}}f8E4M3FN by f8E5M2{{$}}
+// FORWARD: mpt.linear {{.*}}fast_accumulation
+// FORWARD: mpt.matmul {{.*}} {transpose_lhs} : (tensor<32x16xf8E4M3FN>
+// ALL: mpt.linear {{.*}}fast_accumulation
+// ALL: mpt.matmul {{.*}} {fast_accumulation, transpose_lhs} : (tensor<32x16xf8E4M3FN>
 
 // KEPT-DAG: remark: [Missed] mpt.fp8.kept{{.*}}both operands are batches, as inside attention
 // KEPT-DAG: remark: [Missed] mpt.fp8.kept{{.*}}the sizes of tensor<2x5x16xf32> are not multiples of 16

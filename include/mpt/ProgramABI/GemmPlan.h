@@ -97,6 +97,10 @@ struct GemmPlan {
   double alpha = 1, beta = 0;
   /// How the blocks of A and of B are scaled.
   GemmScaling scalingA = GemmScaling::None, scalingB = GemmScaling::None;
+  /// Sums of 8-bit operands may have fewer bits than `compute` says
+  /// (CUBLASLT_MATMUL_DESC_FAST_ACCUM). It is for operands without scales of blocks. By
+  /// NVIDIA's documentation it changes sums on Ada and Hopper (sm_89, sm_90) alone.
+  bool fastAccumulation = false;
 
   bool isScaled() const {
     return scalingA != GemmScaling::None || scalingB != GemmScaling::None;

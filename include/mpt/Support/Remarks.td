@@ -300,6 +300,11 @@ def MatmulsNotJoined : CudaRemark<"MatmulsNotJoined", 79, "separate-matmuls", "m
   "matmuls that share their left operand stay apart",
   "",
   "`Reason` says why.">;
+def FastAccumulation : CudaRemark<"FastAccumulation", 80, "fast-accumulation", "passed",
+  "sums of the matmul's 8-bit operands may have fewer bits than f32",
+  "",
+  "`Reason` has the shape and the chips on which it has an effect: Ada and Hopper "
+  "(`fast-accumulation` of `--mpt-fp8`).">;
 def RemarkId : IntEnum<"RemarkId", "remark", [
     Allowed, AlreadyLow, Between, Follows, Neighbour, ListInLow, LoopInLow, Denied,
     BehindDenied, Kept, ConstantRange, FirstOrLast, AttentionValues, LongReduction,
@@ -311,7 +316,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
     AttentionDecomposed, GroupedConvolution, ScaledGemm, ScaledGemmMissed,
     AttentionOnCPU, KeptWide, Raised, NotRaised, AttentionWithoutCudnn,
-    MatmulsJoined, MatmulsNotJoined], 8> {
+    MatmulsJoined, MatmulsNotJoined, FastAccumulation], 8> {
   let cppNamespace = "::mpt";
 }
 

@@ -50,6 +50,8 @@ struct Fp8Matmul {
   mlir::Operation *op;
   /// Numbers of the plan's tensors.
   unsigned lhs, rhs;
+  /// No operand is a gradient.
+  bool isForward;
 };
 
 struct Fp8Plan {

@@ -148,6 +148,12 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
     state of the step with role `running_stat`: `fp8.amax_history` [tensors, history] and
     `fp8.scale` [tensors], initially 0 and 1. The rule is Transformer Engine's.
 
+    `fast-accumulation=forward` marks the matmuls of the forward pass with
+    `fast_accumulation`, `all` those of gradients, too. Tensor cores of Ada and Hopper then
+    keep sums in about 14 significant bits and are faster. Transformer Engine does so in the
+    forward pass (`use_split_accumulator=False`), PyTorch with
+    `torch._scaled_mm(use_fast_accum=True)`; here it is not the default.
+
     `recipe=deepseek` and `recipe=mxfp8` have a scale for each block of a tensor
     (`mpt.quantize`, `mpt.scaled_matmul`), chosen by the block's own amax, so there is no
     state. All operands are f8E4M3FN. They apply to linear layers: matmuls of an
@@ -175,6 +181,9 @@ def Fp8Pass : Pass<"mpt-fp8", "::mlir::ModuleOp"> {
     Option<"amax", "amax", "std::string", "\"max\"",
            "max or most_recent: which amax of the history counts">,
     Option<"margin", "margin", "int64_t", "0", "Powers of two left free">,
+    Option<"fastAccumulation", "fast-accumulation", "std::string", "\"none\"",
+           "none, forward or all: matmuls of delayed and current whose sums may have fewer "
+           "bits than f32">,
     Option<"alignment", "alignment", "int64_t", "16",
            "Matmuls whose sizes are not multiples of this keep their types">,
     Option<"scales", "scales", "std::string", "\"power_of_two\"",

@@ -71,6 +71,11 @@ Value stripWidening(Value value) {
 }
 
 bool isSummedInF32(std::optional<Type> accType) { return !accType || accType->isF32(); }
+/// Of a matmul that an epilogue may join: mpt.gemm has no fast accumulation.
+template <typename OpTy>
+bool isSummedInF32(OpTy matmul) {
+  return !matmul.getFastAccumulation() && isSummedInF32(matmul.getAccType());
+}
 
 /// An `mpt.gemm` that does not exist yet.
 struct Wanted {
@@ -265,7 +270,7 @@ bool Fuser::getMatmul(Operation *op, Value dy, Wanted &wanted) {
       return false;
     }
   auto matmul = made.getDefiningOp<MatmulOp>();
-  if (!matmul || !isSummedInF32(matmul.getAccType()) || !isStatic(made) ||
+  if (!matmul || !isSummedInF32(matmul) || !isStatic(made) ||
       !isStatic(op->getResult(0)) || !isStatic(matmul.getLhs()) ||
       !isStatic(matmul.getRhs()))
     return false;
@@ -374,7 +379,7 @@ void Fuser::fuseReluGrad(ReluGradOp grad) {
   bool isSaved = saver && saver.getSaved() && saver.getEpilogue() == Epilogue::Relu &&
                  made == saver.getResult();
   if ((!isSaved && (!linear || linear.getEpilogue() != Epilogue::Relu ||
-                    !isSummedInF32(linear.getAccType()))) ||
+                    !isSummedInF32(linear))) ||
       !isStatic(made) ||
       typeOf(made).getShape().back() != wanted.result.getShape().back()) {
     remark(RemarkId::EpilogueSource, grad);
@@ -444,7 +449,7 @@ void Fuser::fuseGelu(GeluOp gelu) {
   }
   // Where nobody reads what came in, the epilogue that saves nothing will do.
   if (linear.getEpilogue() != Epilogue::None || made.hasOneUse() ||
-      !isSummedInF32(linear.getAccType()) || !isStatic(made) || !isStatic(gelu.getY()) ||
+      !isSummedInF32(linear) || !isStatic(made) || !isStatic(gelu.getY()) ||
       !isStatic(linear.getX()) || !isStatic(linear.getWeight()))
     return;
   if (typeOf(made).getElementType() != typeOf(gelu.getY()).getElementType()) {
@@ -500,7 +505,7 @@ void Fuser::fuseSum(ReduceOp sum) {
       auto matmul = dyn_cast<MatmulOp>(user);
       if (!matmul || matmul.getRhs() != view || !matmul.getTransposeLhs() ||
           matmul.getTransposeRhs() || matmul.getLhs() == view ||
-          !isSummedInF32(matmul.getAccType()) || !isStatic(matmul.getResult()) ||
+          !isSummedInF32(matmul) || !isStatic(matmul.getResult()) ||
           !isStatic(matmul.getLhs()) || typeOf(matmul.getLhs()).getRank() != 2 ||
           typeOf(matmul.getRhs()).getRank() != 2 ||
           typeOf(matmul.getRhs()).getShape().back() != columns)
@@ -584,7 +589,7 @@ void Fuser::fuseAccumulation(AccumulateOp accumulation) {
     wanted.rhsScaling = gemm.getRhsScaling();
   } else {
     auto matmul = dyn_cast<MatmulOp>(maker);
-    if (!matmul || !isSummedInF32(matmul.getAccType()) || !isStatic(matmul.getLhs()) ||
+    if (!matmul || !isSummedInF32(matmul) || !isStatic(matmul.getLhs()) ||
         !isStatic(matmul.getRhs()) || typeOf(matmul.getLhs()).getRank() != 2 ||
         typeOf(matmul.getRhs()).getRank() != 2)
       return;

@@ -20,6 +20,7 @@
 #include "mpt/ProgramABI/GemmPlan.h"
 #include "mpt/Support/Remarks.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -96,6 +97,17 @@ private:
             "");
         return success();
       }
+    }
+    if (plan.fastAccumulation) {
+      SmallVector<StringRef> fast;
+      for (StringAttr chip : program.getTarget().getChips())
+        if (std::optional<int64_t> sm = parseChipName(chip.getValue());
+            sm && *sm >= 89 && *sm < 100)
+          fast.push_back(chip.getValue());
+      say(RemarkId::FastAccumulation,
+          shape + (fast.empty() ? ": it has no effect on these chips"
+                                : ": on " + llvm::join(fast, ", ")),
+          "");
     }
     if (plan.a.type == rt::DataType::F32 && plan.compute == rt::GemmCompute::F32) {
       say(RemarkId::TensorCoresOff, shape + " of f32, summed exactly",

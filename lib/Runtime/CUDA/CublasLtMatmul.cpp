@@ -146,6 +146,8 @@ Status CublasLtMatmul::create(const GemmPlan &plan, const CublasLtPointers &poin
     MPT_LT_TRY("scales", set(kDescScaleModeA, static_cast<int32_t>(plan.scalingA)));
     MPT_LT_TRY("scales", set(kDescScaleModeB, static_cast<int32_t>(plan.scalingB)));
   }
+  if (plan.fastAccumulation)
+    MPT_LT_TRY("a matmul's attribute", set(kDescFastAccumulation, int8_t(1)));
   auto layout = [&](CublasLtLayout &made, const GemmMatrix &matrix) -> Status {
     MPT_LT_TRY("a matrix",
                api->cublasLtMatrixLayoutCreate(&made, cudaType(matrix.type), matrix.rows,

@@ -55,8 +55,8 @@ using CublasLtLayout = void *;
 using CublasLtPreference = void *;
 inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7,
                      kDescBiasPointer = 8, kDescAuxPointer = 11, kDescAuxLd = 12,
-                     kDescScalesA = 17, kDescScalesB = 18, kDescBiasType = 26,
-                     kDescScaleModeA = 31, kDescScaleModeB = 32;
+                     kDescScalesA = 17, kDescScalesB = 18, kDescFastAccumulation = 25,
+                     kDescBiasType = 26, kDescScaleModeA = 31, kDescScaleModeB = 32;
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
 inline constexpr int kPreferenceWorkspace = 1, kPreferenceReductions = 3,
                      kPreferenceAlignmentA = 5;

@@ -648,3 +648,19 @@ func.func @lstm_cell_size(%x: tensor<4x8xf32>, %h: tensor<4x4611686018427387904x
   %y, %s, %g = mpt.lstm_cell %x, %h, %c, %w, %u, %b : (tensor<4x8xf32>, tensor<4x4611686018427387904xf32>, tensor<4x4611686018427387904xf32>, tensor<8x64xf32>, tensor<16x64xf32>, tensor<64xf32>) -> (tensor<4x4611686018427387904xf32>, tensor<4x4611686018427387904xf32>, tensor<4x64xf32>)
   return
 }
+
+// -----
+
+func.func @fast_accumulation(%x: tensor<16x32xf8E4M3FN>, %w: tensor<32x16xbf16>) {
+  // expected-error @+1 {{'mpt.matmul' op expected operands of 8 bits with 'fast_accumulation', found 'tensor<16x32xf8E4M3FN>' and 'tensor<32x16xbf16>'}}
+  %y = mpt.matmul %x, %w {fast_accumulation} : (tensor<16x32xf8E4M3FN>, tensor<32x16xbf16>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @fast_accumulation_of_linear(%x: tensor<16x32xf32>, %w: tensor<32x16xf32>) {
+  // expected-error @+1 {{'mpt.linear' op expected operands of 8 bits with 'fast_accumulation', found 'tensor<16x32xf32>' and 'tensor<32x16xf32>'}}
+  %y = mpt.linear %x, %w {fast_accumulation} : (tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
+  return
+}

@@ -10,6 +10,7 @@
 #include "StandInState.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 using namespace mpt::standin;
@@ -71,6 +72,8 @@ Status cublasLtMatmulDescSetAttribute(CublasLtDesc desc, int attribute, const vo
     return set(target->scalesA);
   case kDescScalesB:
     return set(target->scalesB);
+  case kDescFastAccumulation:
+    return set(target->fastAccumulation);
   case kDescScaleModeA:
     return set(target->scaleModeA);
   case kDescScaleModeB:
@@ -184,6 +187,7 @@ GemmPlan planOf(const DescState &desc, const LayoutState &a, const LayoutState &
   plan.auxLd = desc.auxLd;
   plan.scalingA = static_cast<GemmScaling>(desc.scaleModeA);
   plan.scalingB = static_cast<GemmScaling>(desc.scaleModeB);
+  plan.fastAccumulation = desc.fastAccumulation != 0;
   return plan;
 }
 
@@ -330,6 +334,36 @@ void multiplyScaled(const GemmPlan &plan, const void *a, const void *b,
     }
 }
 
+/// A sum as Hopper's tensor cores keep it with fast accumulation (DeepSeek-V3, arXiv
+/// 2412.19437, section 3.5.2): 32 products and the sum so far are cut to 14 bits below the
+/// largest of their exponents, towards minus infinity, and added.
+float sumFast(const float *x, int64_t stepX, const float *y, int64_t count) {
+  float sum = 0;
+  for (int64_t begin = 0; begin < count; begin += 32) {
+    const int64_t end = std::min(count, begin + 32);
+    int largest = sum == 0 ? INT_MIN : std::ilogb(sum);
+    bool isFinite = std::isfinite(sum);
+    for (int64_t k = begin; k < end; ++k) {
+      const float product = x[k * stepX] * y[k];
+      isFinite = isFinite && std::isfinite(product);
+      if (product != 0 && std::isfinite(product))
+        largest = std::max(largest, std::ilogb(product));
+    }
+    double total = 0;
+    auto add = [&](float term) {
+      total += isFinite && largest != INT_MIN
+                   ? std::ldexp(std::floor(std::ldexp(double(term), 13 - largest)),
+                                largest - 13)
+                   : double(term);
+    };
+    add(sum);
+    for (int64_t k = begin; k < end; ++k)
+      add(x[k * stepX] * y[k]);
+    sum = static_cast<float>(total);
+  }
+  return sum;
+}
+
 /// By cuBLASLt's definition; sums of f32 products go left to right in f32.
 void multiply(const GemmPlan &plan, const void *a, const void *b, void *bias, void *aux,
               void *d, double alpha, double beta) {
@@ -365,6 +399,10 @@ void multiply(const GemmPlan &plan, const void *a, const void *b, void *bias, vo
         for (int64_t i = 0; i < plan.m; ++i)
           sums[i] += row[i] * factor;
       }
+      // These have an effect on Ada and Hopper alone.
+      if (plan.fastAccumulation && state.major < 10)
+        for (int64_t i = 0; i < plan.m; ++i)
+          sums[i] = sumFast(&x[i], plan.m, &y[j * plan.k], plan.k);
       for (int64_t i = 0; i < plan.m; ++i) {
         int64_t at = batch * plan.d.stride + j * plan.d.ld + i;
         float value = static_cast<float>(alpha) * sums[i];
@@ -584,6 +622,8 @@ Status cublasLtMatmul(CublasLtHandle handle, CublasLtDesc desc, const void *alph
   void *aux = matmul->aux;
   double milliseconds = 0;
   std::memcpy(&milliseconds, &algo->data[2], sizeof(double));
+  if (plan.fastAccumulation)
+    ++state.calls["cublasLtMatmul with fast accumulation"];
   return submit(call, stream, [=]() -> Error {
     state.now += milliseconds;
     if (c != d && scaleD != 0)

@@ -74,6 +74,7 @@ struct DescState {
   int64_t auxLd = 0;
   const void *scalesA = nullptr, *scalesB = nullptr;
   int32_t scaleModeA = 0, scaleModeB = 0;
+  int8_t fastAccumulation = 0;
 };
 /// When it was recorded, in the stand-in's own milliseconds.
 struct EventState {

@@ -257,6 +257,39 @@ TEST(GemmPlan, Types) {
                                  "dimensions must be multiples of 16");
 }
 
+/// Fewer bits than f32 are for sums of two 8-bit operands without scales of blocks.
+TEST(GemmPlan, FastAccumulation) {
+  const DataType e4 = DataType::F8E4M3FN, e5 = DataType::F8E5M2;
+  Matmul matmul = square(e4, e5, f32);
+  matmul.transposeRhs = true;
+  GemmPlan plan = matmul.plan();
+  EXPECT_FALSE(plan.fastAccumulation);
+  EXPECT_EQ(describeGemmPlan(plan).find("fast"), std::string::npos);
+  plan.fastAccumulation = true;
+  EXPECT_NE(describeGemmPlan(plan).find(" fast-accumulation"), std::string::npos);
+  for (int sm : {89, 90, 100, 120})
+    EXPECT_EQ(refusal(plan, sm), "");
+  GemmPlan wide = square(bf16, bf16, f32).plan();
+  wide.fastAccumulation = true;
+  EXPECT_EQ(refusal(wide), "fast accumulation is for matmuls of two 8-bit floats, found "
+                           "bf16 and bf16");
+  plan.scalingA = plan.scalingB = GemmScaling::Vec128F32;
+  EXPECT_EQ(refusal(plan),
+            "fast accumulation is for matmuls of two 8-bit floats without scales of "
+            "blocks, found VEC128_32F and VEC128_32F");
+  // In a program: what the file may hold.
+  Instruction instruction = matmul.instruction();
+  std::get<MatmulCall>(*instruction.call).fastAccumulation = true;
+  std::string error;
+  EXPECT_TRUE(checkCall(instruction, error)) << error;
+  ASSERT_TRUE(makeGemmPlan(instruction, /*allowTF32=*/false, plan, error)) << error;
+  EXPECT_TRUE(plan.fastAccumulation);
+  instruction.refs[1].type = bf16;
+  EXPECT_FALSE(checkCall(instruction, error));
+  EXPECT_EQ(error, "fast accumulation is for matmuls of two 8-bit floats without scales "
+                   "of blocks");
+}
+
 TEST(GemmPlan, ComputeTypes) {
   GemmPlan plan = square(f32, f32, f32).plan();
   for (GemmCompute compute : {GemmCompute::F32, GemmCompute::F32FastTF32}) {

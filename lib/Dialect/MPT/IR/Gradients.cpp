@@ -89,9 +89,7 @@ Value GradientBuilder::flatten(Value value) {
 
 Value GradientBuilder::matmul(Type type, Value lhs, Value rhs, bool transposeLhs,
                               bool transposeRhs, TypeAttr acc) {
-  auto unit = [&](bool set) { return set ? builder.getUnitAttr() : UnitAttr(); };
-  return MatmulOp::create(builder, loc, type, lhs, rhs, unit(transposeLhs),
-                          unit(transposeRhs), acc);
+  return MatmulOp::create(builder, loc, type, lhs, rhs, transposeLhs, transposeRhs, acc);
 }
 
 Value GradientBuilder::selectExtreme(Value dy, Value mine, Value other,

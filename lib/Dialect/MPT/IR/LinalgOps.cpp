@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -143,7 +144,23 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
-LogicalResult MatmulOp::verify() { return checkAccType(*this, getAccType(), getLhs()); }
+/// Only sums of two operands of 8 bits may be kept in fewer bits.
+template <typename OpTy>
+static LogicalResult checkFastAccumulation(OpTy op, Value lhs, Value rhs) {
+  auto isEightBit = [](Value operand) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(operand));
+  };
+  if (!op.getFastAccumulation() || (isEightBit(lhs) && isEightBit(rhs)))
+    return success();
+  return op.emitOpError("expected operands of 8 bits with 'fast_accumulation', found ")
+         << lhs.getType() << " and " << rhs.getType();
+}
+
+LogicalResult MatmulOp::verify() {
+  if (failed(checkFastAccumulation(*this, getLhs(), getRhs())))
+    return failure();
+  return checkAccType(*this, getAccType(), getLhs());
+}
 
 LogicalResult LinearOp::verify() {
   if (failed(checkRank(*this, getWeight(), "weight", 2)))
@@ -153,6 +170,8 @@ LogicalResult LinearOp::verify() {
   if (getBias() &&
       failed(checkSameShape(*this, getBias(), "bias", {out},
                             isTransposed ? "the weight's rows" : "the weight's columns")))
+    return failure();
+  if (failed(checkFastAccumulation(*this, getX(), getWeight())))
     return failure();
   return checkAccType(*this, getAccType(), getX());
 }

@@ -66,9 +66,8 @@ struct AttentionBuilder {
     ArrayRef<int64_t> r = DecomposeBuilder::typeOf(rhs).getShape();
     auto type = RankedTensorType::get(
         {l[0], l[1], l[transposeLhs ? 3 : 2], r[transposeRhs ? 2 : 3]}, element);
-    auto unit = [&](bool set) { return set ? b.builder.getUnitAttr() : UnitAttr(); };
-    return MatmulOp::create(b.builder, b.loc, type, lhs, rhs, unit(transposeLhs),
-                            unit(transposeRhs), op.getAccTypeAttr());
+    return MatmulOp::create(b.builder, b.loc, type, lhs, rhs, transposeLhs, transposeRhs,
+                            op.getAccTypeAttr());
   }
 
   Value scaleQuery() {

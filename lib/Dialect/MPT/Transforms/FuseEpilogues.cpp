@@ -95,7 +95,8 @@ LogicalResult fuseBias(AddOp op, Value sum, Value bias, PatternRewriter &rewrite
       return failure();
     auto linear = LinearOp::create(rewriter, loc, type, matmul.getLhs(), matmul.getRhs(),
                                    bias, Epilogue::None, matmul.getAccTypeAttr(),
-                                   matmul.getTransposeRhs());
+                                   matmul.getTransposeRhs(),
+                                   matmul.getFastAccumulation());
     mpt::detail::joinMarks(matmul, op, linear);
     rewriter.replaceOp(op, linear.getResult());
     return success();

@@ -69,11 +69,13 @@ rt::LibraryCall getCall(MatmulOp op) {
   rt::MatmulCall call;
   call.transposeLhs = op.getTransposeLhs();
   call.transposeRhs = op.getTransposeRhs();
+  call.fastAccumulation = op.getFastAccumulation();
   return call;
 }
 rt::LibraryCall getCall(LinearOp op) {
   rt::MatmulCall call;
   call.transposeRhs = op.getTransposeWeight();
+  call.fastAccumulation = op.getFastAccumulation();
   call.epilogue = convert(op.getEpilogue());
   call.hasBias = op.getBias() != nullptr;
   return call;

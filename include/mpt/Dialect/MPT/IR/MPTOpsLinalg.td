@@ -26,7 +26,9 @@ def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiabl
   let description = [{
     result = lhs @ rhs. Products of elements are exact; they are summed in
     `acc_type` and rounded once to the result's type, which may be f32 for
-    narrow operands.
+    narrow operands. With `fast_accumulation` a GPU's tensor cores may keep sums of 8-bit
+    operands in their own precision, on Hopper about 14 significant bits (DeepSeek-V3, arXiv
+    2412.19437, section 3.5.2). Others, and CPUs, sum in `acc_type` all the same.
 
     Example:
 
@@ -45,7 +47,11 @@ def MPT_MatmulOp : MPT_InferredOp<"matmul", "Allow", "Allow", [MPT_Differentiabl
     Arg<UnitAttr, "rhs is transposed in its last two dimensions">:$transpose_rhs,
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
-        "operands, else the operands' type">:$acc_type);
+        "operands, else the operands' type">:$acc_type,
+    Arg<UnitAttr,
+        "sums of 8-bit operands may have fewer bits than `acc_type` (cuBLASLt's "
+        "CUBLASLT_MATMUL_DESC_FAST_ACCUM, `use_fast_accum` of PyTorch); both operands "
+        "have 8 bits">:$fast_accumulation);
   let results = (outs
     Res<MPT_FloatTensor, "[batch.., M, N]">:$result);
   let hasVerifier = 1;
@@ -84,7 +90,11 @@ def MPT_LinearOp : MPT_InferredOp<"linear", "Allow", "Allow", [MPT_Differentiabl
     Arg<OptionalAttr<TypeAttr>,
         "type in which sums are computed, f32 or f64; by default f32 for narrower "
         "operands, else the operands' type">:$acc_type,
-    Arg<UnitAttr, "the weight is transposed">:$transpose_weight);
+    Arg<UnitAttr, "the weight is transposed">:$transpose_weight,
+    Arg<UnitAttr,
+        "sums of 8-bit operands may have fewer bits than `acc_type` (cuBLASLt's "
+        "CUBLASLT_MATMUL_DESC_FAST_ACCUM, `use_fast_accum` of PyTorch); both operands "
+        "have 8 bits">:$fast_accumulation);
   let results = (outs
     Res<MPT_FloatTensor, "[.., out]">:$result);
   let fixedOperands = "index == 2";

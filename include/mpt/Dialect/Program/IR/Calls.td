@@ -117,7 +117,9 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     saves. `bias_grad` is the gradient summed over rows. `addend` is added to the result.
     With `accumulate` the result is added to what its buffer held before. `f32_matmuls`
     says how f32 operands are multiplied. Operands of 8 bits may have the scales of their
-    blocks, `lhs_scales` and `rhs_scales`, as `mpt.gemm` has them.
+    blocks, `lhs_scales` and `rhs_scales`, as `mpt.gemm` has them. With
+    `fast_accumulation` sums of two 8-bit operands without such scales may have fewer bits
+    than f32, as `mpt.matmul` says. CPUs sum in f32 all the same.
 
     Example:
 
@@ -137,7 +139,8 @@ def Program_MatmulOp : Program_CallOp<"matmul", 0, [AttrSizedOperandSegments]> {
     DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$lhs_rounding,
     DefaultValuedAttr<Program_Rounding, "::mpt::program::Rounding::None">:$rounding,
     DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">:$lhs_scaling,
-    DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">:$rhs_scaling);
+    DefaultValuedAttr<MPT_GemmScaling, "::mpt::GemmScaling::None">:$rhs_scaling,
+    UnitAttr:$fast_accumulation);
   let inputs = TwoInputs<"lhs", "rhs">.format # Group<"bias">.format # Group<"aux">.format #
                Group<"addend">.format # Group<"lhs_scales">.format #
                Group<"rhs_scales">.format;
