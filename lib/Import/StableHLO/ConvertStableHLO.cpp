@@ -23,6 +23,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/Sequence.h"
@@ -50,16 +51,13 @@ static const Table &getTable() {
     populateIndexing(table);
     populateSorting(table);
     populateLoops(table);
+    populateComplex(table);
     return table;
   }();
   return table;
 }
 
-SmallVector<StringRef> mpt::getStableHLOOps() {
-  SmallVector<StringRef> names = llvm::to_vector(getTable().get().keys());
-  llvm::sort(names);
-  return names;
-}
+SmallVector<StringRef> mpt::getStableHLOOps() { return getTable().getNames(); }
 
 static bool isStableHLO(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
@@ -75,11 +73,17 @@ static void refuse(Graph &graph, Operation *op, StringRef reason, OpBuilder &bui
       name =
           StringAttr::get(op->getContext(), name + " @" + target.getValue()).getValue();
   graph.refusals.add(name, reason, op->getLoc());
+  auto makeUp = [&](RankedTensorType type) {
+    return UnrealizedConversionCastOp::create(builder, op->getLoc(), TypeRange(type),
+                                              ValueRange())
+        .getResult(0);
+  };
   for (Value result : op->getResults())
-    if (RankedTensorType type = convertTensorType(result.getType()))
-      graph.values[result] = UnrealizedConversionCastOp::create(
-                                 builder, op->getLoc(), TypeRange(type), ValueRange())
-                                 .getResult(0);
+    if (RankedTensorType type = convertPartType(result.getType())) {
+      graph.values[result] = makeUp(type);
+      if (isa<ComplexType>(getElementTypeOrSelf(result.getType())))
+        graph.imaginary[result] = makeUp(type);
+    }
 }
 
 /// Why an op that StableHLO has is not in the table.
@@ -89,8 +93,6 @@ static StringRef getReason(Operation *op) {
       name == "stablehlo.set_dimension_size")
     return "a shape that is known only when the program runs";
   return llvm::StringSwitch<StringRef>(name)
-      .Cases({"stablehlo.fft", "stablehlo.complex", "stablehlo.real", "stablehlo.imag"},
-             "complex numbers")
       .Cases({"stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter",
               "stablehlo.all_to_all", "stablehlo.collective_broadcast",
               "stablehlo.collective_permute", "stablehlo.partition_id",
@@ -149,13 +151,23 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
       copyOp(graph, &op, builder);
       continue;
     }
-    const Table::Conversion *conversion = getTable().find(op.getName().getStringRef());
+    Lowering lowering(graph, builder, &op);
+    const StringRef name = op.getName().getStringRef();
+    const bool isComplex = lowering.isComplex();
+    const Table::Conversion *conversion =
+        isComplex ? getTable().findComplex(name) : getTable().find(name);
     if (!conversion) {
-      refuse(graph, &op, getReason(&op), builder);
+      const bool isOfParts = isComplex && getTable().find(name);
+      refuse(graph, &op,
+             isOfParts ? "complex numbers; write it with jnp.real and jnp.imag"
+                       : getReason(&op),
+             builder);
       continue;
     }
-    Lowering lowering(graph, builder, &op);
+    Operation *last = builder.getBlock()->empty() ? nullptr : &builder.getBlock()->back();
     (*conversion)(lowering);
+    if (isComplex)
+      importer::keepArithmeticInF32(lowering, last);
     if (!lowering.refusal.empty())
       refuse(graph, &op, lowering.refusal, builder);
   }
@@ -167,6 +179,12 @@ static func::FuncOp convertSignature(func::FuncOp source) {
   auto convert = [&](Type type, Location loc, const Twine &what,
                      SmallVectorImpl<Type> &types) -> LogicalResult {
     RankedTensorType tensor = convertTensorType(type);
+    if (!tensor && convertPartType(type))
+      return emitError(loc)
+             << "mpt-convert-stablehlo: " << what << " of @" << source.getSymName()
+             << ": expected real numbers, found " << type
+             << "; pass the parts, which jax.lax.complex joins, and return "
+                "jnp.real and jnp.imag";
     if (!tensor)
       return emitError(loc)
              << "mpt-convert-stablehlo: " << what << " of @" << source.getSymName()

@@ -9,6 +9,7 @@
 #include "Lowering.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <limits>
@@ -35,6 +36,12 @@ RankedTensorType mpt::stablehlo::convertTensorType(Type type) {
     return {};
   }
   return RankedTensorType::get(tensor.getShape(), element);
+}
+
+RankedTensorType mpt::stablehlo::convertPartType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto complex = tensor ? dyn_cast<ComplexType>(tensor.getElementType()) : ComplexType();
+  return convertTensorType(complex ? tensor.clone(complex.getElementType()) : type);
 }
 
 Attribute mpt::stablehlo::getAttribute(Operation *op, StringRef name) {
@@ -69,6 +76,12 @@ std::optional<int64_t> mpt::stablehlo::getInteger(Operation *constant) {
 }
 
 Value Lowering::get(unsigned index) {
+  const Part mine = !factors || index > 1 ? part
+                    : index == 0          ? factors->first
+                                          : factors->second;
+  if (index < size() && mine == Part::Imaginary)
+    if (Value value = graph.imaginary.lookup(op->getOperand(index)))
+      return value;
   if (index < size())
     if (Value value = graph.values.lookup(op->getOperand(index)))
       return value;
@@ -261,7 +274,7 @@ SmallVector<Value> Lowering::applyBody(Block &body, ArrayRef<Value> arguments) {
 
 RankedTensorType Lowering::resultType(unsigned index) {
   if (index < op->getNumResults())
-    if (RankedTensorType type = convertTensorType(op->getResult(index).getType()))
+    if (RankedTensorType type = convertPartType(op->getResult(index).getType()))
       return graph.elements && type.getRank() == 0 ? type.clone(*graph.elements) : type;
   refuse("result " + Twine(index) + ": expected a tensor of known shape and type");
   return RankedTensorType::get({}, builder.getF32Type());
@@ -279,7 +292,11 @@ void Lowering::set(Value value, unsigned index) {
         << "its result is " << value.getType() << " where the graph says " << wanted;
     return refuse(text);
   }
-  graph.values[op->getResult(index)] = value;
+  Value result = op->getResult(index);
+  if (part == Part::Real)
+    graph.values[result] = value;
+  else if (isa<ComplexType>(getElementTypeOrSelf(result.getType())))
+    graph.imaginary[result] = value;
 }
 
 //===----------------------------------------------------------------------===//

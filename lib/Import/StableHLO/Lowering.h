@@ -16,6 +16,7 @@
 #ifndef MPT_LIB_IMPORT_STABLEHLO_LOWERING_H
 #define MPT_LIB_IMPORT_STABLEHLO_LOWERING_H
 
+#include "mpt/Import/Common/ComplexNumbers.h"
 #include "mpt/Import/Common/ImportBuilder.h"
 #include "mpt/Import/Common/Refusals.h"
 
@@ -36,10 +37,18 @@ using importer::Shape;
 /// signless. Null if there is none.
 mlir::RankedTensorType convertTensorType(mlir::Type type);
 
+/// The same, and of a tensor of complex numbers the type of its parts.
+mlir::RankedTensorType convertPartType(mlir::Type type);
+
+/// What a conversion sees of complex tensors.
+enum class Part { Real, Imaginary };
+
 /// What is known of one function while it is converted.
 struct Graph {
-  /// Values of the source in the mpt dialect.
+  /// Values of the source in the mpt dialect. Of complex ones the real part.
   llvm::DenseMap<mlir::Value, mlir::Value> values;
+  /// Of complex values of the source the imaginary part.
+  llvm::DenseMap<mlir::Value, mlir::Value> imaginary;
   /// Results of loops that are integers known here: where their counters end.
   llvm::DenseMap<mlir::Value, int64_t> integers;
   /// Ops of loops whose results are known already, or not needed.
@@ -88,6 +97,10 @@ public:
   /// an elementwise op whose other operands have the result's shape.
   mlir::Value getNarrow(unsigned index);
   llvm::SmallVector<mlir::Value> getAll();
+  /// A complex operand, or a real one without an imaginary part.
+  importer::Complex getComplex(unsigned index);
+  /// Whether an operand or a result is complex.
+  bool isComplex();
   /// The operand's elements are unsigned integers in the source.
   bool isUnsigned(unsigned index);
   /// A splat constant; nothing if the operand is something else.
@@ -113,12 +126,15 @@ public:
   // Results
   //===--------------------------------------------------------------------===//
 
+  /// Of a complex result, that of its parts.
   mlir::RankedTensorType resultType(unsigned index = 0);
   mlir::Type resultElement() { return resultType().getElementType(); }
   llvm::ArrayRef<int64_t> resultShape(unsigned index = 0) {
     return resultType(index).getShape();
   }
   void set(mlir::Value value, unsigned index = 0);
+  /// The only result, which is complex.
+  void set(importer::Complex value);
 
   //===--------------------------------------------------------------------===//
   // Building
@@ -174,6 +190,11 @@ public:
 
   Graph &graph;
   mlir::Operation *op;
+  /// The part of complex operands that `get` returns, and of complex results that `set`
+  /// sets.
+  Part part = Part::Real;
+  /// Instead of `part`, that of operands 0 and 1.
+  std::optional<std::pair<Part, Part>> factors;
 };
 
 /// Conversions by name: "stablehlo.add".
@@ -184,14 +205,30 @@ public:
     for (llvm::StringRef name : names)
       conversions[name] = lower;
   }
+  /// Where an operand or a result is complex.
+  void complex(std::initializer_list<llvm::StringRef> names, const Conversion &lower) {
+    for (llvm::StringRef name : names)
+      complexConversions[name] = lower;
+  }
   const Conversion *find(llvm::StringRef name) const {
     auto found = conversions.find(name);
     return found == conversions.end() ? nullptr : &found->second;
   }
-  const llvm::StringMap<Conversion> &get() const { return conversions; }
+  const Conversion *findComplex(llvm::StringRef name) const {
+    auto found = complexConversions.find(name);
+    return found == complexConversions.end() ? nullptr : &found->second;
+  }
+  /// The names of all, sorted.
+  llvm::SmallVector<llvm::StringRef> getNames() const {
+    llvm::SmallVector<llvm::StringRef> names = llvm::to_vector(conversions.keys());
+    llvm::append_range(names, complexConversions.keys());
+    llvm::sort(names);
+    names.erase(llvm::unique(names), names.end());
+    return names;
+  }
 
 private:
-  llvm::StringMap<Conversion> conversions;
+  llvm::StringMap<Conversion> conversions, complexConversions;
 };
 
 /// The conversion of constants.
@@ -207,6 +244,8 @@ void populateLinalg(Table &table);
 void populateIndexing(Table &table);
 void populateSorting(Table &table);
 void populateLoops(Table &table);
+/// After the others, whose conversions it runs for each part.
+void populateComplex(Table &table);
 
 } // namespace mpt::stablehlo
 

@@ -38,7 +38,7 @@
 
 // -----
 
-// CHECK: error: mpt-convert-stablehlo: argument 0 of @type: expected a tensor of known shape with elements of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, or integers of 1, 8, 16, 32 or 64 bits, found 'tensor<4xcomplex<f32>>'
+// CHECK: error: mpt-convert-stablehlo: argument 0 of @type: expected real numbers, found 'tensor<4xcomplex<f32>>'; pass the parts, which jax.lax.complex joins, and return jnp.real and jnp.imag
 "func.func"() <{function_type = (tensor<4xcomplex<f32>>) -> tensor<4xf32>, sym_name = "type"}> ({
 ^bb0(%x: tensor<4xcomplex<f32>>):
   %0 = "stablehlo.real"(%x) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
@@ -153,7 +153,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // An op of a function whose place has no file is where that is called; and the whole error.
 // CHECK: user.py:7:3: error: mpt-convert-stablehlo: 2 ops of @called have no counterpart in the mpt dialect:
-// CHECK-NEXT: stablehlo.fft, 1 time: complex numbers
+// CHECK-NEXT: stablehlo.cholesky, 1 time: a factorization of matrices or its solution
 // CHECK-NEXT: at user.py:7{{$}}
 // CHECK-NEXT: stablehlo.convolution, 1 time: a number of groups below 1
 // CHECK-NEXT: at user.py:8{{$}}
@@ -165,6 +165,41 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 }) : () -> () loc(unknown)
 "func.func"() <{function_type = (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32>, sym_name = "inner", sym_visibility = "private"}> ({
 ^bb0(%x: tensor<1x4x4x1xf32>):
-  %0 = "stablehlo.fft"(%x) : (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32> loc("fft")
+  %0 = "stablehlo.cholesky"(%x) : (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32> loc("cholesky")
   "func.return"(%0) : (tensor<1x4x4x1xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: argument 0 of @width: expected a tensor of known shape with elements of f64, f32, f16, bf16, f8E4M3FN, f8E5M2, or integers of 1, 8, 16, 32 or 64 bits, found 'tensor<4xi4>'
+"func.func"() <{function_type = (tensor<4xi4>) -> tensor<4xf32>, sym_name = "width"}> ({
+^bb0(%x: tensor<4xi4>):
+  %0 = "stablehlo.convert"(%x) : (tensor<4xi4>) -> tensor<4xf32>
+  "func.return"(%0) : (tensor<4xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: 5 ops of @complex have no counterpart in the mpt dialect:
+// CHECK-NEXT: stablehlo.fft, 1 time: attribute fft_type: expected FFT, IFFT, RFFT or IRFFT
+// CHECK: stablehlo.fft, 1 time: attribute fft_length: expected a length for each dimension
+// CHECK: stablehlo.fft, 1 time: a transform of other than 1 to 1048576 elements
+// CHECK: stablehlo.tanh, 1 time: complex numbers; write it with jnp.real and jnp.imag
+// CHECK: stablehlo.while, 1 time: complex numbers; write it with jnp.real and jnp.imag
+"func.func"() <{function_type = (tensor<4xf32>, tensor<2097152xf32>, tensor<i1>) -> tensor<4xf32>, sym_name = "complex"}> ({
+^bb0(%x: tensor<4xf32>, %long: tensor<2097152xf32>, %c: tensor<i1>):
+  %0 = "stablehlo.complex"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  %1 = "stablehlo.fft"(%0) <{fft_length = array<i64: 4>, fft_type = #stablehlo<fft_type DCT>}> : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %2 = "stablehlo.fft"(%0) <{fft_length = array<i64: 4, 4>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %3 = "stablehlo.fft"(%long) <{fft_length = array<i64: 2097152>, fft_type = #stablehlo<fft_type RFFT>}> : (tensor<2097152xf32>) -> tensor<1048577xcomplex<f32>>
+  %4 = "stablehlo.tanh"(%0) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %5 = "stablehlo.while"(%0) ({
+  ^bb0(%z: tensor<4xcomplex<f32>>):
+    "stablehlo.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%z: tensor<4xcomplex<f32>>):
+    "stablehlo.return"(%z) : (tensor<4xcomplex<f32>>) -> ()
+  }) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  "test.use"(%1, %2, %3, %4, %5) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<1048577xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> ()
+  "func.return"(%x) : (tensor<4xf32>) -> ()
 }) : () -> ()

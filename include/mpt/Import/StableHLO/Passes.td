@@ -20,8 +20,9 @@ def ConvertStableHLOPass : Pass<"mpt-convert-stablehlo", "::mlir::ModuleOp"> {
     decomposition. `mpt-opt --mpt-stablehlo-ops` lists the ops.
 
     **Types.** Tensors keep their shapes and element types; unsigned integers become
-    signless ones of the same width. Complex numbers, 2- and 4-bit integers and 8-bit
-    floats that mpt does not have are refused.
+    signless ones of the same width. 2- and 4-bit integers and 8-bit floats that mpt does
+    not have are refused. A complex tensor becomes two real ones, its parts, and Fourier
+    transforms become matmuls with constants; arguments and results must be real.
 
     **Loops.** A `stablehlo.while` runs a constant number of times or is refused. It
     becomes `mpt.scan`: what the body reads slice by slice is its input, what it writes

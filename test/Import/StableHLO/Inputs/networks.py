@@ -156,4 +156,24 @@ def nnx_mlp():
                               rng.integers(3, size=16).astype("i"))
 
 
-NETWORKS = {f.__name__: f for f in (mlp, linen_cnn, linen_gpt, linen_lstm, linen_vit, nnx_mlp)}
+def fourier():
+    """A layer that mixes by a transform, as FNet, and one with weights for frequencies, as a
+    Fourier neural operator."""
+    rng = numpy.random.default_rng(6)
+    parameters = {"mix": rng.normal(size=(12, 12)).astype("f") / 3,
+                  "real": rng.normal(size=(5, 12, 12)).astype("f") / 12,
+                  "imag": rng.normal(size=(5, 12, 12)).astype("f") / 12}
+
+    def loss(params, x, y):
+        x = x + jax.nn.gelu(jnp.fft.fft2(x).real @ params["mix"] / 12)
+        weights = jax.lax.complex(params["real"], params["imag"])
+        low = jnp.einsum("bki,kio->bko", jnp.fft.rfft(x, axis=1)[:, :5], weights)
+        x = x + jnp.fft.irfft(low, n=x.shape[1], axis=1)
+        return jnp.mean((x - y) ** 2)
+
+    return loss, parameters, (rng.normal(size=(4, 20, 12)).astype("f"),
+                              rng.normal(size=(4, 20, 12)).astype("f"))
+
+
+NETWORKS = {f.__name__: f for f in (mlp, linen_cnn, linen_gpt, linen_lstm, linen_vit, nnx_mlp,
+                                fourier)}

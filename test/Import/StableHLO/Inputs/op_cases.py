@@ -522,4 +522,44 @@ def cases(d):
     add("gelu exact", lambda a: jax.nn.gelu(a, approximate=False), x * 3)
     add("attention", lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True),
         d.f(2, 6, 2, 4), d.f(2, 6, 2, 4), d.f(2, 6, 2, 4))
+    # Complex numbers, of which the parts go in and come out.
+    def add_complex(name, function, *shapes, start=0.0):
+        parts = [d.f(*shape) + start for shape in shapes for _ in range(2)]
+
+        def of_parts(*parts):
+            result = function(*(lax.complex(a, b) for a, b in zip(parts[::2], parts[1::2])))
+            return (result.real, result.imag) if jnp.iscomplexobj(result) else result
+        add(name, of_parts, *parts)
+        add(f"{name} gradient", gradients(lambda *parts: sum(
+            jnp.sum(x * w) for w, x in zip((1.5, -0.5), jax.tree.leaves(of_parts(*parts))))),
+            *parts)
+
+    for name in ("add", "subtract", "multiply", "divide"):
+        add_complex(f"complex {name}", getattr(jnp, name), (3, 5), (3, 5), start=2.0)
+    for name in ("negative", "exp", "abs", "angle", "conj", "square", "log"):
+        add_complex(f"complex {name}", getattr(jnp, name), (3, 5), start=2.0)
+    add_complex("complex matmul", jnp.matmul, (3, 4), (4, 5))
+    add_complex("complex einsum", lambda a, b: jnp.einsum("bixy,ioxy->boxy", a, b),
+                (2, 3, 4, 2), (3, 5, 4, 2))
+    add_complex("complex moves", lambda z: jnp.concatenate(
+        [z.T[::2], jnp.pad(z, 1)[:3, :3], jnp.flip(z)[:, :3] * (1 - 2j)]), (3, 5))
+    add_complex("complex sum", lambda z: jnp.sum(z, 1) + jnp.mean(z), (3, 5))
+    add_complex("complex where", lambda z: jnp.where(z.real > 2, z, 1j), (3, 5), start=2.0)
+    add_complex("complex update", lambda z, w: z.at[1:3, :2].set(w), (4, 5), (2, 2))
+    add_complex("complex take", lambda z: z[jnp.array([2, 0, 2])], (4, 5))
+    add("complex of real", lambda a: (a + 0j).imag + (a * 1j).imag, x)
+    for name in ("fft", "ifft"):
+        for size in (8, 15, 131, 240):
+            add_complex(f"complex {name} {size}", getattr(jnp.fft, name), (2, size))
+    for size in (9, 16, 150):
+        add_complex(f"complex irfft {size}", lambda z, n=size: jnp.fft.irfft(z, n=n),
+                    (2, size // 2 + 1))
+        add(f"complex rfft {size}", lambda a: (jnp.fft.rfft(a).real, jnp.fft.rfft(a).imag),
+            d.f(2, size))
+        add(f"complex rfft gradient {size}", gradients(
+            lambda a: jnp.abs(jnp.fft.rfft(a, norm="ortho"))), d.f(2, size))
+    add_complex("complex fftn", lambda z: jnp.fft.fftn(z, axes=(0, 2)), (3, 4, 5))
+    add_complex("complex irfftn", lambda z: jnp.fft.irfftn(z, s=(4, 6), axes=(1, 2)), (3, 4, 4))
+    add("complex rfft2", lambda a: (jnp.fft.rfft2(a).real, jnp.fft.rfft2(a).imag), d.f(2, 6, 9))
+    add_complex("complex fftshift", jnp.fft.fftshift, (3, 5))
     return found

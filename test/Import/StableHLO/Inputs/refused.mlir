@@ -2,11 +2,10 @@
 
 "func.func"() <{function_type = (tensor<4xf32>, tensor<4x4xf32>, tensor<4xi32>, tensor<4xi1>, tensor<i32>) -> tensor<4xf32>, sym_name = "no_counterpart"}> ({
 ^bb0(%x: tensor<4xf32>, %m: tensor<4x4xf32>, %i: tensor<4xi32>, %t: tensor<4xi1>, %n: tensor<i32>):
-  %0 = "stablehlo.fft"(%x) : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
-  %1 = "stablehlo.complex"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
-  %2 = "stablehlo.real"(%1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-  %3 = "stablehlo.imag"(%1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-  "test.use"(%0, %2, %3) : (tensor<3xcomplex<f32>>, tensor<4xf32>, tensor<4xf32>) -> ()
+  %0 = "stablehlo.complex"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  %1 = "stablehlo.tanh"(%0) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %2 = "stablehlo.power"(%0, %0) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  "test.use"(%1, %2) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> ()
 
   %10 = "stablehlo.all_reduce"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %11 = "stablehlo.all_gather"(%x) : (tensor<4xf32>) -> tensor<8xf32>
