@@ -169,7 +169,8 @@ const char *Check::check(const MatmulCall &matmul) const {
       (matmul.rounding != Rounding::None && in(1).type != DataType::F32))
     return "only an operand of f32 is rounded";
   if (matmul.fastAccumulation && (!isF8(in(0).type) || !isF8(in(1).type) || scales != 0))
-    return "fast accumulation is for matmuls of two 8-bit floats without scales of blocks";
+    return "fast accumulation is for matmuls of two 8-bit floats without scales of "
+           "blocks";
   MatmulShape shape;
   return getMatmulShape(call, shape) ? nullptr
                                      : "the operands of a matmul do not fit together";

@@ -378,8 +378,8 @@ void Fuser::fuseReluGrad(ReluGradOp grad) {
   auto linear = made.getDefiningOp<LinearOp>();
   bool isSaved = saver && saver.getSaved() && saver.getEpilogue() == Epilogue::Relu &&
                  made == saver.getResult();
-  if ((!isSaved && (!linear || linear.getEpilogue() != Epilogue::Relu ||
-                    !isSummedInF32(linear))) ||
+  if ((!isSaved &&
+       (!linear || linear.getEpilogue() != Epilogue::Relu || !isSummedInF32(linear))) ||
       !isStatic(made) ||
       typeOf(made).getShape().back() != wanted.result.getShape().back()) {
     remark(RemarkId::EpilogueSource, grad);
@@ -504,9 +504,9 @@ void Fuser::fuseSum(ReduceOp sum) {
     for (Operation *user : view.getUsers()) {
       auto matmul = dyn_cast<MatmulOp>(user);
       if (!matmul || matmul.getRhs() != view || !matmul.getTransposeLhs() ||
-          matmul.getTransposeRhs() || matmul.getLhs() == view ||
-          !isSummedInF32(matmul) || !isStatic(matmul.getResult()) ||
-          !isStatic(matmul.getLhs()) || typeOf(matmul.getLhs()).getRank() != 2 ||
+          matmul.getTransposeRhs() || matmul.getLhs() == view || !isSummedInF32(matmul) ||
+          !isStatic(matmul.getResult()) || !isStatic(matmul.getLhs()) ||
+          typeOf(matmul.getLhs()).getRank() != 2 ||
           typeOf(matmul.getRhs()).getRank() != 2 ||
           typeOf(matmul.getRhs()).getShape().back() != columns)
         continue;

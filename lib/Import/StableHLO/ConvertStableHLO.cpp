@@ -48,6 +48,7 @@ static const Table &getTable() {
     populateWindows(table);
     populateConvolution(table);
     populateLinalg(table);
+    populateMatrixFactorizations(table);
     populateIndexing(table);
     populateSorting(table);
     populateLoops(table);
@@ -64,14 +65,20 @@ static bool isStableHLO(Operation *op) {
   return dialect == "stablehlo" || dialect == "chlo";
 }
 
+/// The foreign function that a `stablehlo.custom_call` calls; "" of other ops.
+static StringRef getCallTarget(Operation *op) {
+  auto target = isOp(op, "custom_call")
+                    ? dyn_cast_or_null<StringAttr>(getAttribute(op, "call_target_name"))
+                    : StringAttr();
+  return target ? target.getValue() : StringRef();
+}
+
 /// Remembers that `op` has no counterpart, and gives its results values of the right
 /// types, so that what reads them is checked, too.
 static void refuse(Graph &graph, Operation *op, StringRef reason, OpBuilder &builder) {
   StringRef name = op->getName().getStringRef();
-  if (isOp(op, "custom_call"))
-    if (auto target = dyn_cast_or_null<StringAttr>(getAttribute(op, "call_target_name")))
-      name =
-          StringAttr::get(op->getContext(), name + " @" + target.getValue()).getValue();
+  if (StringRef target = getCallTarget(op); !target.empty())
+    name = StringAttr::get(op->getContext(), name + " @" + target).getValue();
   graph.refusals.add(name, reason, op->getLoc());
   auto makeUp = [&](RankedTensorType type) {
     return UnrealizedConversionCastOp::create(builder, op->getLoc(), TypeRange(type),
@@ -98,8 +105,6 @@ static StringRef getReason(Operation *op) {
               "stablehlo.collective_permute", "stablehlo.partition_id",
               "stablehlo.replica_id", "sdy.manual_computation"},
              "a step of several devices; lower it for one")
-      .Cases({"stablehlo.cholesky", "stablehlo.triangular_solve"},
-             "a factorization of matrices or its solution")
       .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv",
               "stablehlo.after_all", "stablehlo.create_token"},
              "data that passes between host and device while the step runs")
@@ -118,9 +123,7 @@ static bool isAnnotation(Operation *op) {
   if (llvm::is_contained({"sdy.sharding_constraint", "mhlo.copy"},
                          op->getName().getStringRef()))
     return true;
-  auto target = dyn_cast_or_null<StringAttr>(getAttribute(op, "call_target_name"));
-  return isOp(op, "custom_call") && target &&
-         llvm::is_contained({"Sharding", "annotate_device_placement"}, target.getValue());
+  return llvm::is_contained({"Sharding", "annotate_device_placement"}, getCallTarget(op));
 }
 
 /// Copies an op of the mpt dialect: marks of a step, and what a loss scale has added.
@@ -152,7 +155,8 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
       continue;
     }
     Lowering lowering(graph, builder, &op);
-    const StringRef name = op.getName().getStringRef();
+    const StringRef target = getCallTarget(&op);
+    const StringRef name = target.empty() ? op.getName().getStringRef() : target;
     const bool isComplex = lowering.isComplex();
     const Table::Conversion *conversion =
         isComplex ? getTable().findComplex(name) : getTable().find(name);

@@ -241,6 +241,7 @@ void populateReductions(Table &table);
 void populateWindows(Table &table);
 void populateConvolution(Table &table);
 void populateLinalg(Table &table);
+void populateMatrixFactorizations(Table &table);
 void populateIndexing(Table &table);
 void populateSorting(Table &table);
 void populateLoops(Table &table);

@@ -39,6 +39,7 @@ static const Table &getTable() {
     populateRandom(table);
     populateVolumes(table);
     populateLinalg(table);
+    populateMatrixFactorizations(table);
     populateWindows(table);
     populateResizing(table);
     populateNormalization(table);

@@ -310,6 +310,7 @@ void populateIndexing(Table &table);
 void populateRandom(Table &table);
 void populateVolumes(Table &table);
 void populateLinalg(Table &table);
+void populateMatrixFactorizations(Table &table);
 void populateWindows(Table &table);
 void populateResizing(Table &table);
 void populateNormalization(Table &table);

@@ -153,7 +153,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // An op of a function whose place has no file is where that is called; and the whole error.
 // CHECK: user.py:7:3: error: mpt-convert-stablehlo: 2 ops of @called have no counterpart in the mpt dialect:
-// CHECK-NEXT: stablehlo.cholesky, 1 time: a factorization of matrices or its solution
+// CHECK-NEXT: stablehlo.cholesky, 1 time: matrices that are not square
 // CHECK-NEXT: at user.py:7{{$}}
 // CHECK-NEXT: stablehlo.convolution, 1 time: a number of groups below 1
 // CHECK-NEXT: at user.py:8{{$}}

@@ -154,3 +154,23 @@ func.func @ctc(%x: !torch.vtensor<[5,2,3],f32>, %y: !torch.vtensor<[2,2],si64>,
   %c:2 = "torch.aten._ctc_loss.Tensor"(%x, %y, %n, %n, %0, %no) : (!torch.vtensor<[5,2,3],f32>, !torch.vtensor<[2,2],si64>, !torch.vtensor<[2],si64>, !torch.vtensor<[2],si64>, !torch.int, !torch.bool) -> (!torch.vtensor<[2],f32>, !torch.vtensor<[2,5,5],f32>)
   return %c#0, %c#1 : !torch.vtensor<[2],f32>, !torch.vtensor<[2,5,5],f32>
 }
+
+// -----
+
+// CHECK: mpt-convert-torch: 5 ops of @matrices have no counterpart in the mpt dialect:
+// CHECK-NEXT: aten.linalg_cholesky, 1 time: matrices that are not square
+// CHECK: aten.linalg_inv, 1 time: anything but matrices of f32 or f64
+// CHECK: aten.linalg_solve, 1 time: a matrix and a right side that do not fit
+// CHECK: aten.linalg_matrix_power, 1 time: a power above 1023
+// CHECK: aten.linalg_householder_product, 1 time: factors for another number of reflections than there are columns
+func.func @matrices(%w: !torch.vtensor<[2,3],f32>, %h: !torch.vtensor<[3,3],f16>, %m: !torch.vtensor<[3,3],f32>, %v: !torch.vtensor<[4],f32>) {
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %yes = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %many = "torch.constant.int"() {value = 5000 : i64} : () -> !torch.int
+  %0 = "torch.aten.linalg_cholesky"(%w, %no) : (!torch.vtensor<[2,3],f32>, !torch.bool) -> !torch.vtensor<[2,3],f32> loc("net.py":1:1)
+  %1 = "torch.aten.linalg_inv"(%h) : (!torch.vtensor<[3,3],f16>) -> !torch.vtensor<[3,3],f16> loc("net.py":2:1)
+  %2 = "torch.aten.linalg_solve"(%m, %v, %yes) : (!torch.vtensor<[3,3],f32>, !torch.vtensor<[4],f32>, !torch.bool) -> !torch.vtensor<[4],f32> loc("net.py":3:1)
+  %3 = "torch.aten.linalg_matrix_power"(%m, %many) : (!torch.vtensor<[3,3],f32>, !torch.int) -> !torch.vtensor<[3,3],f32> loc("net.py":4:1)
+  %4 = "torch.aten.linalg_householder_product"(%m, %v) : (!torch.vtensor<[3,3],f32>, !torch.vtensor<[4],f32>) -> !torch.vtensor<[3,3],f32> loc("net.py":5:1)
+  return
+}

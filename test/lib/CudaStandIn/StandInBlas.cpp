@@ -335,8 +335,8 @@ void multiplyScaled(const GemmPlan &plan, const void *a, const void *b,
 }
 
 /// A sum as Hopper's tensor cores keep it with fast accumulation (DeepSeek-V3, arXiv
-/// 2412.19437, section 3.5.2): 32 products and the sum so far are cut to 14 bits below the
-/// largest of their exponents, towards minus infinity, and added.
+/// 2412.19437, section 3.5.2): 32 products and the sum so far are cut to 14 bits below
+/// the largest of their exponents, towards minus infinity, and added.
 float sumFast(const float *x, int64_t stepX, const float *y, int64_t count) {
   float sum = 0;
   for (int64_t begin = 0; begin < count; begin += 32) {

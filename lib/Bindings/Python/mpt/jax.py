@@ -63,6 +63,25 @@ def _find_calls(jaxpr, primitives):
                     yield from _find_calls(inner, primitives)
 
 
+def _solve_linear(*arguments, const_lengths, jaxprs):
+    """What `jax.lax.custom_linear_solve` computes, as jnp.linalg.solve does, in a form whose
+    derivative is that of the solution, x + S(b - A x), where x = S(b) and what S reads of A
+    are constants. JAX has a rule instead, which StableHLO has no word for."""
+    from jax.extend.core import jaxpr_as_fun
+    constants, at = [], 0
+    for length in const_lengths:
+        constants.append(arguments[at:at + length])
+        at += length
+    right = arguments[at:]
+    matvec, _, solve, _ = constants
+    solve = [jax.lax.stop_gradient(value) for value in solve]
+    first = jaxpr_as_fun(jaxprs.solve)(*solve, *right)
+    x = [jax.lax.stop_gradient(value) for value in first[:len(right)]]
+    rest = [b - y for b, y in zip(right, jaxpr_as_fun(jaxprs.matvec)(*matvec, *x))]
+    change = jaxpr_as_fun(jaxprs.solve)(*solve, *rest)
+    return [a + b for a, b in zip(x, change)] + list(first[len(right):])
+
+
 def _lower_forward(jitted, *arguments):
     """A function that MPT will differentiate, as StableHLO, which has no word for what JAX
     knows of gradients. `stop_gradient` becomes a composite, which --mpt-convert-stablehlo
@@ -71,6 +90,7 @@ def _lower_forward(jitted, *arguments):
         from jax.extend.core.primitives import (custom_jvp_call_p, custom_vjp_call_p,
                                                 stop_gradient_p)
         from jax.interpreters.mlir import LoweringParameters, lower_fun
+        from jax.extend.core.primitives import linear_solve_p
     except ImportError as error:
         raise Error(f"jax {jax.__version__}: expected its primitives and rules of lowering "
                     f"({error}); MPT knows jax 0.10") from error
@@ -91,7 +111,8 @@ def _lower_forward(jitted, *arguments):
                         "function computes. Leave the rule out, or differentiate with jax.grad: "
                         "whole steps run by autocast, or mpt-opt --mpt-convert-stablehlo")
     mark = jax.lax.composite(lambda x: x, name="mpt.stop_gradient")
-    rules = ((stop_gradient_p, lower_fun(mark, multiple_results=False)),)
+    rules = ((stop_gradient_p, lower_fun(mark, multiple_results=False)),
+             (linear_solve_p, lower_fun(_solve_linear, multiple_results=True)))
     return traced.lower(_private_parameters=LoweringParameters(override_lowering_rules=rules))
 
 

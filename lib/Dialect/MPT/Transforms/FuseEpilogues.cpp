@@ -93,10 +93,9 @@ LogicalResult fuseBias(AddOp op, Value sum, Value bias, PatternRewriter &rewrite
     auto weight = cast<RankedTensorType>(matmul.getRhs().getType());
     if (matmul.getTransposeLhs() || weight.getRank() != 2 || !isUnrounded(matmul))
       return failure();
-    auto linear = LinearOp::create(rewriter, loc, type, matmul.getLhs(), matmul.getRhs(),
-                                   bias, Epilogue::None, matmul.getAccTypeAttr(),
-                                   matmul.getTransposeRhs(),
-                                   matmul.getFastAccumulation());
+    auto linear = LinearOp::create(
+        rewriter, loc, type, matmul.getLhs(), matmul.getRhs(), bias, Epilogue::None,
+        matmul.getAccTypeAttr(), matmul.getTransposeRhs(), matmul.getFastAccumulation());
     mpt::detail::joinMarks(matmul, op, linear);
     rewriter.replaceOp(op, linear.getResult());
     return success();

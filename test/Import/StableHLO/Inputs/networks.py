@@ -175,5 +175,25 @@ def fourier():
                               rng.normal(size=(4, 20, 12)).astype("f"))
 
 
+def gaussian():
+    """The marginal likelihood of a Gaussian process with a learned kernel, and a layer whose
+    weight is orthogonal by Cayley's transform."""
+    rng = numpy.random.default_rng(7)
+    parameters = {"turn": rng.normal(size=(6, 6)).astype("f") / 3,
+                  "length": numpy.ones(6, "f"), "noise": numpy.float32(0.5)}
+
+    def loss(params, x, y):
+        skew = params["turn"] - params["turn"].T
+        x = jnp.linalg.solve(jnp.eye(6) + skew, (jnp.eye(6) - skew) @ x.T).T * params["length"]
+        distance = ((x[:, None] - x[None]) ** 2).sum(-1)
+        kernel = jnp.exp(-distance / 2) + params["noise"] ** 2 * jnp.eye(len(x))
+        factor = jnp.linalg.cholesky(kernel)
+        white = jax.scipy.linalg.solve_triangular(factor, y, lower=True)
+        return 0.5 * jnp.mean(white ** 2) + jnp.log(jnp.diagonal(factor)).mean()
+
+    return loss, parameters, (rng.normal(size=(12, 6)).astype("f"),
+                              rng.normal(size=12).astype("f"))
+
+
 NETWORKS = {f.__name__: f for f in (mlp, linen_cnn, linen_gpt, linen_lstm, linen_vit, nnx_mlp,
-                                fourier)}
+                                fourier, gaussian)}

@@ -2,6 +2,8 @@
 
 A case is (function, arguments). Numbers are drawn from a seed.
 """
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy
@@ -547,6 +549,21 @@ def cases(d):
     add_complex("complex where", lambda z: jnp.where(z.real > 2, z, 1j), (3, 5), start=2.0)
     add_complex("complex update", lambda z, w: z.at[1:3, :2].set(w), (4, 5), (2, 2))
     add_complex("complex take", lambda z: z[jnp.array([2, 0, 2])], (4, 5))
+    for shape in ((1, 1), (5, 5), (2, 3, 8, 8), (70, 70)):
+        m = d.f(*shape)
+        size = shape[-1]
+        m = (m @ m.swapaxes(-1, -2) / size + numpy.eye(size)).astype("f")
+        b = d.f(*shape[:-1], 3)
+        add(f"cholesky {shape}", lambda a: (jnp.linalg.cholesky(a), jnp.linalg.cholesky(
+            a, upper=True)), m)
+        add(f"lu {shape}", lax.linalg.lu, m[..., ::-1].copy())
+        add(f"slogdet {shape}", jnp.linalg.slogdet, m[..., ::-1].copy())
+        add(f"solve {shape}", lambda a, b: (jnp.linalg.solve(a, b), jnp.linalg.inv(a)), m, b)
+        for left, lower, turned, unit in itertools.product((False, True), repeat=4):
+            add(f"triangular_solve {shape} {left} {lower} {turned} {unit}",
+                lambda a, b, left=left, lower=lower, turned=turned, unit=unit:
+                lax.linalg.triangular_solve(a, b if left else b.mT, left_side=left, lower=lower,
+                                            transpose_a=turned, unit_diagonal=unit), m, b)
     add("complex of real", lambda a: (a + 0j).imag + (a * 1j).imag, x)
     for name in ("fft", "ifft"):
         for size in (8, 15, 131, 240):

@@ -34,15 +34,15 @@
   %34:2 = "stablehlo.recv"(%30) : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   "test.use"(%31#0, %32, %33, %34#0) : (tensor<4xf32>, !stablehlo.token, !stablehlo.token, tensor<4xf32>) -> ()
 
-  %40 = "stablehlo.cholesky"(%m) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %41 = "stablehlo.triangular_solve"(%m, %m) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %40 = "stablehlo.cholesky"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %41 = "stablehlo.triangular_solve"(%m, %x) <{transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %42 = "stablehlo.uniform_quantize"(%x) : (tensor<4xf32>) -> tensor<4xi8>
   %43 = "stablehlo.uniform_dequantize"(%42) : (tensor<4xi8>) -> tensor<4xf32>
   %44 = "stablehlo.tuple"(%x, %i) : (tensor<4xf32>, tensor<4xi32>) -> tuple<tensor<4xf32>, tensor<4xi32>>
   %45 = "stablehlo.get_tuple_element"(%44) <{index = 0 : i32}> : (tuple<tensor<4xf32>, tensor<4xi32>>) -> tensor<4xf32>
   %46 = "stablehlo.rng"(%n, %n, %i) : (tensor<i32>, tensor<i32>, tensor<4xi32>) -> tensor<4xi32>
   %47 = "stablehlo.custom_call"(%x) <{call_target_name = "my_kernel"}> : (tensor<4xf32>) -> tensor<4xf32>
-  "test.use"(%40, %41, %43, %45, %46, %47) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>) -> ()
+  "test.use"(%40, %41, %43, %45, %46, %47) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>) -> ()
 
   %50 = "stablehlo.shift_left"(%t, %t) : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   %52 = "stablehlo.bitcast_convert"(%t) : (tensor<4xi1>) -> tensor<4xi8>

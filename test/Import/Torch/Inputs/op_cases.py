@@ -1997,6 +1997,108 @@ def matrices(d):
     return d.float(d.choice([[], [2], [2, 3]]) + [size, size], -1, 1) + 3 * torch.eye(size)[order]
 
 
+def batched(d, rows, columns):
+    return d.float(d.choice([[], [2], [2, 3]]) + [rows, columns], -1, 1)
+
+
+def factor(d, size, upper):
+    """A triangle with a diagonal far from zero."""
+    x = d.float([size, size], -1, 1) / size
+    return (x.triu() if upper else x.tril()) + torch.eye(size)
+
+
+def triangle(x, upper):
+    """PyTorch's cholesky_solve gives the triangle that it does not read a gradient, too."""
+    return x.triu() if upper else x.tril()
+
+
+@case("cholesky", "linalg_cholesky", "linalg_cholesky_ex")
+def _(d):
+    size, upper = d.choice([1, 2, 5, 8, 70]), d.bool()
+    x = batched(d, size, size)
+    return [x @ x.mT / size + torch.eye(size)], lambda op, x: op(x, upper=upper)
+
+
+@case("linalg_solve_triangular")
+def _(d):
+    size, upper, left, unit = d.choice([1, 3, 8, 13]), d.bool(), d.bool(), d.bool()
+    b = batched(d, size, 3)
+    return [factor(d, size, upper), b if left else b.mT], lambda op, a, b: op(
+        a, b, upper=upper, left=left, unitriangular=unit)
+
+
+@case("triangular_solve")
+def _(d):
+    size, upper, turned, unit = d.choice([1, 3, 8]), d.bool(), d.bool(), d.bool()
+    return [d.float([size, 2], -1, 1), factor(d, size, upper)], lambda op, b, a: op(
+        b, a, upper, turned, unit)[0]
+
+
+@case("cholesky_solve")
+def _(d):
+    size, upper = d.choice([1, 3, 8]), d.bool()
+    return [batched(d, size, 2), factor(d, size, upper)], lambda op, b, a: op(
+        b, triangle(a, upper), upper)
+
+
+@case("cholesky_inverse")
+def _(d):
+    size, upper = d.choice([1, 3, 8]), d.bool()
+    return [factor(d, size, upper)], lambda op, a: op(triangle(a, upper), upper)
+
+
+@case("inverse", "linalg_inv", "linalg_inv_ex")
+def _(d):
+    return [matrices(d)], lambda op, x: op(x)
+
+
+@case("linalg_solve", "linalg_solve_ex")
+def _(d):
+    a, left = matrices(d), d.bool()
+    size = a.shape[-1]
+    if d.bool():
+        return [a, d.float(a.shape[:-1], -1, 1)], lambda op, a, b: op(a, b)
+    b = batched(d, size, 2) if a.dim() == 2 else d.float([*a.shape[:-1], 2], -1, 1)
+    return [a, b if left else b.mT], lambda op, a, b: op(a, b, left=left)
+
+
+@case("matrix_power", "linalg_matrix_power")
+def _(d):
+    n = d.choice([-3, -1, 0, 1, 2, 5])
+    return [matrices(d) / 3], lambda op, x: op(x, n)
+
+
+@case("matrix_exp", "linalg_matrix_exp")
+def _(d):
+    x = batched(d, 5, 5) * d.choice([0.01, 1, 4])
+    return [x - x.mT], lambda op, x: op(x)
+
+
+@case("linalg_householder_product", "orgqr")
+def _(d):
+    columns = d.choice([1, 3, 5])
+    x = batched(d, 5, columns)
+    return [x, d.float([*x.shape[:-2], columns], 0, 1)], lambda op, x, tau: op(x, tau)
+
+
+@case("kron")
+def _(d):
+    return [d.float(d.shape(1, 3, (1, 2, 3)), -1, 1),
+            d.float(d.shape(1, 3, (1, 2, 3)), -1, 1)], lambda op, a, b: op(a, b)
+
+
+@case("block_diag")
+def _(d):
+    return [d.float([2, 3], -1, 1), d.float([4], -1, 1), d.float([1, 2], -1, 1)], \
+        lambda op, *xs: op(xs)
+
+
+@case("linalg_multi_dot", "chain_matmul")
+def _(d):
+    return [d.float([2, 3], -1, 1), d.float([3, 5], -1, 1), d.float([5, 4], -1, 1)], \
+        lambda op, *xs: op(xs)
+
+
 @case("det", "linalg_det")
 def _(d):
     return [matrices(d)], lambda op, x: op(x)

@@ -1,0 +1,77 @@
+//===- MatrixFactorizations.h - Cholesky, LU, solutions ---------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Factorizations of square matrices and solutions of linear systems, which the mpt
+/// dialect has no ops for, for importers. Matrices are [B, n, n], right sides [B, n, m],
+/// of f32 or f64, for a batch of B. All stays in f32 under autocast.
+///
+/// Numbers come from elimination, which runs as a scan over columns (LU, and Cholesky in
+/// blocks of `kCholeskyBlock`), and from inverses of triangles, whose blocks double in
+/// size: log2(n) levels of batched matmuls. No gradient passes through these. Each result
+/// takes one step of refinement after them, such as x + A^-1 (b - A x), with A^-1 and x
+/// as constants. It makes up for what elimination rounds, and its derivative is exact,
+/// so gradients are those of textbooks (Giles 2008, "Collected matrix derivative results
+/// for forward and reverse mode algorithmic differentiation"; Murray 2016, arXiv
+/// 1602.07527, for Cholesky) at the cost of a few matmuls. Second derivatives are not.
+///
+/// Where a matrix is singular, or not positive definite, results hold NaN or infinity:
+/// nothing is reported while a step runs.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MPT_IMPORT_COMMON_MATRIXFACTORIZATIONS_H
+#define MPT_IMPORT_COMMON_MATRIXFACTORIZATIONS_H
+
+#include "mpt/Import/Common/ImportBuilder.h"
+
+namespace mpt::importer {
+
+/// Rows up to which Cholesky's algorithm goes column by column. Larger matrices are cut
+/// in two.
+inline constexpr int64_t kCholeskyBlock = 64;
+
+/// Which triangle of a matrix counts, and whether its diagonal is taken as ones. The
+/// other numbers of the matrix are not read, and have a gradient of zero.
+struct Triangle {
+  bool isUpper = false, isUnit = false;
+};
+
+/// x of a x = b, of which `a` is a triangle. The batch may be 1 in either.
+mlir::Value solveTriangular(ImportBuilder &l, mlir::Value a, mlir::Value b,
+                            Triangle triangle);
+
+/// The lower triangle L with L L^T = a. Only the lower triangle of `a` is read; its
+/// gradient is symmetric, as in PyTorch and JAX.
+mlir::Value factorizeCholesky(ImportBuilder &l, mlir::Value a);
+
+/// Of an LU decomposition with rows exchanged (LAPACK's getrf).
+struct LUFactors {
+  /// U, and below its diagonal L, whose diagonal is ones.
+  mlir::Value factors;
+  /// [B, n] of i64, from 0: in step k rows k and pivots[k] were exchanged.
+  mlir::Value pivots;
+  /// [B, n] of i64: row i of L U is row permutation[i] of the matrix.
+  mlir::Value permutation;
+};
+LUFactors factorizeLU(ImportBuilder &l, mlir::Value a);
+
+/// x of a x = b. The batch may be 1 in either.
+mlir::Value solve(ImportBuilder &l, mlir::Value a, mlir::Value b);
+
+/// a^-1.
+mlir::Value invert(ImportBuilder &l, mlir::Value a);
+
+/// e^a by scaling and squaring: the Taylor polynomial of a 2^-s, squared s times, where
+/// s of each matrix follows from its largest sum of absolute values of a column. NaN
+/// where that is above 2^11.
+mlir::Value exponentiate(ImportBuilder &l, mlir::Value a);
+
+} // namespace mpt::importer
+
+#endif // MPT_IMPORT_COMMON_MATRIXFACTORIZATIONS_H

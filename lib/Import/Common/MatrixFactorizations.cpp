@@ -1,0 +1,377 @@
+//===- MatrixFactorizations.cpp - Cholesky, LU, solutions -------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Import/Common/MatrixFactorizations.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::importer;
+
+namespace {
+
+/// Keeps what is built meanwhile in f32, also inside of scans: differences would lose
+/// what half precision rounds.
+class KeepPrecision : public OpBuilder::Listener {
+public:
+  explicit KeepPrecision(ImportBuilder &l)
+      : builder(l.builder), next(l.builder.getListener()) {
+    builder.setListener(this);
+  }
+  ~KeepPrecision() override { builder.setListener(next); }
+
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) override {
+    if (!isa<ConstantOp, IotaOp, YieldOp, ScanOp>(op))
+      op->setAttr(kPrecisionAttr, StringAttr::get(op->getContext(), "f32"));
+    if (next)
+      next->notifyOperationInserted(op, previous);
+  }
+
+private:
+  OpBuilder &builder;
+  OpBuilder::Listener *next;
+};
+
+} // namespace
+
+static Value stop(ImportBuilder &l, Value x) { return l.unary<StopGradientOp>(x); }
+
+static Value transposed(ImportBuilder &l, Value x) { return l.transpose(x, {0, 2, 1}); }
+
+/// [1, n, n] of truth values: whether `predicate` holds between row and column.
+static Value compareRowColumn(ImportBuilder &l, ComparePredicate predicate, int64_t n) {
+  Type i32 = l.builder.getI32Type();
+  return l.compare(predicate, l.iota({1, n, 1}, 1, i32), l.iota({1, 1, n}, 2, i32));
+}
+
+/// The numbers of `x` where `predicate` holds between row and column; zeros elsewhere.
+static Value take(ImportBuilder &l, Value x, ComparePredicate predicate) {
+  return l.where(compareRowColumn(l, predicate, getShape(x)[1]), x, l.number(x, 0));
+}
+
+static Value identity(ImportBuilder &l, Value like) {
+  const int64_t n = getShape(like)[1];
+  return l.where(compareRowColumn(l, ComparePredicate::EQ, n), l.number(like, 1),
+                 l.number(like, 0));
+}
+
+/// Rows `row` up to `row + rows`, of columns `column` up to `column + columns`.
+static Value block(ImportBuilder &l, Value x, int64_t row, int64_t column, int64_t rows,
+                   int64_t columns) {
+  return l.slice(l.slice(x, 1, row, rows), 2, column, columns);
+}
+
+/// [[a, 0], [c, d]]
+static Value joinLower(ImportBuilder &l, Value a, Value c, Value d) {
+  Shape zeros{getShape(a)[0], getShape(a)[1], getShape(d)[2]};
+  Value upper = l.concat({a, l.constant(0, getElement(a), zeros)}, 2);
+  return l.concat({upper, l.concat({c, d}, 2)}, 1);
+}
+
+/// The matmul of matrices, of which one may stand for a whole batch.
+static Value multiply(ImportBuilder &l, Value a, Value b, bool transposeA = false,
+                      bool transposeB = false) {
+  const int64_t batch = std::max(getShape(a)[0], getShape(b)[0]);
+  auto spread = [&](Value x) {
+    Shape shape(getShape(x));
+    shape[0] = batch;
+    return l.broadcast(x, shape);
+  };
+  return l.matmul(spread(a), spread(b), transposeA, transposeB);
+}
+
+//===----------------------------------------------------------------------===//
+// Inverses of triangles
+//===----------------------------------------------------------------------===//
+
+/// The inverse of a lower triangle of n rows, a power of two. The inverses of two blocks
+/// on the diagonal, and what is below the first, give that of the block that holds them:
+/// [[a, 0], [c, d]]^-1 = [[a^-1, 0], [-d^-1 c a^-1, d^-1]].
+static Value invertPowerOfTwo(ImportBuilder &l, Value x, bool isUnit) {
+  const int64_t batch = getShape(x)[0], n = getShape(x)[1];
+  Value inverse;
+  if (isUnit) {
+    inverse = l.constant(1, getElement(x), {batch * n, 1, 1});
+  } else {
+    Value diagonal = l.reduceLast(ReduceKind::Sum, take(l, x, ComparePredicate::EQ));
+    inverse = l.div(l.number(x, 1), l.reshape(diagonal, {batch * n, 1, 1}));
+  }
+  for (int64_t size = 1; size < n; size *= 2) {
+    const int64_t pairs = n / (2 * size);
+    // Of each pair of blocks, what is below the first and beside the second.
+    Value below = l.reshape(x, {batch, pairs, 2, size, pairs, 2, size});
+    below = l.slice(l.slice(below, 2, 1, 1), 5, 0, 1);
+    if (pairs > 1) {
+      below = l.reshape(below, {batch, pairs, size, pairs, size});
+      Type i32 = l.builder.getI32Type();
+      Value isPair = l.compare(ComparePredicate::EQ, l.iota({1, pairs, 1, 1, 1}, 1, i32),
+                               l.iota({1, 1, 1, pairs, 1}, 3, i32));
+      below = l.reduce(ReduceKind::Sum, l.where(isPair, below, l.number(below, 0)), {3});
+    }
+    below = l.reshape(below, {batch * pairs, size, size});
+    Value both = l.reshape(inverse, {batch * pairs, 2, size, size});
+    auto half = [&](int64_t i) {
+      return l.reshape(l.slice(both, 1, i, 1), {batch * pairs, size, size});
+    };
+    Value first = half(0), second = half(1);
+    inverse =
+        joinLower(l, first, l.neg(l.matmul(second, l.matmul(below, first))), second);
+  }
+  return l.reshape(inverse, {batch, n, n});
+}
+
+/// The inverse of a triangle. Numbers outside of it are not read.
+static Value invertTriangle(ImportBuilder &l, Value x, Triangle triangle) {
+  if (triangle.isUpper)
+    return transposed(l, invertTriangle(l, transposed(l, x), {false, triangle.isUnit}));
+  const int64_t n = getShape(x)[1], first = llvm::bit_floor<uint64_t>(n);
+  if (first == n)
+    return invertPowerOfTwo(l, x, triangle.isUnit);
+  const int64_t rest = n - first;
+  Value a = invertPowerOfTwo(l, block(l, x, 0, 0, first, first), triangle.isUnit);
+  Value d = invertTriangle(l, block(l, x, first, first, rest, rest), triangle);
+  Value below = block(l, x, first, 0, rest, first);
+  return joinLower(l, a, l.neg(l.matmul(d, l.matmul(below, a))), d);
+}
+
+/// Of x = inverse b, what one step of refinement makes of it.
+static Value refine(ImportBuilder &l, Value a, Value inverse, Value b) {
+  inverse = stop(l, inverse);
+  Value x = stop(l, multiply(l, inverse, b));
+  return l.add(x, multiply(l, inverse, l.sub(b, multiply(l, a, x))));
+}
+
+Value mpt::importer::solveTriangular(ImportBuilder &l, Value a, Value b,
+                                     Triangle triangle) {
+  KeepPrecision keep(l);
+  a = take(l, a,
+           triangle.isUpper
+               ? (triangle.isUnit ? ComparePredicate::LT : ComparePredicate::LE)
+               : (triangle.isUnit ? ComparePredicate::GT : ComparePredicate::GE));
+  if (triangle.isUnit)
+    a = l.add(a, identity(l, a));
+  return refine(l, a, invertTriangle(l, stop(l, a), triangle), b);
+}
+
+//===----------------------------------------------------------------------===//
+// Scans over columns
+//===----------------------------------------------------------------------===//
+
+/// Runs `body` for n columns. It sees the number of the column, i32, and what is carried,
+/// and returns what is carried next, then what is stacked. Returns the same.
+static SmallVector<Value>
+scanColumns(ImportBuilder &l, int64_t n, ArrayRef<Value> inits, TypeRange stacked,
+            llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  SmallVector<Type> types(ValueRange(inits).getTypes());
+  for (Type type : stacked) {
+    Shape shape(cast<RankedTensorType>(type).getShape());
+    shape.insert(shape.begin(), n);
+    types.push_back(cast<RankedTensorType>(type).clone(shape));
+  }
+  Value numbers = l.iota({n}, 0, l.builder.getI32Type());
+  auto scan =
+      ScanOp::create(l.builder, l.loc, types, static_cast<uint64_t>(n), /*reverse=*/false,
+                     inits, ValueRange{numbers}, /*checkpoint_every=*/IntegerAttr());
+  Block &entry = scan.getBody().emplaceBlock();
+  for (Value init : inits)
+    entry.addArgument(init.getType(), l.loc);
+  Value number =
+      entry.addArgument(RankedTensorType::get({}, l.builder.getI32Type()), l.loc);
+  OpBuilder::InsertionGuard guard(l.builder);
+  l.builder.setInsertionPointToStart(&entry);
+  SmallVector<Value> yields = body(number, entry.getArguments().drop_back());
+  YieldOp::create(l.builder, l.loc, yields);
+  return llvm::to_vector_of<Value>(scan.getResults());
+}
+
+/// L of a symmetric matrix, column by column (right-looking).
+static Value choleskyByColumns(ImportBuilder &l, Value x) {
+  const int64_t batch = getShape(x)[0], n = getShape(x)[1];
+  RankedTensorType column = getType(x).clone({batch, n});
+  SmallVector<Value> results =
+      scanColumns(l, n, {x}, column, [&](Value k, ValueRange carried) {
+        Value x = carried[0];
+        Value places = l.iota({1, n}, 1, l.builder.getI32Type());
+        Value isColumn = l.compare(ComparePredicate::EQ, places, k);
+        Value zero = l.number(x, 0);
+        Value values = l.reduceLast(ReduceKind::Sum,
+                                    l.where(l.reshape(isColumn, {1, 1, n}), x, zero));
+        Value pivot =
+            l.reduceLast(ReduceKind::Sum, l.where(isColumn, values, zero), true);
+        Value isBelow = l.compare(ComparePredicate::GE, places, k);
+        values = l.where(isBelow, l.div(values, l.unary<SqrtOp>(pivot)), zero);
+        Value product =
+            l.mul(l.reshape(values, {batch, n, 1}), l.reshape(values, {batch, 1, n}));
+        return SmallVector<Value>{l.sub(x, product), values};
+      });
+  return l.transpose(results[1], {1, 2, 0});
+}
+
+/// L of a symmetric matrix. Blocks are [[a, .], [c, d]].
+static Value choleskyByBlocks(ImportBuilder &l, Value x) {
+  const int64_t n = getShape(x)[1];
+  if (n <= kCholeskyBlock)
+    return choleskyByColumns(l, x);
+  const int64_t first = llvm::divideCeil(n, 2 * kCholeskyBlock) * kCholeskyBlock,
+                rest = n - first;
+  Value a = choleskyByBlocks(l, block(l, x, 0, 0, first, first));
+  Value c = l.matmul(block(l, x, first, 0, rest, first), invertTriangle(l, a, {}), false,
+                     /*transposeB=*/true);
+  Value d = l.sub(block(l, x, first, first, rest, rest), l.matmul(c, c, false, true));
+  return joinLower(l, a, c, choleskyByBlocks(l, d));
+}
+
+Value mpt::importer::factorizeCholesky(ImportBuilder &l, Value a) {
+  KeepPrecision keep(l);
+  // Both triangles from the lower one.
+  Value given = stop(l, a);
+  Value symmetric = l.add(take(l, given, ComparePredicate::GE),
+                          transposed(l, take(l, given, ComparePredicate::GT)));
+  Value lower = stop(l, choleskyByBlocks(l, symmetric));
+  Value inverse = stop(l, invertTriangle(l, lower, {}));
+  // What differs from L L^T, which has the gradient of the symmetric part of `a`.
+  Value half = l.mul(l.add(a, transposed(l, a)), 0.5);
+  Value rest = l.add(stop(l, l.sub(symmetric, l.matmul(lower, lower, false, true))),
+                     l.sub(half, stop(l, half)));
+  Value inside = l.matmul(l.matmul(inverse, rest), inverse, false, /*transposeB=*/true);
+  // The lower triangle, of the diagonal a half.
+  Value scaled = l.sub(take(l, inside, ComparePredicate::GE),
+                       l.mul(take(l, inside, ComparePredicate::EQ), 0.5));
+  return l.add(lower, l.matmul(lower, scaled));
+}
+
+namespace {
+struct Eliminated {
+  Value factors, pivots, permutation;
+};
+} // namespace
+
+/// LU column by column (right-looking), with the largest number of a column as pivot.
+static Eliminated eliminate(ImportBuilder &l, Value x) {
+  const int64_t batch = getShape(x)[0], n = getShape(x)[1];
+  Type i32 = l.builder.getI32Type(), i64 = l.builder.getI64Type();
+  Value order = l.broadcast(l.iota({1, n}, 1, i64), {batch, n});
+  auto chosenType = RankedTensorType::get({batch}, i64);
+  SmallVector<Value> results =
+      scanColumns(l, n, {x, order}, chosenType, [&](Value k, ValueRange carried) {
+        Value x = carried[0], order = carried[1];
+        Value zero = l.number(x, 0), places = l.iota({1, n}, 1, i32);
+        Value isThis = l.compare(ComparePredicate::EQ, places, k);
+        Value isThisRow = l.reshape(isThis, {1, n, 1}),
+              isThisColumn = l.reshape(isThis, {1, 1, n});
+        auto getColumn = [&](Value x) {
+          return l.reduceLast(ReduceKind::Sum, l.where(isThisColumn, x, zero));
+        };
+        Value isLeft = l.compare(ComparePredicate::GE, places, k);
+        Value sizes = l.where(isLeft, l.abs(getColumn(x)), l.number(x, -1));
+        Value at = ArgmaxOp::create(l.builder, l.loc, chosenType, sizes);
+        Value isChosen = l.oneHot(at, n);
+        // Exchanges both rows.
+        auto exchange = [&](Value x, Value isThis, Value isChosen) {
+          Value zero = l.number(x, 0);
+          Value mine = l.reduce(ReduceKind::Sum, l.where(isThis, x, zero), {1}, true);
+          Value other = l.reduce(ReduceKind::Sum, l.where(isChosen, x, zero), {1}, true);
+          return std::pair(l.where(isThis, other, l.where(isChosen, mine, x)), other);
+        };
+        order = exchange(order, isThis, isChosen).first;
+        auto [exchanged, row] =
+            exchange(x, isThisRow, l.reshape(isChosen, {batch, n, 1}));
+        Value pivot =
+            l.reduceLast(ReduceKind::Sum, l.where(isThisColumn, row, zero)); // [B, 1]
+        Value isZero = l.compare(ComparePredicate::EQ, pivot, 0.0);
+        Value isBelow = l.compare(ComparePredicate::GT, places, k);
+        Value factor = l.where(
+            isBelow, l.div(getColumn(exchanged), l.where(isZero, l.number(x, 1), pivot)),
+            zero);
+        factor = l.reshape(factor, {batch, n, 1});
+        Value right = l.where(l.reshape(isBelow, {1, 1, n}), row, zero);
+        Value next = l.sub(exchanged, l.mul(factor, right));
+        // Factors take the place of what they make zero.
+        Value isFactor =
+            l.binary<AndOp>(l.broadcast(l.reshape(isBelow, {1, n, 1}), {1, n, n}),
+                            l.broadcast(isThisColumn, {1, n, n}));
+        return SmallVector<Value>{l.where(isFactor, factor, next), order, at};
+      });
+  return {results[0], l.transpose(results[2], {1, 0}), results[1]};
+}
+
+/// [B, n, n] with a one in column order[i] of row i.
+static Value makePermutation(ImportBuilder &l, Value order, Value like) {
+  const int64_t n = getShape(like)[1];
+  return l.where(l.oneHot(order, n), l.number(like, 1), l.number(like, 0));
+}
+
+LUFactors mpt::importer::factorizeLU(ImportBuilder &l, Value a) {
+  KeepPrecision keep(l);
+  Eliminated made = eliminate(l, stop(l, a));
+  Value upper = stop(l, take(l, made.factors, ComparePredicate::LE));
+  Value lower = stop(
+      l, l.add(take(l, made.factors, ComparePredicate::GT), identity(l, made.factors)));
+  // The rest between P a and L U, as L^-1 rest U^-1: its lower part changes L, its upper
+  // part U.
+  Value rest =
+      l.sub(l.matmul(makePermutation(l, made.permutation, a), a), l.matmul(lower, upper));
+  rest = l.matmul(l.matmul(stop(l, invertTriangle(l, lower, {false, true})), rest),
+                  stop(l, invertTriangle(l, upper, {true, false})));
+  Value below = l.matmul(lower, take(l, rest, ComparePredicate::GT)),
+        above = l.matmul(take(l, rest, ComparePredicate::LE), upper);
+  Value change =
+      l.where(compareRowColumn(l, ComparePredicate::GT, getShape(a)[1]), below, above);
+  return {l.add(stop(l, made.factors), change), made.pivots, made.permutation};
+}
+
+static Value invertByElimination(ImportBuilder &l, Value a) {
+  Eliminated made = eliminate(l, a);
+  Value lower = invertTriangle(l, made.factors, {false, true}),
+        upper = invertTriangle(l, made.factors, {true, false});
+  return l.matmul(upper, l.matmul(lower, makePermutation(l, made.permutation, a)));
+}
+
+Value mpt::importer::solve(ImportBuilder &l, Value a, Value b) {
+  KeepPrecision keep(l);
+  return refine(l, a, invertByElimination(l, stop(l, a)), b);
+}
+
+Value mpt::importer::invert(ImportBuilder &l, Value a) {
+  KeepPrecision keep(l);
+  return refine(l, a, invertByElimination(l, stop(l, a)), identity(l, a));
+}
+
+//===----------------------------------------------------------------------===//
+// Exponentials
+//===----------------------------------------------------------------------===//
+
+Value mpt::importer::exponentiate(ImportBuilder &l, Value a) {
+  KeepPrecision keep(l);
+  // Norms up to 0.5 after scaling: the first term that is left out is below a half of the
+  // last bit of 1, 0.5^9 / 9! = 2^-27 and 0.5^17 / 17! = 2^-65.
+  constexpr int mostSquarings = 12;
+  const int64_t terms = getElement(a).isF64() ? 16 : 8, batch = getShape(a)[0];
+  Value norm =
+      l.reduce(ReduceKind::Max, l.reduce(ReduceKind::Sum, l.abs(stop(l, a)), {1}), {1});
+  norm = l.reshape(norm, {batch, 1, 1});
+  // One squaring for each of 0.5, 1, 2, .. that the norm is above.
+  Value scale = l.number(norm, 1);
+  SmallVector<Value> squares;
+  for (int i = 0; i < mostSquarings; ++i) {
+    squares.push_back(l.compare(ComparePredicate::GT, norm, std::ldexp(0.5, i)));
+    scale = l.where(squares.back(), l.number(norm, std::ldexp(0.5, -i)), scale);
+  }
+  Value x = l.mul(a, scale), one = identity(l, a);
+  Value result = l.add(one, l.mul(x, 1.0 / static_cast<double>(terms)));
+  for (int64_t i = terms - 1; i > 0; --i)
+    result = l.add(one, l.mul(l.matmul(x, result), 1.0 / static_cast<double>(i)));
+  for (Value again : squares)
+    result = l.where(again, l.matmul(result, result), result);
+  Value isLarge = l.compare(ComparePredicate::GT, norm, std::ldexp(0.5, mostSquarings));
+  return l.where(isLarge, l.number(a, std::numeric_limits<double>::quiet_NaN()), result);
+}

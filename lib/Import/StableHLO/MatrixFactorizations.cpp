@@ -1,0 +1,129 @@
+//===- MatrixFactorizations.cpp - Cholesky, LU, triangles -------*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// StableHLO's factorizations of matrices, and the calls of LAPACK that JAX writes in
+/// their place for CPUs.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Import/Common/MatrixFactorizations.h"
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::stablehlo;
+
+/// A tensor [.., n, m] of f32 or f64.
+static bool requireMatrices(Lowering &l, Value x) {
+  return l.require(getRank(x) >= 2 && (getElement(x).isF32() || getElement(x).isF64()) &&
+                       getType(x).getNumElements() > 0,
+                   "anything but matrices of f32 or f64");
+}
+
+static bool requireSquare(Lowering &l, Value x) {
+  return requireMatrices(l, x) &&
+         l.require(getShape(x).back() == getShape(x).drop_back().back(),
+                   "matrices that are not square");
+}
+
+/// [.., n, m] as [B, n, m].
+static Value flatten(Lowering &l, Value x) {
+  ArrayRef<int64_t> shape = getShape(x);
+  return l.reshape(
+      x, {llvm::product_of(shape.drop_back(2)), shape.drop_back().back(), shape.back()});
+}
+
+static Value transposed(Lowering &l, Value x) { return l.transpose(x, {0, 2, 1}); }
+
+static void cholesky(Lowering &l, bool isLower) {
+  Value a = l.get(0);
+  if (!requireSquare(l, a))
+    return;
+  a = flatten(l, a);
+  Value factor = importer::factorizeCholesky(l, isLower ? a : transposed(l, a));
+  l.set(l.reshape(isLower ? factor : transposed(l, factor), l.resultShape()));
+}
+
+namespace {
+struct Triangular {
+  bool isLeft, isLower, isUnit, isTransposed;
+};
+} // namespace
+
+/// x of op(a) x = b, or of x op(a) = b.
+static void solveTriangular(Lowering &l, Triangular which) {
+  Value a = l.get(0), b = l.get(1);
+  if (!requireSquare(l, a) || !requireMatrices(l, b))
+    return;
+  const int64_t n = getShape(a).back();
+  if (!l.require(getShape(a).drop_back(2) == getShape(b).drop_back(2) &&
+                     n == getShape(b).take_back(2)[which.isLeft ? 0 : 1] &&
+                     getElement(a) == getElement(b),
+                 "a matrix and a right side that do not fit"))
+    return;
+  a = flatten(l, a);
+  b = flatten(l, b);
+  // x a = b is a^T x^T = b^T.
+  const bool isTransposed = which.isTransposed == which.isLeft;
+  Value x = importer::solveTriangular(
+      l, isTransposed ? transposed(l, a) : a, which.isLeft ? b : transposed(l, b),
+      {/*isUpper=*/which.isLower == isTransposed, which.isUnit});
+  l.set(l.reshape(which.isLeft ? x : transposed(l, x), l.resultShape()));
+}
+
+/// Result `index` of a call of LAPACK that says what went wrong: nothing.
+static void setNoError(Lowering &l, unsigned index) {
+  RankedTensorType type = l.resultType(index);
+  l.set(l.constant(0, type.getElementType(), type.getShape()), index);
+}
+
+/// The letter that LAPACK takes for `name`.
+static char getLetter(Lowering &l, StringRef name) {
+  auto config = dyn_cast_or_null<DictionaryAttr>(l.attribute("mhlo.backend_config"));
+  auto letter = config ? config.getAs<IntegerAttr>(name) : IntegerAttr();
+  if (!l.require(letter != nullptr, "mhlo.backend_config without " + name))
+    return ' ';
+  return static_cast<char>(letter.getValue().getZExtValue());
+}
+
+/// LAPACK's getrf: the factors, the row that each was exchanged with, from 1, and whether
+/// it went wrong.
+static void factorizeLU(Lowering &l) {
+  Value a = l.get(0);
+  if (!requireSquare(l, a))
+    return;
+  importer::LUFactors made = importer::factorizeLU(l, flatten(l, a));
+  l.set(l.reshape(made.factors, l.resultShape()));
+  Value rows = l.add(made.pivots, l.number(made.pivots, 1));
+  l.set(l.reshape(l.cast(rows, l.resultType(1).getElementType()), l.resultShape(1)), 1);
+  setNoError(l, 2);
+}
+
+void mpt::stablehlo::populateMatrixFactorizations(Table &t) {
+  t.add({"stablehlo.cholesky"}, [](Lowering &l) { cholesky(l, l.flag("lower")); });
+  t.add({"stablehlo.triangular_solve"}, [](Lowering &l) {
+    StringRef transpose = getText(l.attribute("transpose_a"));
+    transpose.consume_front("transpose ");
+    transpose = transpose.trim("<> ");
+    if (l.require(llvm::is_contained({"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}, transpose),
+                  "attribute transpose_a: expected NO_TRANSPOSE, TRANSPOSE or ADJOINT"))
+      solveTriangular(l, {l.flag("left_side"), l.flag("lower"), l.flag("unit_diagonal"),
+                          transpose != "NO_TRANSPOSE"});
+  });
+  // Calls of foreign functions are found by what they call.
+  t.add({"lapack_spotrf_ffi", "lapack_dpotrf_ffi"}, [](Lowering &l) {
+    cholesky(l, getLetter(l, "uplo") == 'L');
+    setNoError(l, 1);
+  });
+  t.add({"lapack_strsm_ffi", "lapack_dtrsm_ffi"}, [](Lowering &l) {
+    solveTriangular(l, {getLetter(l, "side") == 'L', getLetter(l, "uplo") == 'L',
+                        getLetter(l, "diag") == 'U', getLetter(l, "trans_x") != 'N'});
+  });
+  t.add({"lapack_sgetrf_ffi", "lapack_dgetrf_ffi"}, factorizeLU);
+}

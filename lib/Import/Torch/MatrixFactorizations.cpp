@@ -1,0 +1,323 @@
+//===- MatrixFactorizations.cpp - Linear algebra beyond matmuls -*- C++ -*-===//
+//
+// Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Ops of torch.linalg that factorize matrices, solve linear systems or take powers and
+/// exponentials of matrices.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mpt/Import/Common/MatrixFactorizations.h"
+#include "Lowering.h"
+
+#include "mlir/Dialect/Traits.h"
+
+using namespace mlir;
+using namespace mpt;
+using namespace mpt::torch;
+using importer::Triangle;
+
+/// A tensor [.., n, m] of f32 or f64 with known sizes.
+static bool requireMatrices(Lowering &l, Value x) {
+  return l.require(getRank(x) >= 2 && getType(x).hasStaticShape() &&
+                       (getElement(x).isF32() || getElement(x).isF64()),
+                   "anything but matrices of f32 or f64") &&
+         l.require(getType(x).getNumElements() > 0, "empty matrices");
+}
+
+static bool requireSquare(Lowering &l, Value x) {
+  return requireMatrices(l, x) &&
+         l.require(getShape(x).back() == getShape(x).drop_back().back(),
+                   "matrices that are not square");
+}
+
+static Shape getBatch(Value x) { return Shape(getShape(x).drop_back(2)); }
+
+/// [.., n, m] as [B, n, m].
+static Value flatten(Lowering &l, Value x) {
+  ArrayRef<int64_t> shape = getShape(x);
+  return l.reshape(
+      x, {llvm::product_of(shape.drop_back(2)), shape.drop_back().back(), shape.back()});
+}
+
+/// [B, n, m] as [.., n, m].
+static Value unflatten(Lowering &l, Value x, Shape batch) {
+  llvm::append_range(batch, getShape(x).drop_front());
+  return l.reshape(x, batch);
+}
+
+static Value transposeLast(Lowering &l, Value x) {
+  Shape order = llvm::to_vector(llvm::seq<int64_t>(0, getRank(x)));
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return l.transpose(x, order);
+}
+
+/// `f` of both as [B, n, m], where batches broadcast; [.., n, m].
+static Value solveBatches(Lowering &l, Value a, Value b,
+                          llvm::function_ref<Value(Value a, Value b)> f) {
+  Shape batch;
+  if (!requireSquare(l, a) || !requireMatrices(l, b) ||
+      !l.require(OpTrait::util::getBroadcastedShape(getBatch(a), getBatch(b), batch) &&
+                     getShape(a).back() == getShape(b).drop_back().back() &&
+                     getElement(a) == getElement(b),
+                 "a matrix and a right side that do not fit"))
+    return b;
+  // One that stands for the whole batch stays one.
+  auto spread = [&](Value x) {
+    if (llvm::product_of(getBatch(x)) == 1)
+      return flatten(l, x);
+    Shape shape(batch);
+    llvm::append_range(shape, getShape(x).take_back(2));
+    return flatten(l, l.broadcast(x, shape));
+  };
+  return unflatten(l, f(spread(a), spread(b)), batch);
+}
+
+/// x of a x = b.
+static Value solveTriangle(Lowering &l, Value a, Value b, Triangle triangle) {
+  return solveBatches(l, a, b, [&](Value a, Value b) {
+    return importer::solveTriangular(l, a, b, triangle);
+  });
+}
+
+/// x of a^T x = b.
+static Value solveTransposed(Lowering &l, Value a, Value b, Triangle triangle) {
+  if (!requireSquare(l, a))
+    return b;
+  return solveTriangle(l, transposeLast(l, a), b, {!triangle.isUpper, triangle.isUnit});
+}
+
+/// Operands: matrix, right side, upper, left = True, unitriangular = False.
+static void solveTriangular(Lowering &l) {
+  Value a = l.get(0), b = l.get(1);
+  const Triangle triangle{l.flag(2), l.flag(4)};
+  if (l.flag(3, true))
+    return l.set(solveTriangle(l, a, b, triangle));
+  if (requireMatrices(l, b))
+    l.set(transposeLast(l, solveTransposed(l, a, transposeLast(l, b), triangle)));
+}
+
+/// Operands: right side, matrix, upper = True, transpose = False, unitriangular = False.
+/// The second result is a copy of the matrix.
+static void solveTriangularOld(Lowering &l) {
+  Value b = l.get(0), a = l.get(1);
+  const Triangle triangle{l.flag(2, true), l.flag(4)};
+  l.set(l.flag(3) ? solveTransposed(l, a, b, triangle)
+                  : solveTriangle(l, a, b, triangle));
+  l.set(a, 1);
+}
+
+/// What the matrix was, from its factor `index`, upper or lower: x of (L L^T) x = b.
+static Value solveFromCholesky(Lowering &l, Value factor, Value b, bool isUpper) {
+  const Triangle triangle{isUpper, false};
+  if (isUpper) // U^T U
+    return solveTriangle(l, factor, solveTransposed(l, factor, b, triangle), triangle);
+  return solveTransposed(l, factor, solveTriangle(l, factor, b, triangle), triangle);
+}
+
+/// Where it is read, the result `index`, which says that the matrix was not singular: 0.
+/// No step reports what is wrong in the graph.
+static void setNoError(Lowering &l, unsigned index) {
+  if (index < l.op->getNumResults()) {
+    RankedTensorType type = l.resultType(index);
+    l.set(l.constant(0, type.getElementType(), type.getShape()), index);
+  }
+}
+
+/// Operands: matrix, upper = False. `_ex` has a second result.
+static void cholesky(Lowering &l) {
+  Value a = l.get(0);
+  if (!requireSquare(l, a))
+    return;
+  const bool isUpper = l.flag(1);
+  // Of the upper triangle: that of the transposed matrix, transposed.
+  Value factor =
+      importer::factorizeCholesky(l, flatten(l, isUpper ? transposeLast(l, a) : a));
+  factor = unflatten(l, factor, getBatch(a));
+  l.set(isUpper ? transposeLast(l, factor) : factor);
+  setNoError(l, 1);
+}
+
+static void invert(Lowering &l) {
+  Value a = l.get(0);
+  if (!requireSquare(l, a))
+    return;
+  l.set(unflatten(l, importer::invert(l, flatten(l, a)), getBatch(a)));
+  setNoError(l, 1);
+}
+
+/// Operands: matrix, right side, left = True. The right side is a vector, or a batch of
+/// vectors, where its shape is that of the matrix without the last dimension.
+static void solve(Lowering &l) {
+  Value a = l.get(0), b = l.get(1);
+  if (!requireSquare(l, a))
+    return;
+  const bool isVector = getRank(b) == 1 || getShape(b) == getShape(a).drop_back();
+  const bool isLeft = l.flag(2, true);
+  if (isVector) {
+    Shape shape(getShape(b));
+    shape.push_back(1);
+    b = l.reshape(b, shape);
+  }
+  if (!requireMatrices(l, b))
+    return;
+  auto run = [&](Value a, Value b) { return importer::solve(l, a, b); };
+  // x a = b is a^T x^T = b^T.
+  Value x = isLeft || isVector ? solveBatches(l, a, b, run)
+                               : transposeLast(l, solveBatches(l, transposeLast(l, a),
+                                                               transposeLast(l, b), run));
+  if (isVector)
+    x = l.reshape(x, getShape(x).drop_back());
+  l.set(x);
+  setNoError(l, 1);
+}
+
+/// Operand 1: the exponent, by squares.
+static void matrixPower(Lowering &l) {
+  Value a = l.get(0);
+  int64_t n = l.integer(1);
+  if (!requireSquare(l, a) || !l.require(n > -1024 && n < 1024, "a power above 1023"))
+    return;
+  Value square = flatten(l, a), result;
+  if (n < 0)
+    square = importer::invert(l, square);
+  for (n = std::abs(n); n > 0; n /= 2) {
+    if (n % 2)
+      result = result ? l.matmul(result, square) : square;
+    if (n > 1)
+      square = l.matmul(square, square);
+  }
+  if (!result) {
+    const int64_t size = getShape(a).back();
+    Type i32 = l.builder.getI32Type();
+    Value isDiagonal = l.compare(ComparePredicate::EQ, l.iota({1, size, 1}, 1, i32),
+                                 l.iota({1, 1, size}, 2, i32));
+    result = l.broadcast(l.where(isDiagonal, l.number(a, 1), l.number(a, 0)),
+                         getShape(square));
+  }
+  l.set(unflatten(l, result, getBatch(a)));
+}
+
+static void exponentiate(Lowering &l) {
+  Value a = l.get(0);
+  if (requireSquare(l, a))
+    l.set(unflatten(l, importer::exponentiate(l, flatten(l, a)), getBatch(a)));
+}
+
+/// The first k columns of the product of the reflections I - tau[i] v[i] v[i]^T, where
+/// v[i] has zeros, then 1, then what is below the diagonal in column i. As I - V T V^T
+/// (Schreiber and Van Loan 1989), with T = (I + D W)^-1 D for D = diag(tau) and W the
+/// part of V^T V above its diagonal.
+static void multiplyReflections(Lowering &l) {
+  Value a = l.get(0), tau = l.get(1);
+  if (!requireMatrices(l, a))
+    return;
+  Shape batch = getBatch(a);
+  const int64_t m = getShape(a).drop_back().back(), k = getShape(a).back();
+  Shape expected(batch);
+  expected.push_back(k);
+  if (!l.require(m >= k && getShape(tau) == ArrayRef<int64_t>(expected),
+                 "factors for another number of reflections than there are columns"))
+    return;
+  Type i32 = l.builder.getI32Type();
+  Value row = l.iota({1, m, 1}, 1, i32), column = l.iota({1, 1, k}, 2, i32);
+  Value x = flatten(l, a);
+  Value isDiagonal = l.compare(ComparePredicate::EQ, row, column);
+  Value one = l.where(isDiagonal, l.number(x, 1), l.number(x, 0));
+  Value v = l.add(
+      l.where(l.compare(ComparePredicate::GT, row, column), x, l.number(x, 0)), one);
+  Value factors = l.reshape(tau, {llvm::product_of(batch), k, 1});
+  // The diagonal of the system is taken as ones, what is below as zeros.
+  Value system = l.mul(factors, l.matmul(v, v, /*transposeA=*/true));
+  Value first = l.slice(v, 1, 0, k); // V^T's first k columns, transposed.
+  Value right = l.mul(factors, l.transpose(first, {0, 2, 1}));
+  Value inner = importer::solveTriangular(l, system, right, {true, true});
+  l.set(unflatten(l, l.sub(one, l.matmul(v, inner)), batch));
+}
+
+/// Blocks of operand 0 scaled by each number of operand 1's place: [a0 b0, a1 b1, ..].
+static void kron(Lowering &l) {
+  Type element = l.resultElement();
+  Value a = l.get(0, element), b = l.get(1, element);
+  const size_t rank = std::max(getRank(a), getRank(b));
+  Shape shapeA(rank - getRank(a), 1), shapeB(rank - getRank(b), 1);
+  llvm::append_range(shapeA, getShape(a));
+  llvm::append_range(shapeB, getShape(b));
+  Shape left, right;
+  for (size_t i = 0; i < rank; ++i) {
+    left.append({shapeA[i], 1});
+    right.append({1, shapeB[i]});
+  }
+  if (l.require(getType(a).hasStaticShape() && getType(b).hasStaticShape(),
+                "an open dimension"))
+    l.set(l.reshape(l.mul(l.reshape(a, left), l.reshape(b, right)),
+                    l.resultType().getShape()));
+}
+
+/// Matrices of a list along the diagonal, zeros elsewhere. Vectors are rows.
+static void blockDiagonal(Lowering &l) {
+  ArrayRef<int64_t> shape = l.resultType().getShape();
+  SmallVector<Value> rows;
+  int64_t column = 0;
+  for (Value x : l.getPlainList(0)) {
+    if (!l.require(getRank(x) <= 2 && getType(x).hasStaticShape(), "more dimensions"))
+      return;
+    x = l.cast(x, l.resultElement());
+    if (getRank(x) < 2)
+      x = l.reshape(x, {1, getType(x).getNumElements()});
+    const int64_t width = getShape(x)[1];
+    rows.push_back(l.pad(x, {0, column}, {0, shape.back() - column - width}, 0));
+    column += width;
+  }
+  if (l.require(!rows.empty(), "an empty list"))
+    l.set(l.concat(rows, 0));
+}
+
+/// From the left; the first and the last may be vectors.
+static void multiDot(Lowering &l) {
+  SmallVector<Value> factors = l.getPlainList(0);
+  if (!l.require(factors.size() >= 2, "fewer than two matrices"))
+    return;
+  Value result;
+  for (auto [i, x] : llvm::enumerate(factors)) {
+    const bool isRow = i == 0;
+    if (getRank(x) == 1)
+      x = isRow ? l.reshape(x, {1, getShape(x)[0]}) : l.reshape(x, {getShape(x)[0], 1});
+    if (!l.require(getRank(x) == 2, "other than matrices"))
+      return;
+    result = result ? l.matmul(result, x) : x;
+  }
+  l.set(l.reshape(result, l.resultType().getShape()));
+}
+
+void mpt::torch::populateMatrixFactorizations(Table &t) {
+  t.add({"linalg_cholesky", "linalg_cholesky_ex", "cholesky"}, cholesky);
+  t.add({"linalg_solve_triangular"}, solveTriangular);
+  t.add({"triangular_solve"}, solveTriangularOld);
+  t.add({"cholesky_solve"},
+        [](Lowering &l) { l.set(solveFromCholesky(l, l.get(1), l.get(0), l.flag(2))); });
+  t.add({"cholesky_inverse"}, [](Lowering &l) {
+    Value factor = l.get(0);
+    if (!requireSquare(l, factor))
+      return;
+    const int64_t n = getShape(factor).back();
+    SmallVector<double> identity(n * n, 0.0);
+    for (int64_t i = 0; i < n; ++i)
+      identity[i * (n + 1)] = 1;
+    l.set(solveFromCholesky(l, factor, l.floats(identity, getElement(factor), {n, n}),
+                            l.flag(1)));
+  });
+  t.add({"inverse", "linalg_inv", "linalg_inv_ex"}, invert);
+  t.add({"linalg_solve", "linalg_solve_ex"}, solve);
+  t.add({"matrix_power", "linalg_matrix_power"}, matrixPower);
+  t.add({"matrix_exp", "linalg_matrix_exp"}, exponentiate);
+  t.add({"linalg_householder_product", "orgqr"}, multiplyReflections);
+  t.add({"kron"}, kron);
+  t.add({"block_diag"}, blockDiagonal);
+  t.add({"linalg_multi_dot", "chain_matmul"}, multiDot);
+}
