@@ -127,6 +127,31 @@ Complex mpt::importer::log(ImportBuilder &l, Complex z) {
   return {l.unary<LogOp>(abs(l, z)), angle(l, z)};
 }
 
+/// Where both parts are 0.
+static Value isZero(ImportBuilder &l, Complex z) {
+  Value real = l.compare(ComparePredicate::EQ, z.real, 0.0);
+  return z.imaginary
+             ? l.binary<AndOp>(real, l.compare(ComparePredicate::EQ, z.imaginary, 0.0))
+             : real;
+}
+
+Complex mpt::importer::sqrt(ImportBuilder &l, Complex z) {
+  Value zero = isZero(l, z);
+  Complex safe{l.where(zero, l.number(z.real, 1), z.real), getImaginary(l, z)};
+  Complex root = polar(l, l.unary<SqrtOp>(abs(l, safe)), l.mul(angle(l, safe), 0.5));
+  Value nothing = l.number(z.real, 0);
+  return {l.where(zero, nothing, root.real), l.where(zero, nothing, root.imaginary)};
+}
+
+Complex mpt::importer::power(ImportBuilder &l, Complex z, Complex w) {
+  Value zero = isZero(l, z);
+  Complex safe{l.where(zero, l.number(z.real, 1), z.real), getImaginary(l, z)};
+  Complex y = exp(l, multiply(l, w, log(l, safe)));
+  Value one = l.cast(isZero(l, w), getElement(y.real));
+  return {l.where(zero, one, y.real),
+          l.where(zero, l.number(y.imaginary, 0), y.imaginary)};
+}
+
 Value mpt::importer::abs(ImportBuilder &l, Complex z) {
   if (!z.imaginary)
     return l.abs(z.real);
@@ -152,9 +177,7 @@ Value mpt::importer::angle(ImportBuilder &l, Complex z) {
     Value number = l.compare(ComparePredicate::EQ, z.real, z.real);
     return l.where(number, turned, l.unary<StopGradientOp>(z.real));
   }
-  Value zero = l.binary<AndOp>(l.compare(ComparePredicate::EQ, z.real, 0.0),
-                               l.compare(ComparePredicate::EQ, z.imaginary, 0.0));
-  return atan2(l, z.imaginary, l.where(zero, l.number(z.real, 1), z.real));
+  return atan2(l, z.imaginary, l.where(isZero(l, z), l.number(z.real, 1), z.real));
 }
 
 void mpt::importer::keepArithmeticInF32(ImportBuilder &l, Operation *last) {

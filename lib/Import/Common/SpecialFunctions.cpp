@@ -140,6 +140,13 @@ Value mpt::importer::acos(ImportBuilder &l, Value x) {
   return withSlopes(l, value, {{x, l.neg(l.unary<RsqrtOp>(oneMinusSquare(l, x)))}});
 }
 
+/// x < 0, or -0.
+static Value hasSign(ImportBuilder &l, Value x) {
+  return l.binary<OrOp>(l.compare(ComparePredicate::LT, x, 0),
+                        l.compare(ComparePredicate::LT,
+                                  l.unary<ReciprocalOp>(l.unary<StopGradientOp>(x)), 0));
+}
+
 Value mpt::importer::atan2(ImportBuilder &l, Value y, Value x) {
   RankedTensorType type = l.broadcastType({y, x}, getElement(y));
   y = l.broadcast(y, type.getShape());
@@ -152,10 +159,10 @@ Value mpt::importer::atan2(ImportBuilder &l, Value y, Value x) {
   Value angle = atanOf(l, l.where(both, l.number(ratio, 1), ratio));
   angle = l.where(l.compare(ComparePredicate::GT, a, b),
                   l.sub(l.number(angle, M_PI / 2), angle), angle);
-  angle = l.where(l.compare(ComparePredicate::LT, x, 0),
-                  l.sub(l.number(angle, M_PI), angle), angle);
-  angle = l.where(l.compare(ComparePredicate::LT, y, 0), l.neg(angle), angle);
+  angle = l.where(hasSign(l, x), l.sub(l.number(angle, M_PI), angle), angle);
+  angle = l.where(hasSign(l, y), l.neg(angle), angle);
   Value square = l.add(l.square(x), l.square(y));
+  square = l.where(zero, l.number(square, 1), square);
   return withSlopes(l, angle, {{y, l.div(x, square)}, {x, l.neg(l.div(y, square))}});
 }
 

@@ -26,11 +26,9 @@ using namespace mpt::stablehlo;
 using importer::Complex;
 
 bool Lowering::isComplex() {
-  auto isComplexType = [](Type type) {
-    return isa<ComplexType>(getElementTypeOrSelf(type));
-  };
-  return llvm::any_of(op->getOperandTypes(), isComplexType) ||
-         llvm::any_of(op->getResultTypes(), isComplexType);
+  auto isComplexValue = [](Value value) { return getParts(value).size() == 2; };
+  return llvm::any_of(op->getOperands(), isComplexValue) ||
+         llvm::any_of(op->getResults(), isComplexValue);
 }
 
 Complex Lowering::getComplex(unsigned index) {
@@ -41,11 +39,24 @@ Complex Lowering::getComplex(unsigned index) {
 }
 
 void Lowering::set(Complex value) {
-  set(value.real);
-  part = Part::Imaginary;
+  set(value.real, 0, Part::Real);
   if (refusal.empty())
-    set(importer::getImaginary(*this, value));
-  part = Part::Real;
+    set(importer::getImaginary(*this, value), 0, Part::Imaginary);
+}
+
+/// The body of a reduction or a scatter that does with each part what it does with both:
+/// it adds, or takes what comes second.
+static bool isOfParts(Lowering &l) {
+  for (Region &region : l.op->getRegions()) {
+    if (!region.hasOneBlock() || region.front().empty())
+      return false;
+    Block &body = region.front();
+    for (auto [index, value] : llvm::enumerate(body.back().getOperands()))
+      if (l.bodyOf(region.getRegionNumber(), index) != "add" &&
+          !(body.getNumArguments() == 2 && value == body.getArgument(1)))
+        return false;
+  }
+  return true;
 }
 
 /// Twice, for the real and the imaginary part.
@@ -53,6 +64,9 @@ static void byParts(Table &t, std::initializer_list<StringRef> names) {
   for (StringRef name : names) {
     const Table::Conversion lower = *t.find(name);
     t.complex({name}, [lower](Lowering &l) {
+      if (!l.require(isOfParts(l), "complex numbers in a body other than add; write it "
+                                   "with jnp.real and jnp.imag"))
+        return;
       for (Part part : {Part::Real, Part::Imaginary}) {
         l.part = part;
         lower(l);
@@ -107,6 +121,39 @@ static void convert(Lowering &l) {
     l.set(cast(z.real));
 }
 
+/// The product over `axes`: halves are multiplied until one is left.
+static Complex reduceProduct(Lowering &l, Complex z, ArrayRef<int64_t> axes) {
+  auto cut = [&](int64_t axis, int64_t from, int64_t count) {
+    return Complex{l.slice(z.real, axis, from, count),
+                   l.slice(z.imaginary, axis, from, count)};
+  };
+  for (int64_t axis : axes) {
+    std::optional<Complex> odd;
+    for (int64_t size = getShape(z.real)[axis]; size > 1; size /= 2) {
+      if (size % 2) {
+        Complex last = cut(axis, size - 1, 1);
+        odd = odd ? importer::multiply(l, *odd, last) : last;
+      }
+      z = importer::multiply(l, cut(axis, 0, size / 2), cut(axis, size / 2, size / 2));
+    }
+    if (odd)
+      z = importer::multiply(l, z, *odd);
+  }
+  return {l.reshape(z.real, l.resultShape()), l.reshape(z.imaginary, l.resultShape())};
+}
+
+/// Sums of parts, or one product.
+static void reduce(Lowering &l, const Table::Conversion &byParts) {
+  auto axes = dyn_cast_or_null<DenseI64ArrayAttr>(l.attribute("dimensions"));
+  Complex z = l.getComplex(0), first = l.getComplex(1);
+  if (l.size() != 2 || l.op->getNumResults() != 1 || l.bodyOf(0) != "multiply" || !axes ||
+      llvm::any_of(axes.asArrayRef(), [&](int64_t axis) {
+        return axis < 0 || axis >= getRank(z.real) || getShape(z.real)[axis] == 0;
+      }))
+    return byParts(l);
+  l.set(importer::multiply(l, reduceProduct(l, z, axes.asArrayRef()), first));
+}
+
 /// What is linear in both operands.
 static void byProducts(Table &t, std::initializer_list<StringRef> names) {
   for (StringRef name : names) {
@@ -134,6 +181,21 @@ static void byProducts(Table &t, std::initializer_list<StringRef> names) {
       l.set(Complex{real, imaginary});
     });
   }
+}
+
+/// EQ or NE, of both parts.
+static void compare(Lowering &l) {
+  StringRef direction = getText(l.attribute("comparison_direction"));
+  const bool equal = direction.contains("EQ");
+  if (!l.require(equal || direction.contains("NE"),
+                 "an order of complex numbers; compare jnp.real and jnp.imag"))
+    return;
+  const auto predicate = equal ? ComparePredicate::EQ : ComparePredicate::NE;
+  Complex a = l.getComplex(0), b = l.getComplex(1);
+  Value real = l.compare(predicate, a.real, b.real),
+        imaginary = l.compare(predicate, importer::getImaginary(l, a),
+                              importer::getImaginary(l, b));
+  l.set(equal ? l.binary<AndOp>(real, imaginary) : l.binary<OrOp>(real, imaginary));
 }
 
 /// fft_type and, for the last dimensions, fft_length. Inverse transforms are divided by
@@ -191,13 +253,22 @@ void mpt::stablehlo::populateComplex(Table &t) {
   t.complex({"chlo.conj"}, formula(importer::conjugate));
   t.complex({"stablehlo.exponential"}, formula(importer::exp));
   t.complex({"stablehlo.log"}, formula(importer::log));
+  t.complex({"stablehlo.sqrt"}, formula(importer::sqrt));
+  t.complex({"stablehlo.power"}, formula(importer::power));
+  t.complex({"stablehlo.compare"}, compare);
   t.complex({"stablehlo.abs"},
             [](Lowering &l) { l.set(importer::abs(l, l.getComplex(0))); });
   byProducts(t, {"stablehlo.dot_general", "stablehlo.dot"});
+  t.complex({"chlo.square"}, [](Lowering &l) {
+    l.set(importer::multiply(l, l.getComplex(0), l.getComplex(0)));
+  });
   byParts(t, {"stablehlo.broadcast_in_dim", "stablehlo.concatenate",
               "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice",
               "stablehlo.gather", "stablehlo.optimization_barrier", "stablehlo.pad",
-              "stablehlo.reduce", "stablehlo.reshape", "stablehlo.reverse",
-              "stablehlo.scatter", "stablehlo.select", "stablehlo.slice",
-              "stablehlo.transpose"});
+              "stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.reshape",
+              "stablehlo.reverse", "stablehlo.scatter", "stablehlo.select",
+              "stablehlo.slice", "stablehlo.transpose"});
+  // Before, that of sums.
+  const Table::Conversion sums = *t.findComplex("stablehlo.reduce");
+  t.complex({"stablehlo.reduce"}, [sums](Lowering &l) { reduce(l, sums); });
 }

@@ -23,7 +23,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/Sequence.h"
@@ -86,11 +85,9 @@ static void refuse(Graph &graph, Operation *op, StringRef reason, OpBuilder &bui
         .getResult(0);
   };
   for (Value result : op->getResults())
-    if (RankedTensorType type = convertPartType(result.getType())) {
-      graph.values[result] = makeUp(type);
-      if (isa<ComplexType>(getElementTypeOrSelf(result.getType())))
-        graph.imaginary[result] = makeUp(type);
-    }
+    if (RankedTensorType type = convertPartType(result.getType()))
+      for (Part part : getParts(result))
+        graph.of(part)[result] = makeUp(type);
 }
 
 /// Why an op that StableHLO has is not in the table.
@@ -146,8 +143,9 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
       continue;
     ++graph.numOps;
     if (isAnnotation(&op)) {
-      if (Value value = graph.values.lookup(op.getOperand(0)))
-        graph.values[op.getResult(0)] = value;
+      for (Part part : getParts(op.getOperand(0)))
+        if (Value value = graph.of(part).lookup(op.getOperand(0)))
+          graph.of(part)[op.getResult(0)] = value;
       continue;
     }
     if (isa_and_nonnull<MPTDialect>(op.getDialect()) && op.getNumRegions() == 0) {
@@ -170,7 +168,9 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
     }
     Operation *last = builder.getBlock()->empty() ? nullptr : &builder.getBlock()->back();
     (*conversion)(lowering);
-    if (isComplex)
+    // What loops and branches contain is converted on its own.
+    if (isComplex &&
+        !llvm::is_contained({"stablehlo.while", "stablehlo.if", "stablehlo.case"}, name))
       importer::keepArithmeticInF32(lowering, last);
     if (!lowering.refusal.empty())
       refuse(graph, &op, lowering.refusal, builder);

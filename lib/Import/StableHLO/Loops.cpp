@@ -17,6 +17,8 @@
 ///   is a stacked result;
 /// - everything else is carried.
 ///
+/// A complex tensor is two of these, its parts.
+///
 /// A few iterations on integers alone, such as the rounds of a random number generator,
 /// are written out: what depends on counters is constant there.
 ///
@@ -30,6 +32,7 @@
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::stablehlo;
+using importer::Complex;
 
 static constexpr int64_t maxTrips = 1 << 20;
 
@@ -38,6 +41,12 @@ enum class Use { Carried, Invariant, Counter, Stacked };
 
 /// In which iteration a slice is read or written: the i-th, or the i-th from the end.
 enum class Order { Forward, Backward, Other };
+
+/// A part of operand, argument or result `index`.
+struct PartOf {
+  unsigned index;
+  Part part;
+};
 
 class WhileConverter {
 public:
@@ -71,6 +80,10 @@ private:
   mutable llvm::DenseMap<Value, Order> orders;
 };
 } // namespace
+
+static Value getPart(Complex z, Part part) {
+  return part == Part::Real ? z.real : z.imaginary;
+}
 
 /// Finds the counters and how often the loop runs.
 bool WhileConverter::runCounters() {
@@ -163,8 +176,8 @@ void WhileConverter::classify() {
                isOp(update, "dynamic_update_slice") && update->getNumOperands() >= 3 &&
                update->getOperand(0) == argument && argument.hasOneUse() &&
                next.hasOneUse()) {
-      RankedTensorType type = convertTensorType(argument.getType()),
-                       slice = convertTensorType(update->getOperand(1).getType());
+      RankedTensorType type = convertPartType(argument.getType()),
+                       slice = convertPartType(update->getOperand(1).getType());
       if (type && slice &&
           orderOf(update, 2, type.getShape(), slice.getShape()) != Order::Other)
         uses[i] = Use::Stacked;
@@ -211,34 +224,37 @@ void WhileConverter::run() {
   unsigned count = body.getNumArguments();
   if (!runCounters())
     return;
-  SmallVector<Value> operands = l.getAll();
+  SmallVector<Complex> operands;
+  for (unsigned i : llvm::seq(0u, count))
+    operands.push_back(l.getComplex(i));
   if (!l.refusal.empty())
     return;
   if (trips == 0) {
-    for (auto [i, value] : llvm::enumerate(operands))
-      l.set(value, i);
+    for (unsigned i : llvm::seq(0u, count))
+      for (Part part : getParts(l.op->getResult(i)))
+        l.set(getPart(operands[i], part), i, part);
     return;
   }
   if (isWrittenOut())
-    return writeOut(std::move(operands));
+    return writeOut(l.getAll());
   classify();
   // Slices that are read: of what does not change, or comes from above the loop.
-  auto sourceOf = [&](Value tensor) -> Value {
+  auto sourceOf = [&](Value tensor, Part part) -> Value {
     if (auto argument = dyn_cast<BlockArgument>(tensor);
         argument && argument.getOwner() == &body)
       return uses[argument.getArgNumber()] == Use::Invariant
-                 ? operands[argument.getArgNumber()]
+                 ? getPart(operands[argument.getArgNumber()], part)
                  : Value();
     if (Operation *op = tensor.getDefiningOp(); op && op->getBlock() == &body)
       return {};
-    return l.graph.values.lookup(tensor);
+    return l.graph.of(part).lookup(tensor);
   };
   SmallVector<std::pair<Operation *, Order>> reads;
   for (Operation &op : body)
     if (isOp(&op, "dynamic_slice") && op.getNumOperands() > 1)
-      if (sourceOf(op.getOperand(0))) {
-        RankedTensorType type = convertTensorType(op.getOperand(0).getType()),
-                         slice = convertTensorType(op.getResult(0).getType());
+      if (sourceOf(op.getOperand(0), Part::Real)) {
+        RankedTensorType type = convertPartType(op.getOperand(0).getType()),
+                         slice = convertPartType(op.getResult(0).getType());
         if (!type || !slice)
           continue;
         Order order = orderOf(&op, 1, type.getShape(), slice.getShape());
@@ -259,24 +275,26 @@ void WhileConverter::run() {
     return order == natural || trips == 1 ? x : reverseRows(x);
   };
   SmallVector<Value> inits, inputs;
-  SmallVector<unsigned> carried, stacked;
-  for (unsigned i : llvm::seq(0u, count)) {
-    if (uses[i] == Use::Carried) {
-      carried.push_back(i);
-      inits.push_back(operands[i]);
-    } else if (uses[i] == Use::Stacked) {
-      stacked.push_back(i);
-    }
-  }
+  SmallVector<PartOf> carried, stacked;
+  for (unsigned i : llvm::seq(0u, count))
+    for (Part part : getParts(body.getArgument(i)))
+      if (uses[i] == Use::Carried) {
+        carried.push_back({i, part});
+        inits.push_back(getPart(operands[i], part));
+      } else if (uses[i] == Use::Stacked) {
+        stacked.push_back({i, part});
+      }
   llvm::DenseMap<std::pair<Value, int>, unsigned> inputOf;
-  SmallVector<unsigned> readInputs;
-  for (auto [op, order] : reads) {
-    Value source = sourceOf(op->getOperand(0));
-    auto [found, isNew] = inputOf.try_emplace({source, order == natural}, inputs.size());
-    if (isNew)
-      inputs.push_back(aligned(source, order));
-    readInputs.push_back(found->second);
-  }
+  SmallVector<unsigned> readInputs; // for each part of each read
+  for (auto [op, order] : reads)
+    for (Part part : getParts(op->getOperand(0))) {
+      Value source = sourceOf(op->getOperand(0), part);
+      auto [found, isNew] =
+          inputOf.try_emplace({source, order == natural}, inputs.size());
+      if (isNew)
+        inputs.push_back(aligned(source, order));
+      readInputs.push_back(found->second);
+    }
   SmallVector<std::pair<unsigned, unsigned>> counterInputs; // argument, input
   for (auto &[i, numbers] : counters) {
     if (uses[i] != Use::Counter)
@@ -286,14 +304,14 @@ void WhileConverter::run() {
     if (reverse)
       std::reverse(ordered.begin(), ordered.end());
     Shape shape{trips};
-    llvm::append_range(shape, getShape(operands[i]));
-    inputs.push_back(l.constants(ordered, getElement(operands[i]), shape));
+    llvm::append_range(shape, getShape(operands[i].real));
+    inputs.push_back(l.constants(ordered, getElement(operands[i].real), shape));
   }
   SmallVector<Type> types;
   for (Value init : inits)
     types.push_back(init.getType());
-  for (unsigned i : stacked)
-    types.push_back(operands[i].getType());
+  for (PartOf result : stacked)
+    types.push_back(getPart(operands[result.index], result.part).getType());
   if (!l.refusal.empty())
     return;
 
@@ -310,55 +328,61 @@ void WhileConverter::run() {
   Block *block = l.builder.createBlock(&scan.getBody(), {}, blockTypes,
                                        SmallVector<Location>(blockTypes.size(), l.loc));
   auto slice = [&](unsigned input) { return block->getArgument(inits.size() + input); };
-  for (auto [position, i] : llvm::enumerate(carried))
-    l.graph.values[body.getArgument(i)] = block->getArgument(position);
+  for (auto [position, value] : llvm::enumerate(carried))
+    l.graph.of(value.part)[body.getArgument(value.index)] = block->getArgument(position);
   for (unsigned i : llvm::seq(0u, count)) {
     if (uses[i] == Use::Invariant)
-      l.graph.values[body.getArgument(i)] = operands[i];
+      for (Part part : getParts(body.getArgument(i)))
+        l.graph.of(part)[body.getArgument(i)] = getPart(operands[i], part);
     // Read by the update alone, which is left out.
     if (uses[i] == Use::Stacked)
       l.graph.skipped.insert(yielded(i).getDefiningOp());
   }
   for (auto [i, input] : counterInputs)
     l.graph.values[body.getArgument(i)] = slice(input);
-  for (auto [read, input] : llvm::zip_equal(reads, readInputs)) {
-    Operation *op = read.first;
+  ArrayRef<unsigned> nextInput = readInputs;
+  for (auto [op, order] : reads) {
     l.graph.skipped.insert(op);
-    l.graph.values[op->getResult(0)] =
-        l.reshape(slice(input), convertTensorType(op->getResult(0).getType()).getShape());
+    for (Part part : getParts(op->getResult(0))) {
+      l.graph.of(part)[op->getResult(0)] =
+          l.reshape(slice(nextInput.front()),
+                    convertPartType(op->getResult(0).getType()).getShape());
+      nextInput = nextInput.drop_front();
+    }
   }
   convertBlock(l.graph, body, l.builder);
   SmallVector<Value> values;
-  auto give = [&](Value value, Type type) {
-    Value found = l.graph.values.lookup(value);
-    if (l.require(found && found.getType() == type, "a body whose values do not fit"))
+  for (auto [index, part] : carried) {
+    Value found = l.graph.of(part).lookup(yielded(index));
+    if (l.require(found && found.getType() == getPart(operands[index], part).getType(),
+                  "a body whose values do not fit"))
       values.push_back(found);
-  };
-  for (unsigned i : carried)
-    give(yielded(i), operands[i].getType());
-  for (unsigned i : stacked) {
-    Value update = yielded(i).getDefiningOp()->getOperand(1);
-    Value found = l.graph.values.lookup(update);
+  }
+  for (auto [index, part] : stacked) {
+    Value update = yielded(index).getDefiningOp()->getOperand(1);
+    Value found = l.graph.of(part).lookup(update);
     if (l.require(bool(found), "a body whose values do not fit"))
-      values.push_back(l.reshape(found, getShape(operands[i]).drop_front()));
+      values.push_back(
+          l.reshape(found, getShape(getPart(operands[index], part)).drop_front()));
   }
   YieldOp::create(l.builder, l.loc, values);
   l.builder.setInsertionPointAfter(scan);
   if (!l.refusal.empty())
     return;
-  for (auto [position, i] : llvm::enumerate(carried))
-    l.set(scan.getResult(position), i);
-  for (auto [position, i] : llvm::enumerate(stacked))
-    if (!l.op->getResult(i).use_empty())
+  for (auto [position, value] : llvm::enumerate(carried))
+    l.set(scan.getResult(position), value.index, value.part);
+  for (auto [position, value] : llvm::enumerate(stacked))
+    if (!l.op->getResult(value.index).use_empty())
       l.set(aligned(scan.getResult(carried.size() + position),
-                    orderOf(yielded(i).getDefiningOp()->getOperand(2))),
-            i);
+                    orderOf(yielded(value.index).getDefiningOp()->getOperand(2))),
+            value.index, value.part);
   for (unsigned i : llvm::seq(0u, count)) {
     if (uses[i] == Use::Invariant)
-      l.set(operands[i], i);
+      for (Part part : getParts(body.getArgument(i)))
+        l.set(getPart(operands[i], part), i, part);
     else if (uses[i] == Use::Counter)
-      l.set(l.constants({counters[i].back()}, getElement(operands[i]),
-                        getShape(operands[i])),
+      l.set(l.constants({counters[i].back()}, getElement(operands[i].real),
+                        getShape(operands[i].real)),
             i);
   }
 }
@@ -395,20 +419,22 @@ static void whileLoop(Lowering &l) {
 static void convertBranch(Lowering &l, Region &branch, Value here) {
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(branch, captured);
-  SmallVector<std::pair<Value, Value>> outside;
-  for (Value source : captured) {
-    Value value = l.graph.values.lookup(source);
-    if (!value || !isa<FloatType>(getElement(value)) || value.getDefiningOp<ConstantOp>())
-      continue;
-    auto guarded = WhereOp::create(l.builder, l.loc, getType(value), here, value,
-                                   l.unary<StopGradientOp>(value));
-    guarded->setDiscardableAttr(kGuardAttr, l.builder.getUnitAttr());
-    outside.push_back({source, value});
-    l.graph.values[source] = guarded;
-  }
+  SmallVector<std::tuple<Value, Part, Value>> outside;
+  for (Value source : captured)
+    for (Part part : getParts(source)) {
+      Value value = l.graph.of(part).lookup(source);
+      if (!value || !isa<FloatType>(getElement(value)) ||
+          value.getDefiningOp<ConstantOp>())
+        continue;
+      auto guarded = WhereOp::create(l.builder, l.loc, getType(value), here, value,
+                                     l.unary<StopGradientOp>(value));
+      guarded->setDiscardableAttr(kGuardAttr, l.builder.getUnitAttr());
+      outside.push_back({source, part, value});
+      l.graph.of(part)[source] = guarded;
+    }
   convertBlock(l.graph, branch.front(), l.builder);
-  for (auto [source, value] : outside)
-    l.graph.values[source] = value;
+  for (auto [source, part, value] : outside)
+    l.graph.of(part)[source] = value;
 }
 
 /// All branches are computed; the index chooses among their results.
@@ -436,30 +462,33 @@ static void branches(Lowering &l) {
     last = last ? AndOp::create(l.builder, l.loc, last, other) : other;
   }
   taken.push_back(last);
-  SmallVector<SmallVector<Value>> values;
   for (auto [region, here] : llvm::zip_equal(l.op->getRegions(), taken)) {
     if (here)
       convertBranch(l, region, here);
     else
       convertBlock(l.graph, region.front(), l.builder);
-    values.emplace_back();
-    for (Value value : region.front().back().getOperands())
-      values.back().push_back(l.graph.values.lookup(value));
   }
-  for (unsigned result : llvm::seq(0u, results)) {
-    Value chosen = values.back()[result];
-    for (unsigned branch = count - 1; branch-- > 0;) {
-      Value other = values[branch][result];
-      if (!l.require(chosen && other && chosen.getType() == other.getType(),
-                     "branches whose results do not fit"))
-        return;
-      chosen = l.where(taken[branch], other, chosen);
+  for (unsigned result : llvm::seq(0u, results))
+    for (Part part : getParts(l.op->getResult(result))) {
+      auto valueOf = [&](unsigned branch) {
+        return l.graph.of(part).lookup(
+            l.op->getRegion(branch).front().back().getOperand(result));
+      };
+      Value chosen = valueOf(count - 1);
+      for (unsigned branch = count - 1; branch-- > 0;) {
+        Value other = valueOf(branch);
+        if (!l.require(chosen && other && chosen.getType() == other.getType(),
+                       "branches whose results do not fit"))
+          return;
+        chosen = l.where(taken[branch], other, chosen);
+      }
+      l.set(chosen, result, part);
     }
-    l.set(chosen, result);
-  }
 }
 
 void mpt::stablehlo::populateLoops(Table &t) {
   t.add({"stablehlo.while"}, whileLoop);
+  t.complex({"stablehlo.while"}, whileLoop);
   t.add({"stablehlo.if", "stablehlo.case"}, branches);
+  t.complex({"stablehlo.if", "stablehlo.case"}, branches);
 }

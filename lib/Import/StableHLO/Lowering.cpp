@@ -44,6 +44,12 @@ RankedTensorType mpt::stablehlo::convertPartType(Type type) {
   return convertTensorType(complex ? tensor.clone(complex.getElementType()) : type);
 }
 
+ArrayRef<Part> mpt::stablehlo::getParts(Value value) {
+  static constexpr Part parts[] = {Part::Real, Part::Imaginary};
+  const bool isComplex = isa<ComplexType>(getElementTypeOrSelf(value.getType()));
+  return ArrayRef(parts).take_front(isComplex ? 2 : 1);
+}
+
 Attribute mpt::stablehlo::getAttribute(Operation *op, StringRef name) {
   if (Attribute value = op->getDiscardableAttr(name))
     return value;
@@ -280,7 +286,7 @@ RankedTensorType Lowering::resultType(unsigned index) {
   return RankedTensorType::get({}, builder.getF32Type());
 }
 
-void Lowering::set(Value value, unsigned index) {
+void Lowering::set(Value value, unsigned index, Part part) {
   RankedTensorType wanted = resultType(index);
   if (!refusal.empty())
     return;
@@ -293,10 +299,8 @@ void Lowering::set(Value value, unsigned index) {
     return refuse(text);
   }
   Value result = op->getResult(index);
-  if (part == Part::Real)
-    graph.values[result] = value;
-  else if (isa<ComplexType>(getElementTypeOrSelf(result.getType())))
-    graph.imaginary[result] = value;
+  if (llvm::is_contained(getParts(result), part))
+    graph.of(part)[result] = value;
 }
 
 //===----------------------------------------------------------------------===//

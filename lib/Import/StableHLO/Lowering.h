@@ -43,12 +43,18 @@ mlir::RankedTensorType convertPartType(mlir::Type type);
 /// What a conversion sees of complex tensors.
 enum class Part { Real, Imaginary };
 
+/// The parts of a tensor: both if its numbers are complex, otherwise the real one.
+llvm::ArrayRef<Part> getParts(mlir::Value value);
+
 /// What is known of one function while it is converted.
 struct Graph {
   /// Values of the source in the mpt dialect. Of complex ones the real part.
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   /// Of complex values of the source the imaginary part.
   llvm::DenseMap<mlir::Value, mlir::Value> imaginary;
+  llvm::DenseMap<mlir::Value, mlir::Value> &of(Part part) {
+    return part == Part::Real ? values : imaginary;
+  }
   /// Results of loops that are integers known here: where their counters end.
   llvm::DenseMap<mlir::Value, int64_t> integers;
   /// Ops of loops whose results are known already, or not needed.
@@ -132,7 +138,8 @@ public:
   llvm::ArrayRef<int64_t> resultShape(unsigned index = 0) {
     return resultType(index).getShape();
   }
-  void set(mlir::Value value, unsigned index = 0);
+  void set(mlir::Value value, unsigned index = 0) { set(value, index, part); }
+  void set(mlir::Value value, unsigned index, Part part);
   /// The only result, which is complex.
   void set(importer::Complex value);
 

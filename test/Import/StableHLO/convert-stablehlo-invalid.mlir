@@ -180,26 +180,42 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: error: mpt-convert-stablehlo: 5 ops of @complex have no counterpart in the mpt dialect:
+// CHECK: error: mpt-convert-stablehlo: 10 ops of @complex have no counterpart in the mpt dialect:
 // CHECK-NEXT: stablehlo.fft, 1 time: attribute fft_type: expected FFT, IFFT, RFFT or IRFFT
 // CHECK: stablehlo.fft, 1 time: attribute fft_length: expected a length for each dimension
 // CHECK: stablehlo.fft, 1 time: a transform of other than 1 to 1048576 elements
 // CHECK: stablehlo.tanh, 1 time: complex numbers; write it with jnp.real and jnp.imag
-// CHECK: stablehlo.while, 1 time: complex numbers; write it with jnp.real and jnp.imag
-"func.func"() <{function_type = (tensor<4xf32>, tensor<2097152xf32>, tensor<i1>) -> tensor<4xf32>, sym_name = "complex"}> ({
-^bb0(%x: tensor<4xf32>, %long: tensor<2097152xf32>, %c: tensor<i1>):
+// CHECK: stablehlo.compare, 1 time: an order of complex numbers; compare jnp.real and jnp.imag
+// CHECK: stablehlo.reduce, 1 time: complex numbers in a body other than add; write it with jnp.real and jnp.imag
+// CHECK: stablehlo.reduce_window, 1 time: complex numbers in a body other than add;
+// CHECK: stablehlo.scatter, 1 time: complex numbers in a body other than add;
+"func.func"() <{function_type = (tensor<4xf32>, tensor<2097152xf32>) -> tensor<4xf32>, sym_name = "complex"}> ({
+^bb0(%x: tensor<4xf32>, %long: tensor<2097152xf32>):
   %0 = "stablehlo.complex"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
   %1 = "stablehlo.fft"(%0) <{fft_length = array<i64: 4>, fft_type = #stablehlo<fft_type DCT>}> : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
   %2 = "stablehlo.fft"(%0) <{fft_length = array<i64: 4, 4>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
   %3 = "stablehlo.fft"(%long) <{fft_length = array<i64: 2097152>, fft_type = #stablehlo<fft_type RFFT>}> : (tensor<2097152xf32>) -> tensor<1048577xcomplex<f32>>
   %4 = "stablehlo.tanh"(%0) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
-  %5 = "stablehlo.while"(%0) ({
-  ^bb0(%z: tensor<4xcomplex<f32>>):
-    "stablehlo.return"(%c) : (tensor<i1>) -> ()
-  }, {
-  ^bb0(%z: tensor<4xcomplex<f32>>):
-    "stablehlo.return"(%z) : (tensor<4xcomplex<f32>>) -> ()
-  }) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
-  "test.use"(%1, %2, %3, %4, %5) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<1048577xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> ()
+  %5 = "stablehlo.compare"(%0, %0) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xi1>
+  %one = "stablehlo.constant"() <{value = dense<(1.0, 0.0)> : tensor<complex<f32>>}> : () -> tensor<complex<f32>>
+  %6 = "stablehlo.reduce"(%0, %one) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %9 = "stablehlo.subtract"(%a, %b) : (tensor<complex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+    "stablehlo.return"(%9) : (tensor<complex<f32>>) -> ()
+  }) : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  %7 = "stablehlo.reduce_window"(%0, %one) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %9 = "stablehlo.multiply"(%a, %b) : (tensor<complex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+    "stablehlo.return"(%9) : (tensor<complex<f32>>) -> ()
+  }) : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<3xcomplex<f32>>
+  %at = "stablehlo.constant"() <{value = dense<1> : tensor<1x1xi32>}> : () -> tensor<1x1xi32>
+  %ones = "stablehlo.constant"() <{value = dense<(1.0, 0.0)> : tensor<1xcomplex<f32>>}> : () -> tensor<1xcomplex<f32>>
+  %8 = "stablehlo.scatter"(%0, %at, %ones) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %9 = "stablehlo.multiply"(%a, %b) : (tensor<complex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+    "stablehlo.return"(%9) : (tensor<complex<f32>>) -> ()
+  }) : (tensor<4xcomplex<f32>>, tensor<1x1xi32>, tensor<1xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  "test.use"(%5, %6, %7, %8) : (tensor<4xi1>, tensor<complex<f32>>, tensor<3xcomplex<f32>>, tensor<4xcomplex<f32>>) -> ()
+  "test.use"(%1, %2, %3, %4) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<1048577xcomplex<f32>>, tensor<4xcomplex<f32>>) -> ()
   "func.return"(%x) : (tensor<4xf32>) -> ()
 }) : () -> ()

@@ -45,6 +45,11 @@ Complex scale(ImportBuilder &l, Complex z, double factor);
 Complex exp(ImportBuilder &l, Complex z);
 /// The principal value, with an angle between -pi and pi.
 Complex log(ImportBuilder &l, Complex z);
+/// The principal value, with a real part that is not negative. The gradient at 0 is 0.
+Complex sqrt(ImportBuilder &l, Complex z);
+/// z^w = exp(w log z). A power of 0 is 1 if w is 0, and otherwise 0; no gradient goes
+/// there.
+Complex power(ImportBuilder &l, Complex z, Complex w);
 /// |z| (cos angle + i sin angle) of two real tensors.
 Complex polar(ImportBuilder &l, mlir::Value magnitude, mlir::Value angle);
 

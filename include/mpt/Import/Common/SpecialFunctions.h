@@ -26,6 +26,8 @@ mlir::Value atan(ImportBuilder &l, mlir::Value x);
 mlir::Value asin(ImportBuilder &l, mlir::Value x);
 mlir::Value acos(ImportBuilder &l, mlir::Value x);
 /// The angle of the point (x, y), between -pi and pi. Operands broadcast.
+/// The angle of (x, y), between -pi and pi, by the signs of zeros, too. The gradient
+/// where both are 0 is 0.
 mlir::Value atan2(ImportBuilder &l, mlir::Value y, mlir::Value x);
 mlir::Value asinh(ImportBuilder &l, mlir::Value x);
 mlir::Value acosh(ImportBuilder &l, mlir::Value x);

@@ -532,20 +532,38 @@ def cases(d):
             result = function(*(lax.complex(a, b) for a, b in zip(parts[::2], parts[1::2])))
             return (result.real, result.imag) if jnp.iscomplexobj(result) else result
         add(name, of_parts, *parts)
-        add(f"{name} gradient", gradients(lambda *parts: sum(
-            jnp.sum(x * w) for w, x in zip((1.5, -0.5), jax.tree.leaves(of_parts(*parts))))),
-            *parts)
+        # Of a sum of squares that weighs each.
+        add(f"{name} gradient", lambda *parts: jax.grad(lambda xs: sum(
+            jnp.sum(y ** 2 * jnp.sin(jnp.arange(1.0, 1 + y.size).reshape(y.shape) + n))
+            for n, y in enumerate(jax.tree.leaves(of_parts(*xs)))))(parts), *parts)
 
     for name in ("add", "subtract", "multiply", "divide"):
         add_complex(f"complex {name}", getattr(jnp, name), (3, 5), (3, 5), start=2.0)
-    for name in ("negative", "exp", "abs", "angle", "conj", "square", "log"):
+    for name in ("negative", "exp", "abs", "angle", "conj", "square", "log", "sqrt"):
         add_complex(f"complex {name}", getattr(jnp, name), (3, 5), start=2.0)
+    for power in 0, 3, 0.5, -1.5, 1 - 2j:
+        add_complex(f"complex power {power}", lambda z, p=power: z ** p, (3, 5), start=2.0)
+    # An exponent for each element, and what is 0.
+    add_complex("complex powers", lambda z: z[:, None] ** jnp.arange(4), (3,), start=2.0)
+    zeros = numpy.float32([0, 0, 1, -4, -4, 0]), numpy.float32([0, -0.0, 0, 0, -0.0, -2])
+    add("complex power of 0", lambda a, b: [(z.real, z.imag) for z in (
+        lax.complex(a, b) ** 0.5, lax.complex(a, b) ** 0.0, jnp.sqrt(lax.complex(a, b + 0)))],
+        *zeros)
+    add("complex angle of 0", lambda a, b: (
+        jnp.angle(lax.complex(a, b)), jnp.arctan2(a, b), jnp.arctan2(b, a)), *zeros)
+    add("complex equal", lambda a, b: (lax.complex(a, b) == lax.complex(b, a),
+                                       lax.complex(a, b) != lax.complex(a, -b)),
+        numpy.float32([1, 2, 3, 0]), numpy.float32([1, 3, 3, 0]))
     add_complex("complex matmul", jnp.matmul, (3, 4), (4, 5))
     add_complex("complex einsum", lambda a, b: jnp.einsum("bixy,ioxy->boxy", a, b),
                 (2, 3, 4, 2), (3, 5, 4, 2))
     add_complex("complex moves", lambda z: jnp.concatenate(
         [z.T[::2], jnp.pad(z, 1)[:3, :3], jnp.flip(z)[:, :3] * (1 - 2j)]), (3, 5))
     add_complex("complex sum", lambda z: jnp.sum(z, 1) + jnp.mean(z), (3, 5))
+    for size in 1, 2, 7:
+        add_complex(f"complex prod {size}", lambda z: jnp.prod(z, 0), (size, 3))
+    add_complex("complex cumsum", lambda z: jnp.cumsum(z, 0), (7, 3))
+    add_complex("complex add at", lambda z, w: z.at[jnp.array([1, 1, 2])].add(w), (4, 5), (3, 5))
     add_complex("complex where", lambda z: jnp.where(z.real > 2, z, 1j), (3, 5), start=2.0)
     add_complex("complex update", lambda z, w: z.at[1:3, :2].set(w), (4, 5), (2, 2))
     add_complex("complex take", lambda z: z[jnp.array([2, 0, 2])], (4, 5))
@@ -565,6 +583,17 @@ def cases(d):
                 lax.linalg.triangular_solve(a, b if left else b.mT, left_side=left, lower=lower,
                                             transpose_a=turned, unit_diagonal=unit), m, b)
     add("complex of real", lambda a: (a + 0j).imag + (a * 1j).imag, x)
+    # A loop over what is complex, with slices and results of each step, also backwards.
+    add_complex("complex scan", lambda w, z: lax.scan(
+        lambda c, v: (c * w + v, c.imag * v), 0 * w, z)[1], (5,), (4, 5))
+    add_complex("complex reverse scan", lambda w, z: lax.scan(
+        lambda c, v: (c * w + v, c * v), w, z, reverse=True)[1], (5,), (4, 5))
+    add_complex("complex carry", lambda w: lax.fori_loop(
+        0, 12, lambda _, c: c * w + 1j, w), (5,))
+    add_complex("complex cond", lambda w, z: lax.cond(
+        w.real.sum() > 0, lambda w: w * z, lambda w: w.conj(), w), (5,), (5,))
+    add_complex("complex associative_scan", lambda a, b: lax.associative_scan(
+        lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b))[1], (7, 3), (7, 3))
     for name in ("fft", "ifft"):
         for size in (8, 15, 131, 240):
             add_complex(f"complex {name} {size}", getattr(jnp.fft, name), (2, size))

@@ -4,7 +4,7 @@
 ^bb0(%x: tensor<4xf32>, %m: tensor<4x4xf32>, %i: tensor<4xi32>, %t: tensor<4xi1>, %n: tensor<i32>):
   %0 = "stablehlo.complex"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
   %1 = "stablehlo.tanh"(%0) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
-  %2 = "stablehlo.power"(%0, %0) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %2 = "stablehlo.sine"(%0) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
   "test.use"(%1, %2) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> ()
 
   %10 = "stablehlo.all_reduce"(%x) : (tensor<4xf32>) -> tensor<4xf32>
