@@ -57,8 +57,13 @@ std::unique_ptr<Call> makeCall(const Instruction &instruction, int64_t maxThread
 /// These take instructions that have been checked.
 std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThreads,
                                  bool fastBF16, std::string &error);
-/// Of a matmul that a library would need longer to start than to multiply; null if
-/// `instruction` is not that small, or this CPU has no code for it.
+/// ... of a matmul of any size, by oneDNN; only in builds with it.
+std::unique_ptr<Call> makeLibraryMatmul(const Instruction &instruction,
+                                        int64_t maxThreads, bool fastBF16,
+                                        std::string &error);
+/// Of a matmul that a library would need longer to start, or to bring into its layouts,
+/// than to multiply; null if `instruction` is not that small, or this CPU has no code for
+/// it.
 std::unique_ptr<Call> makeSmallMatmul(const Instruction &instruction, bool fastBF16);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);

@@ -752,6 +752,12 @@ std::unique_ptr<Call> mpt::rt::makeMatmul(const Instruction &instruction,
                                           std::string &error) {
   if (std::unique_ptr<Call> small = makeSmallMatmul(instruction, fastBF16))
     return small;
+  return makeLibraryMatmul(instruction, maxThreads, fastBF16, error);
+}
+
+std::unique_ptr<Call> mpt::rt::makeLibraryMatmul(const Instruction &instruction,
+                                                 int64_t maxThreads, bool fastBF16,
+                                                 std::string &error) {
   auto call = std::make_unique<Matmul>();
   call->init(instruction, maxThreads, fastBF16);
   if (!call->prepare()) {

@@ -10,7 +10,8 @@
 /// Matmuls of which oneDNN would need longer to start than to multiply, with AVX-512: the
 /// same code for f32 and for words of two bf16 that lie one after another in the sum.
 /// Sides that are read as they are stored are not copied; others are widened, rounded or
-/// transposed in panels on the stack. Sums are f32, in the order of their terms.
+/// transposed in panels on the stack. Sums are f32, in the order of their terms; long
+/// ones are sums of parts, whose lengths follow from shapes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,10 +37,15 @@ namespace {
   __attribute__((target("f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 
 constexpr int64_t lanes = 16;
-/// Floats of a panel, and most terms of a sum.
-constexpr int64_t panelFloats = 8192, mostTerms = 1024;
+/// Floats of a panel.
+constexpr int64_t panelFloats = 8192;
 /// Products, in whole vectors, of one matrix that is small, and of a task.
 constexpr int64_t mostProducts = 1 << 19, taskProducts = 1 << 18;
+/// ... of one whose left side is transposed, as of a weight gradient, and of one of many
+/// columns: a library brings the one's sides and the other's right side into its layout.
+constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21;
+/// Rows of a task that copies a part of the right side for them.
+constexpr int64_t taskRows = 3 * lanes;
 /// Elements of the right side of half types that are multiplied here for more rows, and
 /// products of those: up to there a library's call takes longer for its few products a
 /// row.
@@ -49,12 +55,16 @@ int64_t roundUp(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
 }
 
+/// How the right side lies where it is multiplied: as f32, as words of two bf16 by words
+/// of the left side, or as f16, which a load widens.
+enum class Right { F32, Words, F16 };
+
 /// c = a b. Elements of a and b are floats, or words: that of row i and term k of a is at
-/// a + i * aRow + k * aStep, in bytes; rows of b and c lie bStep and cStep floats apart.
+/// a + i * aRow + k * aStep, in bytes; rows of b lie bStep bytes apart, rows of c cStep
+/// floats.
 /// `isOdd`: one more element follows of which a has half a word.
 struct Sides {
-  const char *a;
-  const float *b;
+  const char *a, *b;
   float *c;
   int64_t aRow, aStep, bStep, cStep, terms;
   bool isOdd;
@@ -62,8 +72,10 @@ struct Sides {
 
 /// `rows` rows from `first` on by the columns of `vectors` vectors that are below
 /// `columns`. Rows beyond the last, `m` - 1, are that one again.
-template <int rows, int vectors, bool pairs>
+template <int rows, int vectors, Right right>
 MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t columns) {
+  constexpr bool pairs = right == Right::Words;
+  constexpr int64_t bVector = lanes * (right == Right::F16 ? 2 : 4);
   __mmask16 masks[vectors];
   __m512 sums[rows][vectors];
   const char *a[rows];
@@ -77,13 +89,15 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
     for (int j = 0; j < vectors; ++j)
       sums[i][j] = _mm512_setzero_ps();
   }
-  const float *b = s.b;
+  const char *b = s.b;
 #pragma clang loop unroll(disable)
   for (int64_t k = 0, at = 0; k < s.terms; ++k, at += s.aStep, b += s.bStep) {
-    __m512 right[vectors];
+    __m512 row[vectors];
 #pragma clang loop unroll(full)
     for (int j = 0; j < vectors; ++j)
-      right[j] = _mm512_maskz_loadu_ps(masks[j], b + j * lanes);
+      row[j] = right == Right::F16
+                   ? _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(masks[j], b + j * bVector))
+                   : _mm512_maskz_loadu_ps(masks[j], b + j * bVector);
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; ++i) {
       float number;
@@ -91,57 +105,61 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
       const __m512 left = _mm512_set1_ps(number);
 #pragma clang loop unroll(full)
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] =
-            pairs ? _mm512_dpbf16_ps(sums[i][j], (__m512bh)left, (__m512bh)right[j])
-                  : _mm512_fmadd_ps(left, right[j], sums[i][j]);
+        sums[i][j] = pairs
+                         ? _mm512_dpbf16_ps(sums[i][j], (__m512bh)left, (__m512bh)row[j])
+                         : _mm512_fmadd_ps(left, row[j], sums[i][j]);
     }
   }
   if (pairs && s.isOdd) {
+    // The other half of the words is zero in b as well.
+    __m512 row[vectors];
+#pragma clang loop unroll(full)
+    for (int j = 0; j < vectors; ++j)
+      row[j] = _mm512_maskz_loadu_ps(masks[j], b + j * bVector);
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; ++i) {
       uint16_t half;
       __builtin_memcpy(&half, a[i] + s.terms * s.aStep, sizeof(half));
-      const auto left = _mm512_castsi512_ps(_mm512_set1_epi32(half << 16));
+      const auto left = (__m512bh)_mm512_set1_epi32(half);
 #pragma clang loop unroll(full)
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] =
-            _mm512_fmadd_ps(left,
-                            _mm512_castsi512_ps(_mm512_slli_epi32(
-                                _mm512_maskz_loadu_epi32(masks[j], b + j * lanes), 16)),
-                            sums[i][j]);
+        sums[i][j] = _mm512_dpbf16_ps(sums[i][j], left, (__m512bh)row[j]);
     }
   }
 #pragma clang loop unroll(full)
   for (int i = 0; i < rows; ++i) {
     float *c = s.c + std::min(first + i, m - 1) * s.cStep;
 #pragma clang loop unroll(full)
-    for (int j = 0; j < vectors; ++j)
+    for (int j = 0; j < vectors; ++j) {
       _mm512_mask_storeu_ps(c + j * lanes, masks[j], sums[i][j]);
+    }
   }
 }
 
-template <int rows, int vectors, bool pairs>
+template <int rows, int vectors, Right right>
 void multiplyRows(const Sides &s, int64_t m, int64_t columns) {
   // The last rows again, rather than a smaller tile.
   for (int64_t i = 0; i < m; i += rows)
-    multiplyTile<rows, vectors, pairs>(
+    multiplyTile<rows, vectors, right>(
         s, i + rows > m ? std::max<int64_t>(m - rows, 0) : i, m, columns);
 }
 
-/// `block` floats of b lie in a row; the next columns follow `blockStep` floats later.
-template <bool pairs>
+/// `block` columns of b lie in a row; the next ones follow `blockStep` elements later.
+template <Right right>
 void multiply(Sides s, int64_t m, int64_t n, int64_t block, int64_t blockStep) {
   for (int64_t j = 0; j < n; j += 4 * lanes) {
     Sides part = s;
-    part.b += j / block * blockStep + j % block;
+    part.b += (j / block * blockStep + j % block) * (right == Right::F16 ? 2 : 4);
     part.c += j;
     const int64_t columns = n - j;
-    if (columns > 2 * lanes)
-      multiplyRows<4, 4, pairs>(part, m, columns);
+    if (columns > 3 * lanes || (columns > 2 * lanes && m <= 4))
+      multiplyRows<4, 4, right>(part, m, columns);
+    else if (columns > 2 * lanes)
+      multiplyRows<8, 3, right>(part, m, columns);
     else if (columns > lanes)
-      multiplyRows<8, 2, pairs>(part, m, columns);
+      multiplyRows<8, 2, right>(part, m, columns);
     else
-      multiplyRows<8, 1, pairs>(part, m, columns);
+      multiplyRows<8, 1, right>(part, m, columns);
   }
 }
 
@@ -167,6 +185,34 @@ MPT_SMALL void packWords(const uint16_t *stored, int64_t step, int64_t k, int64_
   }
 }
 
+/// Rows as floats, one after another. Short ones of halves are widened here, since a call
+/// for each would take longer than that.
+MPT_SMALL void widenRows(const StoredRows &stored, float *panel) {
+  if (stored.length == stored.lead)
+    return widen(stored.type, stored.rounding, stored.data, stored.first, panel,
+                 stored.rows * stored.length);
+  if (stored.type == DataType::F32 || stored.length > 8 * lanes) {
+    for (int64_t row = 0; row < stored.rows; ++row)
+      widen(stored.type, stored.rounding, stored.data, stored.first + row * stored.lead,
+            panel + row * stored.length, stored.length);
+    return;
+  }
+  const bool isBF16 = stored.type == DataType::BF16;
+  for (int64_t i = 0; i < stored.length; i += lanes) {
+    const __mmask16 mask = getLanes(stored.length - i);
+    const auto *from = static_cast<const uint16_t *>(stored.data) + stored.first + i;
+    float *to = panel + i;
+    for (int64_t row = 0; row < stored.rows;
+         ++row, from += stored.lead, to += stored.length) {
+      const __m256i halves = _mm256_maskz_loadu_epi16(mask, from);
+      _mm512_mask_storeu_ps(to, mask,
+                            isBF16 ? _mm512_castsi512_ps(_mm512_slli_epi32(
+                                         _mm512_cvtepu16_epi32(halves), 16))
+                                   : _mm512_cvtph_ps(halves));
+    }
+  }
+}
+
 class SmallMatmul : public Call {
 public:
   SmallMatmul(const Instruction &instruction, const MatmulShape &shape, bool ofPairs)
@@ -184,34 +230,42 @@ public:
   bool init() {
     copiesLhs = s.lhsRounding != Rounding::None ||
                 (pairs ? s.transposeLhs : s.lhs != DataType::F32);
-    isOdd = pairs && !s.transposeLhs && s.k % 2 != 0;
-    terms = !pairs ? s.k : isOdd ? s.k / 2 : (s.k + 1) / 2;
-    copiesRhs = pairs || s.transposeRhs || storedRhs != DataType::F32 ||
+    copiesRhs = pairs || s.transposeRhs || storedRhs == DataType::BF16 ||
                 s.rounding != Rounding::None;
     block = !pairs ? lanes : std::min<int64_t>(roundUp(s.n, lanes), 4 * lanes);
     if (pairs && block == 3 * lanes)
       block = 4 * lanes;
-    const int64_t panelTerms = pairs ? roundUp(s.k, 32) / 2 : s.k;
+    // As many terms of a sum at a time as panels hold for four vectors of columns, or
+    // for all, and for the rows of a task: parts of about one length.
+    const int64_t wanted = std::max(std::min(roundUp(s.n, block), 4 * lanes),
+                                    std::min(roundUp(s.m, lanes), taskRows)),
+                  most = panelFloats * (pairs ? 2 : 1) / wanted,
+                  parts = (s.k + most - 1) / most;
+    depth = std::min(roundUp((s.k + parts - 1) / parts, 2 * lanes), s.k);
+    const int64_t panelTerms = pairs ? roundUp(depth, 2 * lanes) / 2 : depth;
     width = s.n;
     if (copiesRhs && panelTerms * roundUp(s.n, block) > panelFloats) {
-      // As many columns at a time as a panel holds, in whole blocks. A library
-      // transposes f32 as fast.
-      if (storedRhs == DataType::F32 && s.rounding == Rounding::None)
-        return false;
       width = panelFloats / panelTerms;
       width -= width % (width < 4 * lanes ? 2 * lanes : 4 * lanes);
-      if (width == 0)
-        return false;
       block = std::min(block, width);
     }
+    // A library transposes f32 as fast.
+    if ((width < s.n || depth < s.k) && s.transposeRhs && storedRhs == DataType::F32 &&
+        s.rounding == Rounding::None)
+      return false;
     // What a task copies of the right side is worth the most rows.
     rows = std::max<int64_t>(taskProducts / (s.k * roundUp(s.n, lanes)),
-                             width < s.n ? 2 * lanes : lanes);
+                             width < s.n || depth < s.k ? taskRows : lanes);
     if (copiesLhs)
       rows = std::min(rows, panelFloats / panelTerms);
-    if (s.out != DataType::F32)
+    if (s.out != DataType::F32 || depth < s.k)
       rows = std::min(rows, panelFloats / s.n);
     rows = std::min(rows < lanes ? rows : rows / lanes * lanes, s.m);
+    // Tasks of about as many rows each, in whole tiles.
+    if (rows >= lanes) {
+      const int64_t tasks = (s.m + rows - 1) / rows;
+      rows = std::min(rows, roundUp((s.m + tasks - 1) / tasks, 8));
+    }
     return rows > 0 && rows >= std::min<int64_t>(s.m, 8);
   }
 
@@ -229,32 +283,53 @@ public:
   }
 
 private:
+  /// Rows, columns or terms from `first` on.
+  struct Range {
+    int64_t first, count;
+  };
+
   void runTask(void **buffers, const float *biasData, int64_t matrix,
                int64_t first) const {
-    alignas(64) float lhsPanel[panelFloats], rhsPanel[panelFloats], outPanel[panelFloats];
-    const int64_t count = std::min(rows, s.m - first),
-                  outFirst = (matrix * s.m + first) * s.n;
+    alignas(64) float lhsPanel[panelFloats], rhsPanel[panelFloats], outPanel[panelFloats],
+        partPanel[panelFloats];
+    const Range range{first, std::min(rows, s.m - first)};
+    const int64_t count = range.count, outFirst = (matrix * s.m + first) * s.n;
     float *out = s.out == DataType::F32
                      ? static_cast<float *>(buffers[outIndex]) + outFirst
                      : outPanel;
-    const char *lhs = getLhs(buffers[0], matrix, first, count, lhsPanel);
     const int64_t size = pairs && !s.transposeLhs ? 2 : 4,
                   step = !s.transposeLhs ? 1
                          : !copiesLhs    ? s.m
                          : pairs         ? roundUp(count, lanes)
                                          : count;
-    for (int64_t column = 0; column < s.n; column += width) {
-      const int64_t columns = std::min(width, s.n - column);
-      Sides sides{lhs,          rhsPanel,
-                  out + column, s.transposeLhs ? 4 : s.k * size,
-                  4 * step,     pairs ? block : columns,
-                  s.n,          terms,
-                  isOdd};
-      setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, column, columns, rhsPanel);
-      if (pairs)
-        multiply<true>(sides, count, columns, block, getWords() * block);
-      else
-        multiply<false>(sides, count, columns, columns, columns);
+    for (int64_t term = 0; term < s.k; term += depth) {
+      const Range terms{term, std::min(depth, s.k - term)};
+      float *sums = term == 0 ? out : partPanel;
+      const bool isOdd = pairs && !s.transposeLhs && terms.count % 2 != 0;
+      const char *lhs = getLhs(buffers[0], matrix, range, terms, lhsPanel);
+      for (int64_t column = 0; column < s.n; column += width) {
+        const Range columns{column, std::min(width, s.n - column)};
+        Sides sides;
+        sides.a = lhs;
+        sides.b = reinterpret_cast<const char *>(rhsPanel);
+        sides.c = sums + column;
+        sides.aRow = s.transposeLhs ? 4 : (copiesLhs ? terms.count : s.k) * size;
+        sides.aStep = 4 * step;
+        sides.bStep = 4 * (pairs ? block : columns.count);
+        sides.cStep = s.n;
+        sides.terms = !pairs ? terms.count : (terms.count + !isOdd) / 2;
+        sides.isOdd = isOdd;
+        setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, terms, columns, rhsPanel);
+        if (pairs)
+          multiply<Right::Words>(sides, count, columns.count, block,
+                                 getWords(terms.count) * block);
+        else if (!copiesRhs && storedRhs == DataType::F16)
+          multiply<Right::F16>(sides, count, s.n, s.n, s.n);
+        else
+          multiply<Right::F32>(sides, count, columns.count, columns.count, columns.count);
+      }
+      if (term > 0)
+        finishRow(out, partPanel, count * s.n, Epilogue::None);
     }
     if (biasData || epilogue != Epilogue::None)
       for (int64_t row = 0; row < count; ++row)
@@ -263,23 +338,34 @@ private:
       narrow(s.out, out, buffers[outIndex], outFirst, count * s.n);
   }
 
-  /// The rows as they are multiplied, those of a transposed matrix as columns.
-  const char *getLhs(const void *data, int64_t matrix, int64_t first, int64_t count,
+  /// Terms of rows as they are multiplied, those of a transposed matrix as columns.
+  const char *getLhs(const void *data, int64_t matrix, Range rows, Range terms,
                      float *panel) const {
-    const int64_t begin = matrix * s.m * s.k + (s.transposeLhs ? first : first * s.k);
+    const int64_t begin =
+        matrix * s.m * s.k + (s.transposeLhs ? terms.first * s.m + rows.first
+                                             : rows.first * s.k + terms.first);
     if (!copiesLhs)
       return static_cast<const char *>(data) + begin * (pairs ? 2 : 4);
-    if (pairs && s.transposeLhs)
-      packPairs({storedLhs, data, begin, s.m, s.k, count, s.lhsRounding}, false,
-                roundUp(count, lanes), reinterpret_cast<uint16_t *>(panel));
-    else if (pairs)
-      narrow(DataType::BF16, static_cast<const float *>(data) + begin, panel, 0,
-             count * s.k);
-    else if (!s.transposeLhs || count == s.m)
-      widen(storedLhs, s.lhsRounding, data, begin, panel, count * s.k);
+    if (pairs && s.transposeLhs && storedLhs == DataType::BF16) {
+      packWords(static_cast<const uint16_t *>(data) + begin, s.m, terms.count, rows.count,
+                roundUp(rows.count, lanes), reinterpret_cast<uint32_t *>(panel));
+      return reinterpret_cast<const char *>(panel);
+    }
+    if (pairs && s.transposeLhs) {
+      packPairs({storedLhs, data, begin, s.m, terms.count, rows.count, s.lhsRounding},
+                false, roundUp(rows.count, lanes), reinterpret_cast<uint16_t *>(panel));
+      return reinterpret_cast<const char *>(panel);
+    }
+    StoredRows stored =
+        s.transposeLhs ? StoredRows{storedLhs, data, begin, s.m, terms.count, rows.count}
+                       : StoredRows{storedLhs, data, begin, s.k, rows.count, terms.count};
+    stored.rounding = s.lhsRounding;
+    if (!pairs)
+      widenRows(stored, panel);
     else
-      for (int64_t k = 0; k < s.k; ++k)
-        widen(storedLhs, s.lhsRounding, data, begin + k * s.m, panel + k * count, count);
+      for (int64_t row = 0; row < rows.count; ++row)
+        narrow(DataType::BF16, static_cast<const float *>(data) + begin + row * s.k,
+               panel, row * terms.count, terms.count);
     return reinterpret_cast<const char *>(panel);
   }
 
@@ -287,46 +373,50 @@ private:
   bool packsWords() const {
     return pairs && storedRhs == DataType::BF16 && !s.transposeRhs;
   }
-  /// Words of a column of a panel.
-  int64_t getWords() const { return packsWords() ? (s.k + 1) / 2 : roundUp(s.k, 32) / 2; }
+  /// Words of so many terms of a column of a panel.
+  int64_t getWords(int64_t terms) const {
+    return packsWords() ? (terms + 1) / 2 : roundUp(terms, 2 * lanes) / 2;
+  }
 
-  /// `columns` columns of the right side from `column` on, as they are multiplied.
-  void setRhs(Sides &sides, const void *data, int64_t matrix, int64_t column,
-              int64_t columns, float *panel) const {
-    const int64_t begin = matrix * s.k * s.n + column * (s.transposeRhs ? s.k : 1);
+  /// Terms of columns of the right side, as they are multiplied.
+  void setRhs(Sides &sides, const void *data, int64_t matrix, Range terms, Range columns,
+              float *panel) const {
+    const int64_t begin =
+        matrix * s.k * s.n + (s.transposeRhs ? columns.first * s.k + terms.first
+                                             : terms.first * s.n + columns.first);
     const StoredRows stored{storedRhs,
                             data,
                             begin,
                             s.transposeRhs ? s.k : s.n,
-                            s.transposeRhs ? columns : s.k,
-                            s.transposeRhs ? s.k : columns,
+                            s.transposeRhs ? columns.count : terms.count,
+                            s.transposeRhs ? terms.count : columns.count,
                             s.rounding};
-    if (packsWords())
-      packWords(static_cast<const uint16_t *>(data) + begin, s.n, s.k, columns, block,
-                reinterpret_cast<uint32_t *>(panel));
-    else if (!copiesRhs)
-      sides.b = static_cast<const float *>(data) + begin;
-    else if (pairs)
+    if (packsWords()) {
+      packWords(static_cast<const uint16_t *>(data) + begin, s.n, terms.count,
+                columns.count, block, reinterpret_cast<uint32_t *>(panel));
+    } else if (!copiesRhs) {
+      const int64_t size = storedRhs == DataType::F16 ? 2 : 4;
+      sides.b = static_cast<const char *>(data) + begin * size;
+      sides.bStep = s.n * size;
+    } else if (pairs) {
       packPairs(stored, s.transposeRhs, block, reinterpret_cast<uint16_t *>(panel));
-    else if (s.transposeRhs)
+    } else if (s.transposeRhs) {
       transposeRows(stored, DataType::F32, panel);
-    else if (columns == s.n)
-      widen(storedRhs, s.rounding, data, begin, panel, s.k * s.n);
-    else
-      for (int64_t k = 0; k < s.k; ++k)
-        widen(storedRhs, s.rounding, data, begin + k * s.n, panel + k * columns, columns);
+    } else {
+      widenRows(stored, panel);
+    }
   }
 
   MatmulShape s;
   /// Whether both sides are multiplied as words of two bf16.
   bool pairs;
-  bool copiesLhs = false, copiesRhs = false, isOdd = false;
+  bool copiesLhs = false, copiesRhs = false;
   DataType storedLhs, storedRhs, biasType = DataType::F32;
   Epilogue epilogue = Epilogue::None;
   uint32_t outIndex;
-  /// Terms of a sum, in floats or words; columns of a block of the right side, and of a
-  /// panel; rows of a task.
-  int64_t terms = 0, block = 0, width = 0, rows = 0;
+  /// Terms of a part of a sum; columns of a block of the right side, and of a panel; rows
+  /// of a task.
+  int64_t depth = 0, block = 0, width = 0, rows = 0;
   std::vector<float> bias;
 };
 
@@ -341,12 +431,16 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
   MatmulShape s;
   if (getVectorSet() != VectorSet::AVX512 || !getMatmulShape(instruction, s) ||
       !isFloat(s.lhs) || !isFloat(s.rhs) || s.batch == 0 || s.m == 0 || s.n == 0 ||
-      s.k == 0 || s.k > mostTerms || s.k * s.n > mostProducts)
+      s.k == 0 || s.k * s.n > mostGradientProducts || planMatmul(s).sumChunk)
     return nullptr;
-  const bool isNarrow = s.lhs != DataType::F32 && !s.transposeLhs &&
-                        s.k * roundUp(s.n, lanes) <= mostShared;
-  const int64_t most = isNarrow ? mostSharedProducts : mostProducts;
-  if (s.m * s.k > most || s.m * s.k * roundUp(s.n, lanes) > most)
+  const int64_t columns = roundUp(s.n, lanes);
+  const bool isNarrow =
+      s.lhs != DataType::F32 && !s.transposeLhs && s.k * columns <= mostShared;
+  const int64_t most = isNarrow                                  ? mostSharedProducts
+                       : s.transposeLhs                          ? mostGradientProducts
+                       : columns > 4 * lanes && s.m >= 4 * lanes ? mostWideProducts
+                                                                 : mostProducts;
+  if (s.m * s.k > most || s.m * s.k * columns > most)
     return nullptr;
   const bool areBF16 = s.lhs == DataType::BF16 && s.rhs == DataType::BF16 && fastBF16;
   // Other CPUs that multiply bf16 faster have no code for it here.

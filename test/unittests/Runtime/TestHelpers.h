@@ -231,7 +231,7 @@ inline std::string runCall(const LibraryCall &libraryCall,
       Tensor scratch(DataType::I8, {call.hasScratch ? call.refs.back().count() : 0});
       std::string error;
       std::unique_ptr<Call> made = byLibrary
-                                       ? makeMatmul(call, maxThreads, fastBF16, error)
+                                       ? makeLibraryMatmul(call, maxThreads, fastBF16, error)
                                        : makeCall(call, maxThreads, error, fastBF16);
       if (!made)
         return error;
