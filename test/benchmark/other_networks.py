@@ -13,6 +13,8 @@
     egnn       messages along all edges of 8 graphs of 12 nodes, width 32
     experts    2 layers of width 256 as transformers' Qwen3-MoE, 4 of 32 experts of width 256; 4 x 128 tokens
     deltanet   24 steps of the delta rule on states of 4 x 4 x 16 x 16, one after the other
+    seq2seq    a GRU and a GRU cell with attention, width 64; 16 x 20 tokens
+    mamba2     2 layers of a scan of which chunks of 16 are matmuls, width 64, 8 heads; 4 x 64 tokens
 
 Each is a torch.nn.Module, trained with AdamW by PyTorch (eager, images in channels_last, bf16 by
 autocast) and, imported by mpt.torch.TrainStep, by MPT. Times are processor time of one thread in ms a step: the least
@@ -20,6 +22,7 @@ step, after two to warm up, of rounds in turns. Losses are those of the third st
 """
 
 import argparse
+import math
 import time
 
 import torch
@@ -247,6 +250,77 @@ class DeltaNet(nn.Module):
         return F.cross_entropy(self.head(x + self.out(read)).flatten(0, 1).float(), y.flatten())
 
 
+class Mamba2(nn.Module):
+    """Layers of a scan of which chunks are matmuls, as its paper's listing has it (Dao & Gu 2024)."""
+
+    class Layer(nn.Module):
+        def __init__(self, width, heads, states, chunk):
+            super().__init__()
+            self.heads, self.states, self.chunk, inner = heads, states, chunk, 2 * width
+            self.sizes = inner, inner + 2 * states, heads
+            self.norm, self.inner_norm = nn.LayerNorm(width), nn.LayerNorm(inner)
+            self.up = nn.Linear(width, sum(self.sizes), bias=False)
+            self.conv = nn.Conv1d(self.sizes[1], self.sizes[1], 4, groups=self.sizes[1], padding=3)
+            self.rate, self.decay = nn.Parameter(torch.zeros(heads)), nn.Parameter(torch.zeros(heads))
+            self.skip, self.down = nn.Parameter(torch.ones(heads)), nn.Linear(inner, width, bias=False)
+
+        @staticmethod
+        def sums(x):
+            """Sums of the terms after each one up to each other; minus infinity above the diagonal."""
+            size, ends = x.shape[-1], x.cumsum(-1)
+            below = torch.ones(size, size, dtype=torch.bool).tril()
+            return (ends[..., :, None] - ends[..., None, :]).masked_fill(~below, -math.inf)
+
+        def scan(self, x, a, b, c):
+            x, b, c = (z.unflatten(1, (-1, self.chunk)) for z in (x, b, c))
+            a = a.unflatten(1, (-1, self.chunk)).permute(0, 3, 1, 2)
+            ends = a.cumsum(-1)
+            inside = torch.einsum("bcln,bcsn,bhcls,bcshp->bclhp", c, b, self.sums(a).exp(), x)
+            states = torch.einsum("bcln,bhcl,bclhp->bchpn", b, (ends[..., -1:] - ends).exp(), x)
+            states = torch.cat([torch.zeros_like(states[:, :1]), states], 1)
+            between = self.sums(F.pad(ends[..., -1], (1, 0))).exp()
+            states = torch.einsum("bhzc,bchpn->bzhpn", between, states)[:, :-1]
+            return (inside + torch.einsum("bcln,bchpn,bhcl->bclhp", c, states, ends.exp())).flatten(1, 2)
+
+        def forward(self, x):
+            gate, z, step = self.up(self.norm(x)).split(self.sizes, -1)
+            z = F.silu(self.conv(z.transpose(1, 2))[..., :x.shape[1]].transpose(1, 2))
+            z, b, c = z.split((self.sizes[0], self.states, self.states), -1)
+            z, step = z.unflatten(2, (self.heads, -1)), F.softplus(step + self.rate)
+            y = self.scan(z * step[..., None], -self.decay.exp() * step, b, c) + self.skip[:, None] * z
+            return x + self.down(self.inner_norm(y.flatten(2) * F.silu(gate)))
+
+    def __init__(self, vocabulary=64, width=64, heads=8, states=16, chunk=16):
+        super().__init__()
+        self.tokens, self.head = nn.Embedding(vocabulary, width), nn.Linear(width, vocabulary)
+        self.layers = nn.Sequential(*(self.Layer(width, heads, states, chunk) for _ in range(2)))
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.layers(self.tokens(x))).flatten(0, 1).float(), y.flatten())
+
+
+class Translator(nn.Module):
+    """A GRU that reads, and a GRU cell that writes with attention to what was read (Luong et al. 2015)."""
+
+    def __init__(self, vocabulary=64, width=64):
+        super().__init__()
+        self.source, self.target = nn.Embedding(vocabulary, width), nn.Embedding(vocabulary, width)
+        self.read, self.write = nn.GRU(width, width, batch_first=True), nn.GRUCell(2 * width, width)
+        self.score, self.head = nn.Linear(width, width, bias=False), nn.Linear(2 * width, vocabulary)
+
+    def forward(self, x, y):
+        known, h = self.read(self.source(x))
+        h, words, outputs = h[0], self.target(y), []
+        seen = torch.zeros_like(h)
+        for t in range(y.shape[1] - 1):
+            h = self.write(torch.cat([words[:, t], seen], 1), h)
+            weights = torch.einsum("btk,bk->bt", known, self.score(h)).softmax(1)
+            seen = torch.einsum("bt,btk->bk", weights, known)
+            outputs.append(torch.cat([h, seen], 1))
+        z = self.head(torch.stack(outputs, 1)).float()
+        return F.cross_entropy(z.flatten(0, 1), y[:, 1:].flatten())
+
+
 class Experts(nn.Module):
     def __init__(self):
         super().__init__()
@@ -287,6 +361,8 @@ NETWORKS = {
     "experts": (Experts, lambda: (words := torch.randint(3, 2000, (4, 128)), words)),
     "recognizer": (Recognizer, lambda: (torch.randn(8, 40, 200), torch.randint(1, 30, (8, 20)))),
     "egnn": (EGNN, lambda: (torch.randn(8, 12, 8), torch.randn(8, 1))),
+    "seq2seq": (Translator, lambda: (torch.randint(0, 64, (16, 20)), torch.randint(0, 64, (16, 20)))),
+    "mamba2": (Mamba2, lambda: (torch.randint(0, 64, (4, 64)), torch.randint(0, 64, (4, 64)))),
     "deltanet": (DeltaNet, lambda: (torch.randint(0, 64, (4, 24)), torch.randint(0, 64, (4, 24)))),
 }
 

@@ -65,6 +65,9 @@ std::unique_ptr<Call> makeLibraryMatmul(const Instruction &instruction,
 /// than to multiply; null if `instruction` is not that small, or this CPU has no code for
 /// it.
 std::unique_ptr<Call> makeSmallMatmul(const Instruction &instruction, bool fastBF16);
+/// Of matmuls of a batch that are multiplied sixteen at a time; null if there are few of
+/// them or they are not tiny, or this CPU has no code for it.
+std::unique_ptr<Call> makeBatchMatmul(const Instruction &instruction);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);
 /// Of a filter gradient that planConv makes a matmul of.

@@ -750,6 +750,8 @@ private:
 std::unique_ptr<Call> mpt::rt::makeMatmul(const Instruction &instruction,
                                           int64_t maxThreads, bool fastBF16,
                                           std::string &error) {
+  if (std::unique_ptr<Call> batch = makeBatchMatmul(instruction))
+    return batch;
   if (std::unique_ptr<Call> small = makeSmallMatmul(instruction, fastBF16))
     return small;
   return makeLibraryMatmul(instruction, maxThreads, fastBF16, error);

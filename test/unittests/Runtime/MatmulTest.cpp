@@ -164,6 +164,44 @@ TEST(MatmulTest, Batches) {
         check({5, 70, 9, 33, type, type, type, transposeLhs, !transposeLhs, sharedRhs});
 }
 
+/// Matrices of which each has a lane: whole and partial sixteens of them, tiles with a
+/// rest, single elements, and sizes beyond a vector's.
+TEST(MatmulTest, TinyBatches) {
+  const int64_t sizes[][4] = {{16, 1, 1, 1},  {17, 1, 1, 4},  {100, 4, 1, 4},
+                              {40, 4, 4, 1},  {33, 5, 7, 3},  {16, 8, 8, 8},
+                              {31, 1, 9, 17}, {19, 30, 4, 5}, {1500, 1, 3, 2}};
+  for (auto [batch, m, n, k] : sizes)
+    for (auto [type, out] : {std::pair{F32, F32}, {BF16, BF16}, {BF16, F32}, {F16, F16}})
+      for (int layout = 0; layout < 4; ++layout)
+        check({batch, m, n, k, type, type, out, layout % 2 != 0, layout / 2 != 0});
+  check({20, 3, 5, 4, F16, F32, BF16});
+}
+
+/// Few matrices, larger ones, wide ones, one right side for all, and a bias go other
+/// ways.
+TEST(MatmulTest, WhatIsATinyBatch) {
+  if (getVectorSet() != VectorSet::AVX512)
+    GTEST_SKIP() << "the code is for AVX-512";
+  auto isTiny = [](int64_t batch, int64_t m, int64_t n, int64_t k, bool sharedRhs = false,
+                   bool hasBias = false) {
+    Tensor lhs(BF16, {batch, m, k}),
+        rhs(BF16, sharedRhs ? std::vector<int64_t>{k, n} : std::vector{batch, k, n}),
+        bias(BF16, {n}), out(BF16, {batch, m, n});
+    std::vector<BufferRef> inputs = {lhs.ref, rhs.ref};
+    if (hasBias)
+      inputs.push_back(bias.ref);
+    return makeBatchMatmul(makeInstruction(matmul(false, false, hasBias), inputs,
+                                           out.ref)) != nullptr;
+  };
+  EXPECT_TRUE(isTiny(16, 4, 4, 4));
+  EXPECT_TRUE(isTiny(16, 11, 11, 10));
+  EXPECT_FALSE(isTiny(15, 4, 4, 4));
+  EXPECT_FALSE(isTiny(16, 11, 11, 11));
+  EXPECT_FALSE(isTiny(16, 4, 17, 4));
+  EXPECT_FALSE(isTiny(16, 4, 4, 4, /*sharedRhs=*/true));
+  EXPECT_FALSE(isTiny(16, 4, 4, 4, /*sharedRhs=*/false, /*hasBias=*/true));
+}
+
 TEST(MatmulTest, Types) {
   for (DataType lhs : {F32, F16, BF16, E4M3, E5M2})
     for (DataType out : {F32, lhs})
@@ -250,6 +288,7 @@ TEST(MatmulTest, RoundsWhileReading) {
         cases.push_back({1, m, n, k, transposeLhs, transposeRhs, false});
       for (bool shared : {false, true})
         cases.push_back({3, 9, 20, 40, transposeLhs, transposeRhs, shared});
+      cases.push_back({20, 3, 5, 4, transposeLhs, transposeRhs, false});
     }
   for (const Case &c : cases)
     for (Rounding rounding : {Rounding::F16, Rounding::BF16})
@@ -282,14 +321,19 @@ TEST(MatmulTest, RoundsWhileReading) {
                  bias = randomTensor(F32, {c.n}, 3);
           const DataType result = c.k == 2100 ? F32 : other;
           Tensor expected(result, outDims), found(result, outDims);
-          MatmulCall call =
-              matmul(c.transposeLhs, c.transposeRhs, /*hasBias=*/true, Epilogue::Relu);
-          ASSERT_EQ(runCall(call, {&lowLhs, &lowRhs, &bias}, expected, fastBF16), "");
+          // Batches of tiny matrices have no bias.
+          const bool hasBias = c.batch < 16;
+          MatmulCall call = matmul(c.transposeLhs, c.transposeRhs, hasBias,
+                                   hasBias ? Epilogue::Relu : Epilogue::None);
+          std::vector<const Tensor *> low = {&lowLhs, &lowRhs}, wide = {&lhs, &rhs};
+          if (hasBias)
+            low.push_back(&bias), wide.push_back(&bias);
+          ASSERT_EQ(runCall(call, low, expected, fastBF16), "");
           if (roundsLhs)
             call.lhsRounding = rounding;
           if (roundsRhs)
             call.rounding = rounding;
-          ASSERT_EQ(runCall(call, {&lhs, &rhs, &bias}, found, fastBF16), "");
+          ASSERT_EQ(runCall(call, wide, found, fastBF16), "");
           EXPECT_TRUE(expected.bytes() == found.bytes())
               << c.batch << " " << c.m << " " << c.n << " " << c.k << " "
               << c.transposeLhs << c.transposeRhs << fastBF16 << " sides " << sides;
