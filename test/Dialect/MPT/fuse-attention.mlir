@@ -66,6 +66,56 @@ func.func @narrow(%q: tensor<1x8x180x16xf32> {mpt.name = "q", mpt.role = "input"
 
 // -----
 
+// Rows of neither scores nor heads are whole vectors: half as many scores more is enough.
+// CHECK-LABEL: func.func @parts(
+// CHECK: mpt.attention {{.*}} {fused} :
+func.func @parts(%q: tensor<2x4x150x24xf32> {mpt.name = "q", mpt.role = "input"}) -> (tensor<2x4x150x24xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q : (tensor<2x4x150x24xf32>, tensor<2x4x150x24xf32>, tensor<2x4x150x24xf32>) -> (tensor<2x4x150x24xf32>, tensor<2x4x150xf32>)
+  return %y : tensor<2x4x150x24xf32>
+}
+
+// -----
+
+// Not in bf16, of which kernels read more a line.
+// CHECK-LABEL: func.func @parts_of_halves(
+// CHECK-NOT: fused
+func.func @parts_of_halves(%q: tensor<2x4x150x24xbf16> {mpt.name = "q", mpt.role = "input"}) -> (tensor<2x4x150x24xbf16> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q : (tensor<2x4x150x24xbf16>, tensor<2x4x150x24xbf16>, tensor<2x4x150x24xbf16>) -> (tensor<2x4x150x24xbf16>, tensor<2x4x150xf32>)
+  return %y : tensor<2x4x150x24xbf16>
+}
+
+// -----
+
+// Not of whole rows of scores, nor of whole rows of heads.
+// CHECK-LABEL: func.func @whole_scores(
+// CHECK-NOT: fused
+func.func @whole_scores(%q: tensor<2x4x176x24xf32> {mpt.name = "q", mpt.role = "input"}) -> (tensor<2x4x176x24xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q : (tensor<2x4x176x24xf32>, tensor<2x4x176x24xf32>, tensor<2x4x176x24xf32>) -> (tensor<2x4x176x24xf32>, tensor<2x4x176xf32>)
+  return %y : tensor<2x4x176x24xf32>
+}
+
+// -----
+
+// The same.
+// CHECK-LABEL: func.func @whole_heads(
+// CHECK-NOT: fused
+func.func @whole_heads(%q: tensor<2x4x197x32xf32> {mpt.name = "q", mpt.role = "input"}) -> (tensor<2x4x197x32xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q : (tensor<2x4x197x32xf32>, tensor<2x4x197x32xf32>, tensor<2x4x197x32xf32>) -> (tensor<2x4x197x32xf32>, tensor<2x4x197xf32>)
+  return %y : tensor<2x4x197x32xf32>
+}
+
+// -----
+
+// Fewer scores than half as many more.
+// CHECK-LABEL: func.func @fewer_parts(
+// CHECK-NOT: fused
+func.func @fewer_parts(%q: tensor<2x4x140x24xf32> {mpt.name = "q", mpt.role = "input"}) -> (tensor<2x4x140x24xf32> {mpt.name = "y"}) {
+  %y, %lse = mpt.attention %q, %q, %q : (tensor<2x4x140x24xf32>, tensor<2x4x140x24xf32>, tensor<2x4x140x24xf32>) -> (tensor<2x4x140x24xf32>, tensor<2x4x140xf32>)
+  return %y : tensor<2x4x140x24xf32>
+}
+
+// -----
+
 // Heads so small that each matmul of kernels takes its time to begin.
 // CHECK-LABEL: func.func @small(
 // CHECK: mpt.attention {{.*}} {fused} :

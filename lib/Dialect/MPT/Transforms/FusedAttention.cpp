@@ -114,8 +114,10 @@ static constexpr int64_t kMostSmall = 24 * 24;
 
 /// Fewest scores of a head that are kept no longer if they are kTimesOthers as many as
 /// queries, keys, values and results have elements: heads are so narrow that the call is
-/// about as fast.
-static constexpr int64_t kFewestOfNarrow = 128 * 128, kTimesOthers = 2;
+/// about as fast. In f32 it is faster from kTimesOthersOfParts on if neither the rows of
+/// scores nor those of queries and values are whole vectors of kVector elements.
+static constexpr int64_t kFewestOfNarrow = 128 * 128, kVector = 16;
+static constexpr double kTimesOthers = 2, kTimesOthersOfParts = 1.5;
 
 /// Whether the call, whose gradient computes scores a second time, seven matmuls in
 /// all where kernels have six, multiplies no more than they do: it skips blocks of keys
@@ -159,11 +161,18 @@ std::string mpt::explainUnfusedOnCPU(Operation *op) {
                                ? kFewestWithHidden
                            : heads * queries * keys >= kManyScores ? kFewestOfMany
                                                                    : kFewestScores;
-    const int64_t width =
-        query.getDimSize(3) +
+    const int64_t ofQuery = query.getDimSize(3);
+    const int64_t ofValue =
         cast<RankedTensorType>(attention.getValue().getType()).getDimSize(3);
-    const bool isNarrow = queries * keys >= kFewestOfNarrow &&
-                          queries * keys >= kTimesOthers * (queries + keys) * width;
+    const int64_t width = ofQuery + ofValue;
+    const bool hasParts =
+        keys % kVector != 0 && ofQuery % kVector != 0 && ofValue % kVector != 0;
+    const double times = hasParts && query.getElementType().isF32() ? kTimesOthersOfParts
+                                                                    : kTimesOthers;
+    const bool isNarrow =
+        queries * keys >= kFewestOfNarrow &&
+        static_cast<double>(queries * keys) >=
+            times * static_cast<double>((queries + keys) * width);
     if (queries * keys < fewest && queries * keys > kMostSmall && !isNarrow)
       return say("a head has ", queries, " x ", keys,
                  " scores; kernels are faster below ", fewest, " scores");
