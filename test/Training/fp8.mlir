@@ -33,7 +33,7 @@
 // CURRENT: mpt.matmul {{.*}} : (tensor<32x16xf8E4M3FN>, tensor<32x16xf8E4M3FN>) -> tensor<16x16xf32>
 
 // FORWARD-REMARK-DAG: remark: [Passed] mpt.fp8.product{{.*}}f8E4M3FN by f8E4M3FN, with fast accumulation
-// FORWARD-REMARK-DAG: remark: [Passed] mpt.fp8.product{{.*}}f8E4M3FN by f8E5M2{{$}}
+// FORWARD-REMARK-DAG: remark: [Passed] mpt.fp8.product{{.*}}f8E4M3FN by f8E5M2"
 // FORWARD: mpt.linear {{.*}}fast_accumulation
 // FORWARD: mpt.matmul {{.*}} {transpose_lhs} : (tensor<32x16xf8E4M3FN>
 // ALL: mpt.linear {{.*}}fast_accumulation

@@ -15,8 +15,7 @@ using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
 #define MPT_LT_TRY(name, expression)                                                     \
-  what = name;                                                                           \
-  if (Status status = (expression))                                                      \
+  if (Status status = (what = name, (expression)))                                       \
   return status
 
 CublasLtContext::~CublasLtContext() {

@@ -17,8 +17,7 @@ using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
 #define MPT_DNN_TRY(name, expression)                                                    \
-  what = name;                                                                           \
-  if (Status status = (expression))                                                      \
+  if (Status status = (what = name, (expression)))                                       \
   return status
 
 bool mpt::rt::cuda::isCudnnRefusal(Status status) {
