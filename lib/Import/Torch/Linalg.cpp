@@ -172,6 +172,28 @@ static Labeled contract(Lowering &l, Labeled a, Labeled b, StringRef keep) {
   return {l.reshape(matmulOfAny(l, left, right), shape), batch + rows + columns};
 }
 
+/// x without letters that stand twice in its word: the diagonals of their dimensions.
+static Labeled takeDiagonals(Lowering &l, Labeled x) {
+  for (size_t first = 0; first < x.word.size();) {
+    const size_t second = x.word.find(x.word[first], first + 1);
+    if (second == std::string::npos) {
+      ++first;
+      continue;
+    }
+    ArrayRef<int64_t> shape = getShape(x.value);
+    if (!l.require(
+            shape[first] == shape[second],
+            "a letter that stands twice in one tensor, for dimensions of different "
+            "sizes"))
+      return x;
+    x.value = diagonalOf(l, x.value, 0, first, second);
+    x.word += x.word[first];
+    x.word.erase(second, 1);
+    x.word.erase(first, 1);
+  }
+  return x;
+}
+
 /// einsum: matmuls from left to right.
 static void einsum(Lowering &l) {
   std::string equation;
@@ -200,14 +222,12 @@ static void einsum(Lowering &l) {
     int64_t count = getRank(operand) - letters;
     std::string word = spellOut(term, count);
     if (!l.require(count >= 0 && count < 10 &&
-                       static_cast<int64_t>(word.size()) == getRank(operand) &&
-                       llvm::none_of(
-                           word, [&](char c) { return StringRef(word).count(c) > 1; }),
-                   "a letter that stands twice in one tensor") ||
+                       static_cast<int64_t>(word.size()) == getRank(operand),
+                   "a tensor of another number of dimensions than its letters") ||
         !l.require(getType(operand).hasStaticShape(), "an open dimension"))
       return;
     most = std::max(most, term.contains("...") ? count : 0);
-    tensors.push_back({operand, word});
+    tensors.push_back(takeDiagonals(l, {operand, word}));
   }
   std::string result = spellOut(right, most);
   if (!StringRef(equation).contains("->")) {
@@ -251,11 +271,22 @@ static void attention(Lowering &l) {
   auto isOpen = [](Value x) {
     return llvm::is_contained(getShape(x).drop_front(), ShapedType::kDynamic);
   };
-  if (!l.require(rank >= 3 && rank <= 4 && getRank(k) == rank && getRank(v) == rank,
-                 "tensors of other than 3 or 4 dimensions") ||
+  if (!l.require(rank >= 2 && getRank(k) == rank && getRank(v) == rank,
+                 "tensors of different numbers of dimensions, or of fewer than 2") ||
       !l.require(!isOpen(q) && !isOpen(k) && !isOpen(v),
                  "an open dimension after the first") ||
       !l.require(l.isNone(3) || !causal, "a mask in addition to is_causal"))
+    return;
+  // What comes before the heads is one batch.
+  const Shape outer(getShape(q).drop_back(std::min<int64_t>(rank, 3)));
+  auto sameOuter = [&](Value x) {
+    return llvm::equal(getShape(x).take_front(outer.size()), outer);
+  };
+  if (rank > 4 &&
+      !l.require(sameOuter(k) && sameOuter(v) &&
+                     !llvm::is_contained(outer, ShapedType::kDynamic),
+                 "more than 4 dimensions of which the first ones differ or are "
+                 "open"))
     return;
   auto lift = [&](Value x) {
     if (getRank(x) == 4)
@@ -264,12 +295,16 @@ static void attention(Lowering &l) {
     llvm::append_range(shape, getShape(x));
     return l.reshape(x, shape);
   };
-  // [B, T, D] is a batch of one head each.
-  auto addHead = [&](Value x) {
+  // [B, T, D] is a batch of one head each, and [T, D] one of them.
+  auto toBatchOfHeads = [&](Value x) {
     ArrayRef<int64_t> s = getShape(x);
-    return rank == 4 ? x : l.reshape(x, {s[0], 1, s[1], s[2]});
+    if (rank <= 3)
+      return l.reshape(x, {rank == 3 ? s[0] : 1, 1, s[rank - 2], s[rank - 1]});
+    return rank == 4 ? x
+                     : l.reshape(x, {llvm::product_of(outer), s[rank - 3], s[rank - 2],
+                                     s[rank - 1]});
   };
-  q = addHead(q), k = addHead(k), v = addHead(v);
+  q = toBatchOfHeads(q), k = toBatchOfHeads(k), v = toBatchOfHeads(v);
   int64_t b = getShape(q)[0], heads = getShape(q)[1], t = getShape(q)[2],
           d = getShape(q)[3];
   int64_t kvHeads = getShape(k)[1], s = getShape(k)[2];
@@ -291,6 +326,18 @@ static void attention(Lowering &l) {
     if (rank == 3 && getRank(mask) == 3) {
       ArrayRef<int64_t> m = getShape(mask);
       mask = l.reshape(mask, {m[0], 1, m[1], m[2]});
+    }
+    if (getRank(mask) > 4) {
+      // One mask for some of the batch is one for each.
+      Shape wide(rank - getRank(mask), 1);
+      llvm::append_range(wide, getShape(mask));
+      if (!l.require(getType(mask).hasStaticShape() && getRank(mask) <= rank,
+                     "a mask of an open shape, or of more dimensions than the queries"))
+        return;
+      mask = l.reshape(mask, wide);
+      llvm::copy(outer, wide.begin());
+      mask = l.broadcast(mask, wide);
+      mask = l.reshape(mask, {b, wide[rank - 3], wide[rank - 2], wide[rank - 1]});
     }
     mask = lift(mask);
   }

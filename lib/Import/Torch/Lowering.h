@@ -190,6 +190,10 @@ private:
 void multiplyParts(Lowering &l, const std::function<void(Lowering &)> &lower,
                    llvm::ArrayRef<std::pair<unsigned, unsigned>> operands);
 
+/// The diagonal of dimensions `a` and `b` of x, which becomes the last dimension: the
+/// elements whose place along `b` is `offset` more than that along `a`.
+mlir::Value diagonalOf(Lowering &l, mlir::Value x, int64_t offset, int64_t a, int64_t b);
+
 /// What `combine` makes of the elements up to each, along the last dimension, in log2(n)
 /// steps that take in elements 1, 2, 4, .. before (Hillis and Steele 1986).
 mlir::Value scanLast(Lowering &l, mlir::Value last, double neutral,

@@ -123,6 +123,40 @@ static void norm(Lowering &l, double p, Reduced r) {
   l.set(l.binary<PowOp>(total, l.number(total, 1 / p)));
 }
 
+constexpr llvm::StringLiteral kMatrixNorms =
+    "a norm of singular values; of matrices there are \"fro\", 1, -1, inf and -inf";
+
+/// The norm of matrices that torch calls 1, -1, inf or -inf: the largest or smallest sum
+/// of magnitudes of a column or a row. `first` and `second` are the dimensions of the
+/// rows and the columns, and the ones that go.
+static void matrixNorm(Lowering &l, double order, int64_t first, int64_t second,
+                       bool keepDims) {
+  if (!l.require(std::abs(order) == 1 || std::abs(order) == infinity, kMatrixNorms))
+    return;
+  Value x = l.abs(l.get(0, l.resultElement()));
+  const bool ofColumns = std::abs(order) == 1;
+  Value sums = l.reduce(ReduceKind::Sum, x, {ofColumns ? first : second}, true);
+  Value found = l.reduce(order > 0 ? ReduceKind::Max : ReduceKind::Min, sums,
+                         {ofColumns ? second : first}, true);
+  l.set(keepDims ? found : l.reshape(found, l.resultType().getShape()));
+}
+
+/// linalg.norm of an order, a number or none, in operand 1 and dimensions in operand 2.
+/// Two dimensions with an order have the norm of a matrix, all others that of a vector.
+static void normOfOrder(Lowering &l) {
+  const int64_t rank = getRank(l.getStored(0).value);
+  Shape dims = l.isNone(2) ? llvm::to_vector(llvm::seq<int64_t>(0, rank)) : l.integers(2);
+  const double order = l.number(1, 2);
+  if (l.isNone(1) || dims.size() != 2)
+    return norm(l, order, readReduction(l, l.resultElement(), 2, 3));
+  for (int64_t &dim : dims)
+    if (!l.require(dim >= -rank && dim < rank, "a dimension that is not there"))
+      return;
+    else if (dim < 0)
+      dim += rank;
+  matrixNorm(l, order, dims[0], dims[1], l.flag(3));
+}
+
 /// Euclidean distances of each row of x [..., P, M] to each row of y [..., R, M], from
 /// |x|^2 + |y|^2 - 2 x . y. The matmul stays in f32 under autocast, as the difference
 /// would lose what half precision rounds.
@@ -429,6 +463,11 @@ void mpt::torch::populateReductions(Table &t) {
   });
   t.add({"norm.ScalarOpt_dim", "linalg_vector_norm"}, [](Lowering &l) {
     norm(l, l.number(1, 2), readReduction(l, l.resultElement(), 2, 3));
+  });
+  t.add({"linalg_norm", "linalg_matrix_norm"}, normOfOrder);
+  t.add({"linalg_norm.ord_str", "linalg_matrix_norm.str_ord"}, [](Lowering &l) {
+    if (l.require(l.text(1) == "fro", kMatrixNorms))
+      norm(l, 2, readReduction(l, l.resultElement(), 2, 3));
   });
   t.add({"cdist", "_cdist_forward"}, distancesOfPairs);
   t.add({"logsumexp"}, logSumExp);

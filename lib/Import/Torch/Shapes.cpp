@@ -473,8 +473,7 @@ static void sliceScatter(Lowering &l) {
   scatterSlice(l, dim, begin, source);
 }
 
-/// The diagonal of dimensions operands 2 and 3, which becomes the last dimension.
-static Value diagonalOf(Lowering &l, Value x, int64_t offset, int64_t a, int64_t b) {
+Value mpt::torch::diagonalOf(Lowering &l, Value x, int64_t offset, int64_t a, int64_t b) {
   int64_t rank = getRank(x);
   if (!l.require(rank >= 2 && a != b && getType(x).hasStaticShape(), "a matrix"))
     return x;

@@ -193,6 +193,76 @@ static std::function<void(Lowering &)> convTranspose(bool oneD) {
   };
 }
 
+/// The gradients of a convolution's image, filter and bias, for a gradient of its result
+/// in operand 0; operands 1 and 2 are the image and the filter. What a loss function that
+/// asks for gradients needs, as a convolution, a transposed one and a sum.
+static void convolutionGradients(Lowering &l) {
+  Value filter = l.get(2);
+  const bool oneD = getRank(filter) == 3;
+  Window w;
+  w.stride = readPair(l, 4, oneD, 1);
+  w.low = w.high = readPair(l, 5, oneD, 0);
+  w.dilation = readPair(l, 6, oneD, 1);
+  w.groups = l.integer(9, 1);
+  const bool transposed = l.flag(7);
+  const bool wantsImage = !l.op->getResult(0).use_empty(),
+             wantsFilter = !l.op->getResult(1).use_empty();
+  if (!l.require(getRank(filter) == 3 || getRank(filter) == 4,
+                 "a convolution of other than 1 or 2 dimensions") ||
+      !l.require(getType(filter).hasStaticShape() &&
+                     getType(l.getStored(1).value).hasStaticShape() &&
+                     getType(l.getStored(0).value).hasStaticShape(),
+                 "an open dimension") ||
+      !l.require(!wantsFilter || (!transposed && w.groups == 1),
+                 "the gradient of the filter of a transposed or grouped convolution"))
+    return;
+  filter = getFilter(l, filter, oneD);
+  Value gradient = getImage(l, oneD);
+  ArrayRef<int64_t> fs = getShape(filter);
+  // [N, H, W, C], as the gradient is.
+  auto imageShape = [&](ArrayRef<int64_t> s) {
+    return oneD ? Shape{s[0], 1, s[2], s[1]} : Shape{s[0], s[2], s[3], s[1]};
+  };
+  const Shape xs = imageShape(getType(l.get(1)).getShape());
+  if (wantsImage) {
+    Value image;
+    if (transposed) {
+      image = convolve(l, gradient, filter, Value(), w);
+    } else {
+      Shape rest(2); // rows and columns that the last window does not reach
+      for (int i = 0; i < 2; ++i)
+        rest[i] = xs[1 + i] - ((getShape(gradient)[1 + i] - 1) * w.stride[i] +
+                               w.dilation[i] * (fs[2 + i] - 1) + 1 - 2 * w.low[i]);
+      std::optional<Value> made = transposeConvolution(l, gradient, filter, w.stride,
+                                                       w.low, rest, w.dilation, w.groups);
+      if (!made)
+        return;
+      image = *made;
+    }
+    setImage(l, image, oneD);
+  }
+  if (wantsFilter) {
+    // The image, with channels as its batch, meets the gradient as a filter [O, N, H, W],
+    // whose steps are the strides.
+    Value x = l.get(1);
+    if (oneD)
+      x = l.reshape(x, {getShape(x)[0], getShape(x)[1], 1, getShape(x)[2]});
+    Window swapped;
+    swapped.stride = w.dilation;
+    swapped.dilation = w.stride;
+    swapped.low = swapped.high = w.low;
+    Value y = convolve(l, l.transpose(x, {1, 2, 3, 0}),
+                       l.transpose(gradient, {3, 0, 1, 2}), Value(), swapped);
+    if (!l.refusal.empty())
+      return;
+    // Windows past the filter's end saw what a stride left over.
+    y = l.slice(l.slice(y, 1, 0, fs[2]), 2, 0, fs[3]);
+    l.set(l.reshape(l.transpose(y, {3, 0, 1, 2}), l.resultType(1).getShape()), 1);
+  }
+  if (!l.op->getResult(2).use_empty())
+    l.set(l.reduce(ReduceKind::Sum, gradient, {0, 1, 2}), 2);
+}
+
 static void anyConvolution(Lowering &l) {
   int64_t rank = getRank(l.getStored(0).value);
   bool oneD = rank == 3;
@@ -664,6 +734,7 @@ void mpt::torch::populateWindows(Table &t) {
   t.add({"conv2d"}, convolution(false, false));
   t.add({"conv2d.padding"}, convolution(false, true));
   t.add({"convolution"}, anyConvolution);
+  t.add({"convolution_backward"}, convolutionGradients);
   t.add({"conv_transpose1d"}, convTranspose(true));
   t.add({"conv_transpose2d.input"}, convTranspose(false));
   t.add({"max_pool1d"}, convertMaxPool(true));

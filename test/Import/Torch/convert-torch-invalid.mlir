@@ -112,7 +112,7 @@ func.func @topk(%x: !torch.vtensor<[2,100],f32>) -> !torch.vtensor<[2,101],f32> 
 // CHECK: aten._grouped_mm, 1 time: other than rows in groups times a matrix for each group
 // CHECK: aten.histc, 1 time: bounds that the data gives; pass min and max
 // CHECK: aten.affine_grid_generator, 1 time: matrices of 2 x 3 or 3 x 4 for images of known shape
-// CHECK: aten.einsum, 1 time: a letter that stands twice in one tensor
+// CHECK: aten.einsum, 1 time: a letter that stands twice in one tensor, for dimensions of different sizes
 func.func @groups(%x: !torch.vtensor<[2,3],f32>, %i: !torch.vtensor<[2,3],si64>,
     %o: !torch.vtensor<[2],si64>, %bag: !torch.vtensor<[4],si64>) -> !torch.vtensor<[2,3],f32> {
   %none = "torch.constant.none"() : () -> !torch.none

@@ -489,6 +489,22 @@ def _(d):
     return [d.distinct(shape) + 0.1], lambda op, x: op(x, p, dims, keep)
 
 
+@case(*["linalg_norm"] * 3)
+def _(d):
+    dims = d.choice([None, 1, [-1], [0, 1], [2, 0]])
+    order = d.choice([None, 1, 2, float("inf")] if dims in (1, [-1]) else
+                     [None] if dims is None else [None, 1, -1, float("inf"), -float("inf")])
+    dims, keep = [dims] if isinstance(dims, int) else dims, d.bool()
+    return [d.distinct([3, 4, 2]) + 0.1], lambda op, x: op(x, order, dims, keep)
+
+
+@case("linalg_matrix_norm", "linalg_matrix_norm.str_ord", "linalg_norm.ord_str")
+def _(d):
+    order, dims, keep = d.choice([1, -float("inf")]), d.choice([[-2, -1], [2, 1]]), d.bool()
+    return [d.distinct([3, 4, 2]) + 0.1], lambda op, x: op(
+        x, "fro" if "str" in str(op) else order, dims, keep)
+
+
 @case("max.dim", "min.dim", "argmax", "argmin")
 def _(d):
     shape, keep = d.shape(1, 4, (2, 3, 5)), d.bool()
@@ -979,6 +995,15 @@ def _(d):
         ("bij,bjk,bkl->bil", [2, 3, 4], [2, 4, 2], [2, 2, 3]),
         ("bi,bj,ijk,k->bk", [2, 3], [2, 4], [3, 4, 5], [5]),
         ("ij,ij->j", [3, 1], [3, 4])])
+    return [d.float(s) for s in shapes], lambda op, *x: op(equation, list(x))
+
+
+@case(*["einsum"] * 3)
+def _(d):  # letters that stand twice in one tensor
+    equation, *shapes = d.choice([
+        ("ii->i", [3, 3]), ("ii", [4, 4]), ("bii,bi->bi", [2, 3, 3], [2, 3]),
+        ("iji,jk->ik", [3, 2, 3], [2, 4]), ("...ii->...i", [2, 3, 3]),
+        ("iijj->ij", [2, 2, 3, 3]), ("iii->i", [3, 3, 3])])
     return [d.float(s) for s in shapes], lambda op, *x: op(equation, list(x))
 
 
@@ -1939,6 +1964,22 @@ def _(d):
             lambda op, x, y, w, b: op(x, y, w, b))
 
 
+@case(*["scaled_dot_product_attention"] * 3)
+def _(d):
+    # Fewer and more dimensions than a batch of heads.
+    outer = d.choice([[], [2, 3, 2], [2, 1, 2, 2]])
+    t, s, form = 3, 5, d.choice(["none", "bool", "float"])
+    qkv = [d.float([*outer, n, 4]) for n in (t, s, s)]
+    mask = d.choice([[t, s], [*outer[-1:], t, s], [*([1] * len(outer)), 1, s], [*outer, t, s]])
+    if len(mask) < 2 + (len(outer) > 0) or form == "none":
+        return qkv, lambda op, q, k, v: op(q, k, v)
+    if form == "float":
+        return [*qkv, d.float(mask)], lambda op, q, k, v, m: op(q, k, v, m)
+    hidden = d.bools(mask)
+    hidden[..., 0] = True
+    return [*qkv, hidden], lambda op, q, k, v, m: op(q, k, v, m)
+
+
 @case("scaled_dot_product_attention")
 def _(d):
     # One head of keys and values for all, as tensors broadcast.
@@ -2150,6 +2191,19 @@ def _(d):
 
 
 # Convolutions and pooling in 3 dimensions, resizing.
+@case(*["convolution_backward"] * 4)
+def _(d):
+    form = d.choice(["groups", "transposed", "one", "filter"])
+    n, stride, padding, dilation = 1 if form == "one" else 2, d.int(1, 3), d.int(0, 1), d.int(1, 2)
+    groups, over = 2 if form == "groups" else 1, d.int(0, stride - 1 if form == "transposed" else 0)
+    x, w = d.float([2, 4, *[9, 8][:n]]), d.float([4, 4 // groups, *[3] * n])
+    wanted = [True, form in ("one", "filter"), form != "transposed"]
+    rest = [[stride] * n, [padding] * n, [dilation] * n, form == "transposed", [over] * n, groups]
+    shape = torch.convolution(x, w, None, *rest).shape
+    return [d.float(list(shape)), x, w], lambda op, y, x, w: [
+        g for g, is_wanted in zip(op(y, x, w, [4], *rest, wanted), wanted) if is_wanted]
+
+
 @case("conv3d", "conv3d")
 def _(d):
     groups = d.choice([1, 2])
