@@ -32,6 +32,7 @@ import torch.fx.traceback
 import torch.utils.checkpoint
 from torch.export.graph_signature import InputKind, OutputKind
 
+from mpt import _inner_gradients
 from mpt._names import RESULT_NAMES, STEP_NAMES, rename
 
 if TYPE_CHECKING:
@@ -254,8 +255,9 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program)
-            program = program.run_decompositions({})
-            _drop_assertions(program.graph_module)
+            program = program.run_decompositions(_inner_gradients.decompositions())
+        _inner_gradients.expand(program, _fail_at)
+        _drop_assertions(program.graph_module)
     except ExportError:
         raise
     except Exception as error:  # torch raises many types.
@@ -508,9 +510,10 @@ def _refuse_what_tracing_loses():
                               f"{remedy}")
         return call
 
-    own = "MPT differentiates the loss itself, once; write other gradients as formulas"
-    patches = [(torch.autograd, "grad", refuse("torch.autograd.grad", own)),
-               (torch.Tensor, "backward", refuse("backward()", own)),
+    refuse_backward = refuse("backward()", "MPT differentiates the loss itself; for gradients "
+                             "inside of it call torch.autograd.grad")
+    patches = [*_inner_gradients.patches(refuse_backward),
+               (torch.Tensor, "backward", refuse_backward),
                (torch._VF, "_pack_padded_sequence",
                 refuse("pack_padded_sequence", "run the layer over the padded tensor, and mask "
                        "what comes after each sequence's end"))]
@@ -594,6 +597,11 @@ def _line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":
     if not frames:
         return None
     return next((f for f in reversed(frames) if _is_of_model(f[0])), frames[-1])
+
+
+def _fail_at(node: torch.fx.Node, message: str) -> None:
+    place = _line_of(node)
+    raise ExportError(f"{place[0]}:{place[1]}: {message}" if place else message)
 
 
 def _writes(node: torch.fx.Node, value: torch.fx.Node) -> bool:

@@ -45,11 +45,27 @@ def unsupported():
     return Net(), loss, make()[2]
 
 
-def inner_gradient():
+def inner_backward():
     def loss(model, x, y):
-        x = x.requires_grad_()
-        return torch.autograd.grad(model(x).sum(), x, create_graph=True)[0].norm()
+        x = x.clone().requires_grad_()
+        model(x).sum().backward()
+        return x.grad.norm()
     return Net(), loss, make()[2]
+
+
+def gradient_of(function):
+    def loss(model, x, y):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad(function(model, x, y), x, create_graph=True)[0].norm()
+    return Net(), loss, make()[2]
+
+
+def inner_dropout():
+    return gradient_of(lambda model, x, y: F.dropout(x, 0.5, True).sum())
+
+
+def inner_unused():
+    return gradient_of(lambda model, x, y: model.head(model.frozen.weight.t()[:3]).sum())
 
 
 class Rounded(torch.autograd.Function):

@@ -1,0 +1,268 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients that a loss function asks for itself: `torch.autograd.grad` and `torch.func.grad`.
+
+While a loss is traced, such a call becomes one op, `mpt::grad`, of its outputs, inputs and
+gradients of the outputs. When the graph is functional, `expand` puts in its place what
+PyTorch's autograd computes: the nodes between the inputs and the outputs are run under
+`make_fx`, and their backward pass is traced. It reads the values that the graph has, and
+computes none again but what the backward pass alone needs.
+"""
+from __future__ import annotations
+
+import operator
+from typing import Callable, Sequence
+
+import torch
+import torch.fx
+from torch.fx.experimental import proxy_tensor
+from torch.utils import _pytree as pytree
+
+_aten = torch.ops.aten
+_library = torch.library.Library("mpt", "FRAGMENT")
+# `zeros` says that an input that no output depends on has a gradient of zeros.
+_library.define("grad(Tensor[] outputs, Tensor[] inputs, Tensor[] grad_outputs, bool zeros) "
+                "-> Tensor[]")
+_library.impl("grad", lambda outputs, inputs, grad_outputs, zeros: [
+    torch.empty_like(x) for x in inputs], "CompositeExplicitAutograd")
+# The identity that a graph keeps: what is differentiated by is a value of its own.
+_library.define("independent(Tensor x) -> Tensor")
+_library.impl("independent", lambda x: x.clone(), "CompositeExplicitAutograd")
+
+# What autograd calls, as formulas of other ops.
+_BACKWARD = """
+    _log_softmax_backward_data _softmax_backward_data binary_cross_entropy_backward
+    elu_backward embedding_dense_backward gelu_backward glu_backward hardsigmoid_backward
+    hardswish_backward hardtanh_backward huber_loss_backward leaky_relu_backward
+    log_sigmoid_backward logit_backward mish_backward mse_loss_backward
+    native_batch_norm_backward native_dropout_backward native_group_norm_backward
+    native_layer_norm_backward
+    nll_loss2d_backward nll_loss_backward rrelu_with_noise_backward select_backward
+    sigmoid_backward silu_backward slice_backward smooth_l1_loss_backward
+    soft_margin_loss_backward softplus_backward tanh_backward threshold_backward
+    unfold_backward""".split()
+# The same for what gives its backward pass more results than a loss reads.
+_FORWARD = """
+    _native_batch_norm_legit _native_batch_norm_legit_functional native_batch_norm
+    native_group_norm native_layer_norm nll_loss2d_forward nll_loss_forward""".split()
+
+_DROPOUT = (_aten.dropout.default, _aten.native_dropout.default)
+
+
+def decompositions(
+        names: Sequence[str] = _BACKWARD) -> "dict[torch._ops.OpOverload, Callable]":
+    """Formulas of the ops of these names that this release of PyTorch has; by default of those
+    that autograd calls."""
+    return dict(torch._decomp.get_decompositions(
+        [getattr(_aten, name) for name in names if hasattr(_aten, name)]))
+
+
+def patches(refuse_backward: Callable) -> "list[tuple]":
+    """Of PyTorch's functions: owner, name, and what stands for it while a loss is traced."""
+    import torch._functorch.eager_transforms as transforms
+
+    def grad(outputs, inputs, grad_outputs, create_graph, zeros):
+        seeds = []
+        for output, seed in zip(outputs, grad_outputs):
+            if seed is None and output.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            seeds.append(torch.ones_like(output) if seed is None else seed)
+        found = torch.ops.mpt.grad.default(list(outputs), list(inputs), seeds, zeros)
+        return tuple(found if create_graph else [g.detach() for g in found])
+
+    def run_backward(outputs, grad_outputs, retain_graph, create_graph, inputs,
+                     allow_unused=False, accumulate_grad=False, **named):
+        if accumulate_grad:
+            refuse_backward()
+        return grad(outputs, inputs, grad_outputs, create_graph, allow_unused)
+
+    def copy(tree):
+        return pytree.tree_map_only(torch.Tensor, torch.ops.mpt.independent.default, tree)
+
+    def grad_and_value(func, argnums, has_aux, args, kwargs):
+        numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+        args = list(args)
+        for number in numbers:
+            args[number] = copy(args[number])
+        chosen = tuple(args[n] for n in numbers)
+        result = func(*args, **kwargs)
+        value = result[0] if has_aux else result
+        if not isinstance(value, torch.Tensor) or value.dim() != 0:
+            raise RuntimeError("torch.func.grad: expected a function whose result is a scalar")
+        leaves, spec = pytree.tree_flatten(
+            chosen if isinstance(argnums, tuple) else chosen[0])
+        return pytree.tree_unflatten(grad([value], leaves, [None], True, True), spec), result
+
+    def vjp(func, *primals, argnums=None, has_aux=False):
+        numbers = range(len(primals)) if argnums is None else \
+            argnums if isinstance(argnums, tuple) else (argnums,)
+        primals = list(primals)
+        for number in numbers:
+            primals[number] = copy(primals[number])
+        chosen = tuple(primals[n] for n in numbers)
+        result = func(*primals)
+        outputs, spec = pytree.tree_flatten(result[0] if has_aux else result)
+        leaves, chosen_spec = pytree.tree_flatten(
+            chosen[0] if isinstance(argnums, int) else chosen)
+
+        def of_seeds(seeds, retain_graph=True, create_graph=None):
+            seeds = pytree.tree_flatten(seeds)[0]
+            return pytree.tree_unflatten(grad(outputs, leaves, seeds, True, True), chosen_spec)
+        value = pytree.tree_unflatten(outputs, spec)
+        return (value, of_seeds, result[1]) if has_aux else (value, of_seeds)
+
+    return [(torch.autograd, "_engine_run_backward", run_backward),
+            (transforms, "grad_and_value_impl", grad_and_value),
+            (transforms, "_vjp_with_argnums", vjp)]
+
+
+def _between(inputs, outputs) -> "list[torch.fx.Node]":
+    """The nodes on ways from `inputs` to `outputs`, in order; inputs that depend on none
+    of the others are left out."""
+    graph = next(iter(inputs)).graph
+    above, waiting = set(), list(outputs)
+    while waiting:
+        node = waiting.pop()
+        if node not in above:
+            above.add(node)
+            waiting += node.all_input_nodes
+    found, below = [], set(inputs)
+    for node in graph.nodes:
+        if node in above and any(n in below for n in node.all_input_nodes):
+            below.add(node)
+            found.append(node)
+    return found
+
+
+def _expand(node: torch.fx.Node, fail: Callable) -> None:
+    outputs, inputs, seeds, zeros = node.args
+    body = _between(inputs, outputs)
+    members, free = set(body), []
+    for inner in body:
+        target = inner.target
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            fail(inner, f"the loss function differentiates {target.name()} itself, which has "
+                        "no gradient there; call it outside of what is differentiated")
+        # A second run would draw other numbers than the first.
+        if torch.Tag.nondeterministic_seeded in getattr(target, "tags", ()) \
+                and not (target in _DROPOUT and inner.args[1] == 0):
+            fail(inner, f"the loss function differentiates {target} itself, whose random "
+                        "numbers would be others in the gradient; call eval(), or draw them "
+                        "outside of what is differentiated")
+        for operand in inner.all_input_nodes:
+            if operand not in members and operand not in free and operand not in inputs:
+                free.append(operand)
+    for output in (*outputs, *seeds):
+        if output not in members and output not in free and output not in inputs:
+            free.append(output)
+    roots = [n for n in dict.fromkeys(inputs) if n not in members]
+    mode = next(v.fake_mode for v in (n.meta["val"] for n in inputs))
+    original: "dict[torch.fx.Node, torch.fx.Node]" = {}
+
+    def traced(root_values, free_values):
+        tracer = proxy_tensor.get_proxy_mode().tracer
+        env = dict(zip([*roots, *free], [*root_values, *free_values]))
+        for root in roots:
+            env[root] = env[root].detach().requires_grad_()
+
+        def read(value):
+            return torch.fx.map_arg(value, env.__getitem__)
+
+        def remember(value, inner):
+            slot = proxy_tensor.get_proxy_slot(value, tracer, None) \
+                if isinstance(value, torch.Tensor) else None
+            if slot is not None:
+                original[slot.proxy.node] = inner
+        for root in roots:
+            remember(env[root], root)
+        for inner in body:
+            # Gradients pass the identity.
+            target = _aten.alias.default if inner.target is torch.ops.mpt.independent.default \
+                else inner.target
+            env[inner] = target(*read(inner.args), **read(inner.kwargs))
+            remember(env[inner], inner)
+        of = [(env[y], env[s]) for y, s in zip(outputs, seeds) if env[y].requires_grad]
+        if of:
+            found = torch.autograd.grad(
+                [y for y, _ in of], [env[x] for x in inputs], [s for _, s in of],
+                create_graph=True, allow_unused=zeros)
+        elif zeros:
+            found = [None] * len(inputs)
+        else:
+            raise RuntimeError("none of the outputs depends on an input; pass "
+                               "materialize_grads=True for zeros")
+        return [torch.zeros_like(env[x]) if g is None else g for x, g in zip(inputs, found)]
+
+    values = [[n.meta["val"].detach() if isinstance(n.meta["val"], torch.Tensor)
+               else n.meta["val"] for n in group] for group in (roots, free)]
+    try:
+        with mode, torch.enable_grad(), torch.nn.attention.sdpa_kernel(
+                torch.nn.attention.SDPBackend.MATH):
+            made = proxy_tensor.make_fx(
+                traced, decompositions([*_BACKWARD, *_FORWARD]))(*values)
+    except Exception as error:  # torch raises many types.
+        fail(node, f"torch.autograd.grad of the loss function: {error}")
+    graph, result = node.graph, None
+    names = iter([*roots, *free])
+    copies: "dict[torch.fx.Node, torch.fx.Node]" = {}
+    # What the graph has is not computed again.
+    for inner in list(made.graph.nodes):
+        if inner.op == "placeholder":
+            copies[inner] = next(names)
+        elif inner in original:
+            copies[inner] = original[inner]
+    needed, waiting = set(), [n for n in made.graph.nodes if n.op == "output"]
+    while waiting:
+        inner = waiting.pop()
+        if inner not in needed and inner not in copies:
+            needed.add(inner)
+            waiting += inner.all_input_nodes
+    with graph.inserting_before(node):
+        for inner in made.graph.nodes:
+            if inner not in needed:
+                continue
+            if inner.op == "output":
+                result = torch.fx.map_arg(inner.args[0], copies.__getitem__)
+            elif inner.target is _aten.detach.default:
+                # Autograd's way of saving a value. The loss's own are mpt::stop_gradient.
+                copies[inner] = copies[inner.args[0]]
+                continue
+            elif inner.op == "get_attr":
+                constant = getattr(made, inner.target)
+                if constant.numel() != 1:
+                    fail(node, "torch.autograd.grad of the loss function: a constant tensor "
+                               "in its gradient")
+                copies[inner] = graph.call_function(
+                    _aten.full.default, (list(constant.shape), constant.item()),
+                    {"dtype": constant.dtype})
+            else:
+                copies[inner] = graph.node_copy(inner, copies.__getitem__)
+            if inner in copies:
+                if inner.op == "get_attr":
+                    copies[inner].meta["val"] = mode.from_tensor(constant)
+                copies[inner].meta["stack_trace"] = node.meta.get("stack_trace")
+    for user in list(node.users):
+        assert user.target is operator.getitem
+        user.replace_all_uses_with(result[user.args[1]])
+        graph.erase_node(user)
+    graph.erase_node(node)
+
+
+def expand(program: torch.export.ExportedProgram, fail: Callable) -> None:
+    """Puts the gradients that the graph asks for in the place of the question.
+    `fail(node, message)` raises."""
+    for module in program.graph_module.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        for node in list(module.graph.nodes):
+            if node.target is torch.ops.mpt.grad.default:
+                _expand(node, fail)
+    for module in program.graph_module.modules():
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        for node in list(module.graph.nodes):
+            if node.target is torch.ops.mpt.independent.default:
+                node.replace_all_uses_with(node.args[0])
+                module.graph.erase_node(node)
+        module.recompile()
