@@ -154,7 +154,8 @@ void KernelPlanner::dropIfOtherSums(func::FuncOp plain, const SumOrders &sums,
                                     Variant &variant) {
   if (!variant.module)
     return;
-  std::optional<int64_t> other = findOtherSum(sums, getSumOrders(variant.function));
+  std::optional<int64_t> other =
+      findOtherSum(sums, getSumOrders(variant.function, isForGPU));
   if (!other)
     return;
   StringRef name = plain.getName();
@@ -209,7 +210,7 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
                                          MutableArrayRef<Variant> variants) {
   Variant plain;
   plain.function = target.function;
-  const SumOrders sums = getSumOrders(target.function);
+  const SumOrders sums = getSumOrders(target.function, isForGPU);
   eraseTemporaryMarks(target.function);
   FailureOr<StepNeeds> before = estimate(target.function);
   if (failed(before))
@@ -223,7 +224,7 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
       continue;
     if (failed(fuse(module, variant)))
       return failure();
-    if (findOtherSum(sums, getSumOrders(variant.function)))
+    if (findOtherSum(sums, getSumOrders(variant.function, isForGPU)))
       continue;
     eraseTemporaryMarks(variant.function);
     FailureOr<StepNeeds> after = estimate(variant.function);
@@ -247,7 +248,7 @@ LogicalResult KernelPlanner::fuseWithin(ModuleOp module, RematTarget &target,
   FailureOr<RematerializerOptions> options = session.getOptions(target.function);
   if (failed(options))
     return failure();
-  SumOrders sums = getSumOrders(target.function);
+  SumOrders sums = getSumOrders(target.function, isForGPU);
   for (Variant *variant : {&marked, &free})
     dropIfOtherSums(target.function, sums, *variant);
   for (Variant *variant : {&marked, &free})

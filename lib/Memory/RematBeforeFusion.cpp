@@ -9,6 +9,7 @@
 #include "RematBeforeFusion.h"
 #include "RematClones.h"
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/Kernel/Transforms/KernelInfo.h"
 #include "mpt/Memory/Planning/RematPlan.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -88,7 +89,7 @@ mpt::detail::repeatBeforeFusion(func::FuncOp function, RuleTable &rules,
   return repeated;
 }
 
-SumOrders mpt::detail::getSumOrders(func::FuncOp function) {
+SumOrders mpt::detail::getSumOrders(func::FuncOp function, bool isForGPU) {
   SumOrders orders;
   // Ops that are not kernels are calls, and the order of a call's sum depends on its
   // shape.
@@ -98,6 +99,7 @@ SumOrders mpt::detail::getSumOrders(func::FuncOp function) {
   for (auto kernel : function.getOps<kernel::KernelOp>()) {
     Block &body = kernel.getBody().front();
     bool hasRows = !body.getOps<kernel::RowReduceOp>().empty();
+    const int64_t rowsPerBlock = KernelInfo(kernel).getRowsPerBlock();
     std::map<int64_t, std::string> ways;
     for (Operation &op : body) {
       auto number = op.getAttrOfType<IntegerAttr>(kSumAttr);
@@ -110,8 +112,13 @@ SumOrders mpt::detail::getSumOrders(func::FuncOp function) {
         continue;
       }
       os << "columns of ";
-      llvm::interleave(kernel.getDomain(), os, "x");
-      os << " by " << kernel.getChunkRows() << (hasRows ? " and rows;" : ";");
+      if (isForGPU)
+        llvm::interleave(kernel.getDomain(), os, "x");
+      else
+        os << getKernelRows(kernel.getDomain()) << "x"
+           << getKernelColumns(kernel.getDomain());
+      os << " by " << kernel.getChunkRows() << " and " << rowsPerBlock
+         << (hasRows ? " and rows;" : ";");
     }
     for (auto &[number, way] : ways)
       orders[number].insert(way);

@@ -60,8 +60,10 @@ repeatBeforeFusion(mlir::func::FuncOp function, RuleTable &rules,
                    std::vector<uint32_t> &order, bool onlyMarked, double price = 0);
 
 /// How each numbered sum of a fused step is taken: everything that its order depends on.
+/// Kernels of GPUs divide the dimensions of rows among threads; on CPUs a sum of columns
+/// takes all rows one after another, so only their number counts.
 using SumOrders = llvm::DenseMap<int64_t, std::set<std::string>>;
-SumOrders getSumOrders(mlir::func::FuncOp function);
+SumOrders getSumOrders(mlir::func::FuncOp function, bool isForGPU);
 
 /// The number of a sum that `other` takes in another order than `plain`, or nullopt.
 std::optional<int64_t> findOtherSum(const SumOrders &plain, const SumOrders &other);

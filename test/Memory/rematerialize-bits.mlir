@@ -1,11 +1,20 @@
 // The backward pass could make %e again from the arguments, and keep nothing. The kernel of
-// its sum would then run over other dimensions, because of the broadcast operand. What
-// might add in another order is not repeated before fusion, and bits stay what they are.
-// RUN: mpt-opt %s --mpt-plan-kernels="strategy=mincut function=sums" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
+// its sum would then run over other dimensions, because of the broadcast operand. Those of
+// GPUs are divided among threads. What might add in another order is not repeated before
+// fusion, and bits stay what they are.
+// RUN: mpt-opt %s --mpt-plan-kernels="strategy=mincut function=sums target=cuda" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS --implicit-check-not=recomputed < %t.remarks
 // With a budget that the step meets, too.
-// RUN: mpt-opt %s --mpt-plan-kernels="budget=1x function=sums" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
+// RUN: mpt-opt %s --mpt-plan-kernels="budget=1x function=sums target=cuda" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS --implicit-check-not=recomputed < %t.remarks
+// Kernels of CPUs take rows one after another, whether they are 256 or 16 x 16.
+// RUN: mpt-opt %s --mpt-plan-kernels="strategy=none function=sums" | FileCheck %s --check-prefix=FLAT
+// RUN: mpt-opt %s --mpt-plan-kernels="strategy=mincut function=sums" --remarks-filter=mpt.remat 2>%t.remarks | FileCheck %s --check-prefix=ROWS
+// RUN: FileCheck %s --check-prefix=NOSUMS --implicit-check-not=kept-for-bits < %t.remarks
+// FLAT-LABEL: func.func @sums
+// FLAT: <column>{{.*}} domain [256, 4] chunk_rows 256
+// ROWS-LABEL: func.func @sums
+// ROWS: <column>{{.*}} domain [16, 16, 4] chunk_rows 256
 // Without the sum the difference is made again.
 // RUN: mpt-opt %s --mpt-plan-kernels="strategy=mincut function=nosums" --remarks-filter=mpt.remat -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOSUMS --implicit-check-not=kept-for-bits
 // NOSUMS: mpt.remat.recomputed-in-fusion {{.*}}mpt.sub is computed again

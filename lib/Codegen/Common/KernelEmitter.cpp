@@ -680,10 +680,6 @@ void KernelEmitter::emitRowAtIndices(OpBuilder &b, Value task) {
   keptRows.clear();
 }
 
-/// Rows whose sums over columns grow on their own, and the most bytes of such sums.
-static constexpr int64_t rowsPerBlock = 32;
-static constexpr int64_t mostBlockBytes = 32768;
-
 void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   for (const ColumnPartials &part : info.getColumnPartials()) {
     kernel::ColumnReduceOp reduce = part.op;
@@ -698,18 +694,13 @@ void KernelEmitter::emitTask(OpBuilder &b, Value task) {
   Value first = arith::MulIOp::create(b, loc, task, chunk);
   Value last = arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, first, chunk),
                                       constant(b, rows));
-  // A sum over many rows grows by blocks, whose own sums have the digits that the whole
-  // would round away.
-  int64_t bytes = 0;
-  for (const ColumnPartials &part : info.getColumnPartials())
-    bytes += llvm::alignTo(part.columns * 8, 64);
-  bool isBlocked = rowsPerTask >= 2 * rowsPerBlock && bytes <= mostBlockBytes;
+  const int64_t rowsPerBlock = info.getRowsPerBlock();
   blockSums.clear();
   for (const ColumnPartials &part : info.getColumnPartials()) {
     kernel::ColumnReduceOp reduce = part.op;
     bool isSum =
         reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Mean;
-    if (!isBlocked || !isSum || !isa<FloatType>(reduce.getType()))
+    if (rowsPerBlock == 0 || !isSum || !isa<FloatType>(reduce.getType()))
       continue;
     blockSums[reduce] = allocate(b, reduce.getType(), part.columns);
   }

@@ -33,6 +33,11 @@ int64_t mpt::getKernelTasks(ArrayRef<int64_t> domain, int64_t chunkRows) {
   return llvm::divideCeil(rows, chunkRows);
 }
 
+/// A sum over many rows grows by blocks of so many, whose own sums have the digits that
+/// the whole would round away, if those of all sums of the kernel take at most so many
+/// bytes.
+static constexpr int64_t rowsOfBlocks = 32, mostBlockBytes = 32768;
+
 KernelInfo::KernelInfo(Operation *op) {
   ArrayRef<int64_t> domain;
   int64_t chunkRows = 1;
@@ -88,4 +93,9 @@ KernelInfo::KernelInfo(Operation *op) {
         afterColumns.insert(result);
     }
   }
+  int64_t bytes = 0;
+  for (const ColumnPartials &part : partials)
+    bytes += llvm::alignTo(part.columns * 8, 64);
+  if (chunkRows >= 2 * rowsOfBlocks && bytes <= mostBlockBytes)
+    rowsPerBlock = rowsOfBlocks;
 }

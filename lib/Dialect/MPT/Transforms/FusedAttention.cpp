@@ -167,12 +167,11 @@ std::string mpt::explainUnfusedOnCPU(Operation *op) {
     const int64_t width = ofQuery + ofValue;
     const bool hasParts =
         keys % kVector != 0 && ofQuery % kVector != 0 && ofValue % kVector != 0;
-    const double times = hasParts && query.getElementType().isF32() ? kTimesOthersOfParts
-                                                                    : kTimesOthers;
-    const bool isNarrow =
-        queries * keys >= kFewestOfNarrow &&
-        static_cast<double>(queries * keys) >=
-            times * static_cast<double>((queries + keys) * width);
+    const double times =
+        hasParts && query.getElementType().isF32() ? kTimesOthersOfParts : kTimesOthers;
+    const bool isNarrow = queries * keys >= kFewestOfNarrow &&
+                          static_cast<double>(queries * keys) >=
+                              times * static_cast<double>((queries + keys) * width);
     if (queries * keys < fewest && queries * keys > kMostSmall && !isNarrow)
       return say("a head has ", queries, " x ", keys,
                  " scores; kernels are faster below ", fewest, " scores");

@@ -53,12 +53,16 @@ public:
   llvm::ArrayRef<ColumnPartials> getColumnPartials() const { return partials; }
   /// Bytes of the partials buffer; 0 without column reductions.
   int64_t getPartialsBytes() const { return partialsBytes; }
+  /// Rows of a task whose floating-point sums over columns are taken on their own and
+  /// then added to the task's, one such block after another; 0 if each row is added at
+  /// once.
+  int64_t getRowsPerBlock() const { return rowsPerBlock; }
 
 private:
   llvm::DenseSet<mlir::Value> rowUniform;
   llvm::DenseSet<mlir::Value> afterColumns;
   llvm::SmallVector<ColumnPartials> partials;
-  int64_t partialsBytes = 0;
+  int64_t partialsBytes = 0, rowsPerBlock = 0;
 };
 
 } // namespace mpt
