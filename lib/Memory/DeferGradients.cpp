@@ -15,14 +15,21 @@
 /// and the product is computed where the optimizer reads it. The same holds for the table
 /// of an embedding whose rows get sums of such products, or of f16 numbers.
 ///
+/// A gradient that is another one times what is made of the step's inputs, as that of a
+/// noisy layer's second weight, is checked where it is made, not kept, and made again for
+/// its update of the other one, which is kept for its own.
+///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
 #include "mpt/Memory/Passes.h"
 #include "mpt/Memory/Planning/DeferPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
@@ -58,6 +65,14 @@ struct Product {
   int64_t taps = 1;
   /// Of a table: the rows.
   Value indices;
+};
+
+/// A gradient that is made again for its update.
+struct Scaled {
+  /// Its place among the operands of mpt.unscale.
+  unsigned number = 0;
+  /// What makes it of the other gradient, in order.
+  SmallVector<Operation *> ops;
 };
 
 /// A step whose update waits for the check of its gradients, and reads them for nothing
@@ -243,22 +258,26 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
   return product;
 }
 
+/// Whether all that reads gradient `number`, but for its norm, runs after the check.
+bool waits(CheckedStep step, unsigned number) {
+  return llvm::all_of(
+      step.unscale.getUnscaled()[number].getUsers(), [&](Operation *user) {
+        return user == step.norm || (user->getBlock() == step.check->getBlock() &&
+                                     step.check->isBeforeInBlock(user));
+      });
+}
+
 /// The products that can wait: all elements of their factors are in gradients, so that
 /// an infinite one skips the step in either case.
 SmallVector<Product> findProducts(CheckedStep step) {
   llvm::SmallDenseSet<Value> covered;
   SmallVector<Product> products;
-  for (auto [number, unscaled] : llvm::enumerate(step.unscale.getUnscaled())) {
-    Value gradient = step.unscale.getGradients()[number];
+  for (auto [number, gradient] : llvm::enumerate(step.unscale.getGradients())) {
     if (gradient.getDefiningOp() != step.marker)
       continue;
     Value marked = step.marker.getInputs()[cast<OpResult>(gradient).getResultNumber()];
     std::optional<Product> product = findProduct(number, marked, covered);
-    const bool waits = llvm::all_of(unscaled.getUsers(), [&](Operation *user) {
-      return user == step.norm || (user->getBlock() == step.check->getBlock() &&
-                                   step.check->isBeforeInBlock(user));
-    });
-    if (product && waits && gradient.hasOneUse())
+    if (product && waits(step, number) && gradient.hasOneUse())
       products.push_back(std::move(*product));
   }
   llvm::erase_if(products, [&](const Product &product) {
@@ -266,6 +285,99 @@ SmallVector<Product> findProducts(CheckedStep step) {
                          [&](Value factor) { return covered.contains(factor); });
   });
   return products;
+}
+
+/// Adds the ops that make `value` of inputs, which are there throughout and stay what
+/// they are, to `ops`, operands first. False if it is made of something else, or by many
+/// ops.
+bool addOpsFromInputs(Value value, llvm::SetVector<Operation *> &ops) {
+  constexpr size_t mostOps = 16;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function &&
+           StepView::getRole(function, argument.getArgNumber()) == Role::Input;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa<BroadcastOp, CastOp, ConstantOp, MulOp, NegOp, ReshapeOp, SliceOp,
+           TransposeOp>(op))
+    return false;
+  if (ops.contains(op))
+    return true;
+  for (Value operand : op->getOperands())
+    if (!addOpsFromInputs(operand, ops))
+      return false;
+  ops.insert(op);
+  return ops.size() <= mostOps;
+}
+
+/// The gradients that are another one, of a matmul or convolution, times what is made of
+/// inputs.
+SmallVector<Scaled> findScaled(CheckedStep step) {
+  SmallVector<Scaled> found;
+  const ValueRange marked = step.marker.getInputs();
+  for (auto [number, gradient] : llvm::enumerate(step.unscale.getGradients())) {
+    if (gradient.getDefiningOp() != step.marker || !gradient.hasOneUse() ||
+        !waits(step, number))
+      continue;
+    auto mul = marked[cast<OpResult>(gradient).getResultNumber()].getDefiningOp<MulOp>();
+    auto type = mul ? dyn_cast<RankedTensorType>(mul.getType()) : nullptr;
+    if (!type || !type.hasStaticShape() || !mul->hasOneUse() ||
+        type.getNumElements() * int64_t(type.getElementTypeBitWidth() / 8) <= kOverhead)
+      continue;
+    for (unsigned side : {0, 1}) {
+      Value base = mul->getOperand(side);
+      llvm::SetVector<Operation *> ops;
+      if (!isa_and_nonnull<MatmulOp, Conv2DFilterGradOp>(base.getDefiningOp()) ||
+          base.getType() != mul.getType() || !llvm::is_contained(marked, base) ||
+          !addOpsFromInputs(mul->getOperand(1 - side), ops))
+        continue;
+      Scaled &scaled = found.emplace_back();
+      scaled.number = number;
+      scaled.ops = ops.takeVector();
+      scaled.ops.push_back(mul);
+      break;
+    }
+  }
+  return found;
+}
+
+/// The first reader of an unscaled gradient, or `end`.
+Operation *findReader(UnscaleOp unscale, unsigned number, Operation *norm,
+                      Operation *end) {
+  Operation *reader = end;
+  for (Operation *user : unscale.getUnscaled()[number].getUsers())
+    if (user != norm && user->isBeforeInBlock(reader))
+      reader = user;
+  return reader;
+}
+
+/// Makes gradients again before they are read for updates.
+void makeAgain(CheckedStep step, ArrayRef<Scaled> scaled) {
+  OpBuilder builder(step.unscale);
+  Operation *end = step.check->getBlock()->getTerminator();
+  // Equal ops with different numbers stay two.
+  int64_t clones = 0;
+  step.check->getParentOp()->walk([&](Operation *op) {
+    if (auto number = op->getAttrOfType<IntegerAttr>(kRematAttr))
+      clones = std::max(clones, number.getInt() + 1);
+  });
+  for (const Scaled &each : scaled) {
+    Value unscaled = step.unscale.getUnscaled()[each.number];
+    builder.setInsertionPoint(findReader(step.unscale, each.number, step.norm, end));
+    IRMapping mapping;
+    Operation *last = nullptr;
+    for (Operation *op : each.ops) {
+      last = builder.clone(*op, mapping);
+      last->setAttr(kRematAttr, builder.getI64IntegerAttr(clones++));
+    }
+    auto again =
+        UnscaleOp::create(builder, step.unscale.getLoc(),
+                          {unscaled.getType(), step.unscale.getAllFinite().getType()},
+                          last->getResult(0), step.unscale.getScale());
+    unscaled.replaceUsesWithIf(again.getUnscaled().front(), [&](OpOperand &use) {
+      return use.getOwner() != step.norm;
+    });
+  }
 }
 
 SmallVector<Product> chooseDeferred(CheckedStep step) {
@@ -390,10 +502,7 @@ void defer(CheckedStep step, ArrayRef<Product> deferred) {
   for (unsigned i = 0; i < count; ++i) {
     if (!products[i])
       continue;
-    Operation *reader = end;
-    for (Operation *user : unscale.getUnscaled()[i].getUsers())
-      if (user != step.norm && user->isBeforeInBlock(reader))
-        reader = user;
+    Operation *reader = findReader(unscale, i, step.norm, end);
     for (Operation *op : products[i]->ops)
       op->moveBefore(reader);
     builder.setInsertionPoint(reader);
@@ -430,7 +539,9 @@ struct DeferGradientsPass : mpt::impl::DeferGradientsPassBase<DeferGradientsPass
       std::optional<CheckedStep> step = findCheckedStep(function.getBody().front());
       if (!step)
         continue;
-      if (SmallVector<Product> deferred = chooseDeferred(*step); !deferred.empty())
+      SmallVector<Product> deferred = chooseDeferred(*step);
+      makeAgain(*step, findScaled(*step));
+      if (!deferred.empty())
         defer(*step, deferred);
     }
   }

@@ -404,3 +404,116 @@ func.func @table_of_f32(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dz: tensor
   %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<9000x32xf32>, tensor<9000x32xf32>, tensor<f32>, tensor<i1>) -> tensor<9000x32xf32>
   return %w1, %norm : tensor<9000x32xf32>, tensor<f32>
 }
+
+// -----
+
+// A noisy layer's second weight has the first's gradient times what is made of inputs. It is
+// checked where it is made, and made again for its update.
+
+// CHECK-LABEL: func.func @noisy
+// CHECK: [[DW:%.*]] = mpt.matmul
+// CHECK: [[DV:%.*]] = mpt.mul [[DW]],
+// CHECK: [[G:%.*]]:2 = mpt.gradients [[DW]], [[DV]]
+// CHECK: [[U:%.*]]:2, {{.*}} = mpt.unscale [[G]]#0, [[G]]#1, [[S:%.*]] :
+// CHECK: mpt.clip_by_global_norm [[U]]#0, [[U]]#1
+// CHECK: mpt.sgd {{.*}} grad([[U]]#0)
+// CHECK: [[COLUMN:%.*]] = mpt.reshape {{.*}} {mpt.remat = 0 : i64}
+// CHECK: [[OUTER:%.*]] = mpt.mul [[COLUMN]], {{.*}} {mpt.remat = 1 : i64}
+// CHECK: [[AGAIN:%.*]] = mpt.mul [[DW]], [[OUTER]] {mpt.remat = 2 : i64}
+// CHECK: [[V:%.*]], %{{.*}} = mpt.unscale [[AGAIN]], [[S]]
+// CHECK: mpt.sgd {{.*}} grad([[V]])
+func.func @noisy(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<128x128xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<8x128xf16> {mpt.name = "x", mpt.role = "input"}, %dy: tensor<8x128xf16> {mpt.name = "dy", mpt.role = "input"},
+    %noise: tensor<128xf32> {mpt.name = "noise", mpt.role = "input"}, %scale: tensor<f32> {mpt.name = "scale", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "input"})
+    -> (tensor<128x128xf32> {mpt.name = "w1"}, tensor<128x128xf32> {mpt.name = "v1"}, tensor<f32> {mpt.name = "norm"}) {
+  %column = mpt.reshape %noise : (tensor<128xf32>) -> tensor<128x1xf32>
+  %outer = mpt.mul %column, %noise : (tensor<128x1xf32>, tensor<128xf32>) -> tensor<128x128xf32>
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x128xf16>, tensor<8x128xf16>) -> tensor<128x128xf32>
+  %dv = mpt.mul %dw, %outer : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %g:2 = mpt.gradients %dw, %dv {names = ["w", "v"]} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u#0) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  %v1 = mpt.sgd param(%v) grad(%u#1) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  return %w1, %v1, %norm : tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>
+}
+
+// -----
+
+// What is made of a parameter would be read after its update.
+
+// CHECK-LABEL: func.func @of_parameter
+// CHECK-NOT: mpt.remat
+// CHECK: return
+func.func @of_parameter(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<128x128xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<8x128xf16> {mpt.name = "x", mpt.role = "input"}, %dy: tensor<8x128xf16> {mpt.name = "dy", mpt.role = "input"},
+    %noise: tensor<128xf32> {mpt.name = "noise", mpt.role = "input"}, %scale: tensor<f32> {mpt.name = "scale", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "input"})
+    -> (tensor<128x128xf32> {mpt.name = "w1"}, tensor<128x128xf32> {mpt.name = "v1"}, tensor<f32> {mpt.name = "norm"}) {
+  %column = mpt.reshape %noise : (tensor<128xf32>) -> tensor<128x1xf32>
+  %outer = mpt.mul %column, %noise : (tensor<128x1xf32>, tensor<128xf32>) -> tensor<128x128xf32>
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x128xf16>, tensor<8x128xf16>) -> tensor<128x128xf32>
+  %dv = mpt.mul %dw, %w : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %g:2 = mpt.gradients %dw, %dv {names = ["w", "v"]} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u#0) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  %v1 = mpt.sgd param(%v) grad(%u#1) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  return %w1, %v1, %norm : tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>
+}
+
+// -----
+
+// A matmul that is no gradient itself would be kept for it.
+
+// CHECK-LABEL: func.func @no_gradient
+// CHECK-NOT: mpt.remat
+// CHECK: return
+func.func @no_gradient(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<128x128xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<8x128xf16> {mpt.name = "x", mpt.role = "input"}, %dy: tensor<8x128xf16> {mpt.name = "dy", mpt.role = "input"},
+    %noise: tensor<128xf32> {mpt.name = "noise", mpt.role = "input"}, %scale: tensor<f32> {mpt.name = "scale", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "input"})
+    -> (tensor<128x128xf32> {mpt.name = "w1"}, tensor<128x128xf32> {mpt.name = "v1"}, tensor<f32> {mpt.name = "norm"}) {
+  %column = mpt.reshape %noise : (tensor<128xf32>) -> tensor<128x1xf32>
+  %outer = mpt.mul %column, %noise : (tensor<128x1xf32>, tensor<128xf32>) -> tensor<128x128xf32>
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x128xf16>, tensor<8x128xf16>) -> tensor<128x128xf32>
+  %other = mpt.matmul %dy, %x {transpose_lhs} : (tensor<8x128xf16>, tensor<8x128xf16>) -> tensor<128x128xf32>
+  %dv = mpt.mul %other, %outer : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %g:2 = mpt.gradients %dw, %dv {names = ["w", "v"]} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u#0) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  %v1 = mpt.sgd param(%v) grad(%u#1) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  return %w1, %v1, %norm : tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>
+}
+
+// -----
+
+// Something else reads the gradient.
+
+// CHECK-LABEL: func.func @read_twice
+// CHECK-NOT: mpt.remat
+// CHECK: return
+func.func @read_twice(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<128x128xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<8x128xf16> {mpt.name = "x", mpt.role = "input"}, %dy: tensor<8x128xf16> {mpt.name = "dy", mpt.role = "input"},
+    %noise: tensor<128xf32> {mpt.name = "noise", mpt.role = "input"}, %scale: tensor<f32> {mpt.name = "scale", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "input"})
+    -> (tensor<128x128xf32> {mpt.name = "w1"}, tensor<128x128xf32> {mpt.name = "v1"}, tensor<f32> {mpt.name = "norm"}) {
+  %column = mpt.reshape %noise : (tensor<128xf32>) -> tensor<128x1xf32>
+  %outer = mpt.mul %column, %noise : (tensor<128x1xf32>, tensor<128xf32>) -> tensor<128x128xf32>
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x128xf16>, tensor<8x128xf16>) -> tensor<128x128xf32>
+  %first = mpt.mul %dw, %outer : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %more = mpt.neg %first : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  %dv = mpt.add %first, %more : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %g:2 = mpt.gradients %dw, %dv {names = ["w", "v"]} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u#0) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  %v1 = mpt.sgd param(%v) grad(%u#1) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  return %w1, %v1, %norm : tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>
+}

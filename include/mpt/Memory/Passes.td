@@ -74,6 +74,10 @@ def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
     the gradients that take more bytes than their factors (a minimum cut). All other
     results keep their bits.
 
+    A gradient that is another one, of a matmul's or convolution's weight, times what is
+    made of inputs by a few elementwise ops is checked where it is made, and made again of
+    the other one for its update. Clones have `mpt.remat`.
+
     In place of the norm of all gradients, the check has a bound on it: the norms of the
     factors, multiplied. While the scale is 1 or more, it overflows where the norm does,
     unless the norm of the other gradients is within 0.01 % of the largest f32: numbers of
