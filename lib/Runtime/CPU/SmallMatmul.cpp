@@ -152,7 +152,9 @@ void multiply(Sides s, int64_t m, int64_t n, int64_t block, int64_t blockStep) {
     part.b += (j / block * blockStep + j % block) * (right == Right::F16 ? 2 : 4);
     part.c += j;
     const int64_t columns = n - j;
-    if (columns > 3 * lanes || (columns > 2 * lanes && m <= 4))
+    if (m == 1 && columns > lanes)
+      multiplyRows<1, 4, right>(part, m, columns);
+    else if (columns > 3 * lanes || (columns > 2 * lanes && m <= 4))
       multiplyRows<4, 4, right>(part, m, columns);
     else if (columns > 2 * lanes)
       multiplyRows<8, 3, right>(part, m, columns);
