@@ -225,6 +225,27 @@ void copyTransposed(CopyDims dims, int64_t dim, int64_t size, const char *source
   });
 }
 
+/// Rows of `bytes` bytes, `fromStep` and `toStep` bytes apart. Short ones are moved in
+/// words, of which the last two may overlap: a call of memcpy takes longer.
+void copyRows(const char *from, int64_t fromStep, char *to, int64_t toStep, int64_t rows,
+              int64_t bytes) {
+  auto move = [=](auto width) mutable {
+    constexpr int64_t word = decltype(width)::value;
+    for (; rows > 0; --rows, from += fromStep, to += toStep) {
+#pragma clang loop unroll(disable) vectorize(disable)
+      for (int64_t i = 0; i < bytes - word; i += word)
+        std::memcpy(to + i, from + i, word);
+      std::memcpy(to + bytes - word, from + bytes - word, word);
+    }
+  };
+  if (bytes >= 16 && bytes <= 128)
+    return move(std::integral_constant<int64_t, 16>());
+  if (bytes >= 4 && bytes < 16)
+    return move(std::integral_constant<int64_t, 4>());
+  for (; rows > 0; --rows, from += fromStep, to += toStep)
+    std::memcpy(to, from, bytes);
+}
+
 void runCall(const CopyCall &copy, const Instruction &call, void **buffers,
              ThreadTeam &team) {
   if (std::find(copy.sizes.begin(), copy.sizes.end(), 0) != copy.sizes.end())
@@ -249,23 +270,32 @@ void runCall(const CopyCall &copy, const Instruction &call, void **buffers,
   const int64_t pieces = (inner + mostElements - 1) / mostElements,
                 parts = dims.count() * pieces,
                 perTask = std::max<int64_t>(1, mostElements / inner);
+  // Whole rows that follow each other along one dimension have places one step apart.
+  const int64_t next = dims.rank - 1,
+                rows = next >= 0 && pieces == 1 ? dims.sizes[next] : 1,
+                srcRow = next >= 0 ? dims.from[next] * size : 0,
+                dstRow = next >= 0 ? dims.to[next] * size : 0;
   parallelFor((parts + perTask - 1) / perTask, team, [&](int64_t task, int) {
-    for (int64_t part = task * perTask; part < std::min(parts, (task + 1) * perTask);
-         ++part) {
+    const int64_t end = std::min(parts, (task + 1) * perTask);
+    for (int64_t part = task * perTask, some; part < end; part += some) {
+      some = std::min(rows - part % rows, end - part);
       const int64_t first = part % pieces * mostElements,
                     count = std::min(mostElements, inner - first);
       const auto [from, to] = dims.getPlaces(part / pieces);
       const char *s = source + (from + first * srcStep) * size;
       char *t = target + (to + first * dstStep) * size;
-      if (srcStep == 1 && dstStep == 1)
-        std::memcpy(t, s, count * size);
-      else
-        withBits(size, [&](auto bits) {
+      if (srcStep == 1 && dstStep == 1) {
+        copyRows(s, srcRow, t, dstRow, some, count * size);
+        continue;
+      }
+      withBits(size, [&](auto bits) {
+        for (int64_t row = 0; row < some; ++row, s += srcRow, t += dstRow) {
           auto *from = reinterpret_cast<const decltype(bits) *>(s);
           auto *to = reinterpret_cast<decltype(bits) *>(t);
           for (int64_t i = 0; i < count; ++i)
             to[i * dstStep] = from[i * srcStep];
-        });
+        }
+      });
     }
   });
 }

@@ -463,6 +463,35 @@ TEST(CopyTest, TransposesInTilesAndPieces) {
     ASSERT_EQ(y[i], x[i]);
 }
 
+TEST(CopyTest, PartsOfRows) {
+  // Rows of words and their rests, in tasks that end between two blocks of rows; what
+  // follows each row is left as it is.
+  for (DataType type : {DataType::F8E4M3FN, DataType::BF16, F32, F64})
+    for (int64_t n : {2, 3, 5, 7, 8, 9, 17, 33, 130}) {
+      const int64_t blocks = n == 9 ? 90 : 3, rows = n == 9 ? 41 : 5;
+      Tensor x = randomTensor(type, {blocks, rows + 1, n + 3}, 1),
+             y(type, {blocks, rows, n + 2});
+      ASSERT_EQ(runCall(CopyCall{{blocks, rows, n},
+                                 n + 4,
+                                 {(rows + 1) * (n + 3), n + 3, 1},
+                                 0,
+                                 {rows * (n + 2), n + 2, 1}},
+                        {&x}, y),
+                "");
+      const int64_t size = mpt::rt::getSize(type);
+      for (int64_t b = 0; b < blocks; ++b)
+        for (int64_t r = 0; r < rows; ++r) {
+          const int64_t to = (b * rows + r) * (n + 2);
+          for (int64_t c = 0; c < n; ++c)
+            ASSERT_EQ(y[to + c], x[(b * (rows + 1) + r + 1) * (n + 3) + c + 1])
+                << n << " " << b << " " << r << " " << c;
+          // runCall fills results with these bytes.
+          for (int64_t byte = n * size; byte < (n + 2) * size; ++byte)
+            ASSERT_EQ(static_cast<const char *>(y.data())[to * size + byte], 0x7f);
+        }
+    }
+}
+
 TEST(CopyTest, TransposesOnEachVectorSet) {
   const int64_t rows = 37, columns = 50, lead = 53, targetLead = 41;
   for (int64_t size : {2, 4})
