@@ -37,6 +37,19 @@ static double countTaps(const ConvCall &conv, int axis, int64_t image, int64_t t
   return count;
 }
 
+double mpt::rt::getBytes(const Instruction &instruction, size_t buffer) {
+  CudnnAttentionPlan plan;
+  if (makeCudnnAttentionPlan(instruction, plan))
+    for (int i = 0; i < (plan.isGrad ? 8 : 4); ++i)
+      if (plan.numberOf(i) == static_cast<int>(buffer)) {
+        const double rows = plan.isOfKeys(i) ? double(plan.groups) * double(plan.keys)
+                                             : double(plan.heads) * double(plan.queries);
+        return double(plan.batch) * rows * double(plan.width) *
+               double(getSize(plan.type));
+      }
+  return double(instruction.refs[buffer].bytes());
+}
+
 InstructionCost mpt::rt::getCost(const Instruction &instruction) {
   InstructionCost cost;
   // The exchange that it waits for has its bytes.
@@ -45,7 +58,7 @@ InstructionCost mpt::rt::getCost(const Instruction &instruction) {
   const auto &refs = instruction.refs;
   const size_t count = instruction.numInputs + instruction.numOutputs;
   for (size_t i = 0; i < count && i < refs.size(); ++i)
-    cost.bytes += refs[i].bytes();
+    cost.bytes += getBytes(instruction, i);
   // A row is read for each row that is written.
   if (instruction.getCall<GatherCall>() && count == 3)
     cost.bytes += double(refs[2].bytes()) - refs[0].bytes();

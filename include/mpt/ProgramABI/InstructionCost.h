@@ -32,6 +32,9 @@ struct InstructionCost {
   double bytes = 0;
 };
 InstructionCost getCost(const Instruction &instruction);
+/// Bytes of an instruction's buffer that it reads or writes. Of a tensor that cuDNN's
+/// attention reads with strides, what lies between its rows does not count.
+double getBytes(const Instruction &instruction, size_t buffer);
 /// Of one instruction of a program. A kernel whose tasks leave partial sums is two, with
 /// the same buffers: the second, which adds them, costs nothing by this count.
 InstructionCost getCost(const Program &program, size_t index);

@@ -17,6 +17,7 @@
 #include "StandIn.h"
 #include "mpt/ProgramABI/CallPlan.h"
 #include "mpt/ProgramABI/GemmPlan.h"
+#include "mpt/ProgramABI/InstructionCost.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -129,6 +130,43 @@ TEST(CudnnAttention, Plan) {
 }
 
 /// A damaged program does not reach outside its buffers.
+/// Query, key and value are columns of one matrix: what lies between their rows is read
+/// by nobody.
+TEST(CudnnAttention, BytesBetweenRowsDoNotCount) {
+  Sizes sizes;
+  sizes.groups = 2;
+  sizes.queries = 16;
+  auto check = [&](Instruction call, int tensors) {
+    CudnnAttentionPlan plan;
+    ASSERT_TRUE(makeCudnnAttentionPlan(call, plan));
+    const InstructionCost apart = getCost(call);
+    const double rows = 2 * 4 * 16 * 4, query = 2 * 4 * 16 * 64 * 2,
+                 key = 2 * 2 * 64 * 64 * 2;
+    EXPECT_EQ(apart.bytes,
+              rows + (plan.isGrad ? 4 * query + 4 * key : 2 * query + 2 * key));
+    auto widen = [&](auto &itsCall) {
+      for (int i = 0; i < tensors; ++i) {
+        BufferRef &ref = call.refs[plan.numberOf(i)];
+        ref.dims[0] *= 3;
+        for (int d : {0, 2})
+          itsCall.rowStrides[3 * i + d] *= 3;
+      }
+    };
+    if (plan.isGrad)
+      widen(std::get<CudnnAttentionGradCall>(*call.call));
+    else
+      widen(std::get<CudnnAttentionCall>(*call.call));
+    ASSERT_TRUE(makeCudnnAttentionPlan(call, plan));
+    EXPECT_EQ(getCost(call).bytes, apart.bytes);
+    EXPECT_EQ(getCost(call).flops, apart.flops);
+    // All else has the bytes of its elements.
+    call.call = AttentionCall();
+    EXPECT_EQ(getBytes(call, 0), double(call.refs[0].bytes()));
+  };
+  check(makeCall<CudnnAttentionCall>(sizes, DataType::BF16), 4);
+  check(makeCall<CudnnAttentionGradCall>(sizes, DataType::BF16), 8);
+}
+
 TEST(CudnnAttention, Misfits) {
   auto isRefused = [](auto change) {
     for (bool isGrad : {false, true}) {

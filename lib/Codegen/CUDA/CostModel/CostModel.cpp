@@ -545,7 +545,7 @@ static void estimateCall(const rt::Instruction &call, bool isPlain, const GpuChi
   const rt::InstructionCost cost = rt::getCost(call);
   for (unsigned i = 0; i < call.refs.size() && i < call.numInputs + call.numOutputs; ++i)
     (i < call.numInputs ? estimate.bytesRead : estimate.bytesWritten) +=
-        double(call.refs[i].bytes());
+        rt::getBytes(call, i);
   const auto *matmul = call.getCall<rt::MatmulCall>();
   if (matmul && matmul->accumulate)
     estimate.bytesRead += double(call.refs[call.numInputs].bytes());
