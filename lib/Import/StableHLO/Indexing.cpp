@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "mpt/Import/Common/ScatteredExtremes.h"
 
 #include <limits>
 #include <numeric>
@@ -277,6 +278,9 @@ static void gather(Lowering &l) {
 /// More comparisons of rows with indices, or of indices with each other, than this are
 /// refused.
 static constexpr int64_t maxComparisons = int64_t(1) << 28;
+/// Maxima and minima of floats look at each update for so many rows, or at each row for
+/// so many updates.
+static constexpr int64_t mostCompared = 32;
 
 namespace {
 /// Rows of `table` [rows, width] become what `body` makes of them and of the updates
@@ -292,13 +296,18 @@ struct RowScatter {
         count(getShape(updates)[0]), width(getShape(table)[1]),
         element(getElement(table)) {}
 
-  /// Zeros with `numbers` (floats, [count, n]) added to rows.
-  Value sum(Value numbers) {
-    // One more row takes what is out of range.
+  /// The indices; `rows` where they are out of range.
+  Value getRow() {
     Value inside = l.binary<AndOp>(
         l.compare(ComparePredicate::GE, indices, 0.0),
         l.compare(ComparePredicate::LT, indices, static_cast<double>(rows)));
-    Value safe = l.where(inside, indices, l.number(indices, static_cast<double>(rows)));
+    return l.where(inside, indices, l.number(indices, static_cast<double>(rows)));
+  }
+
+  /// Zeros with `numbers` (floats, [count, n]) added to rows.
+  Value sum(Value numbers) {
+    // One more row takes what is out of range.
+    Value safe = getRow();
     Shape shape{rows + 1, getShape(numbers)[1]};
     Value all = ScatterAddOp::create(l.builder, l.loc,
                                      RankedTensorType::get(shape, getElement(numbers)),
@@ -389,6 +398,10 @@ struct RowScatter {
       Value sums = sum(updates);
       return l.isNeutral("add", table) ? sums : l.add(table, sums);
     }
+    const bool isExtreme = body == "maximum" || body == "minimum";
+    if (isExtreme && !unique && std::min(rows, count) > mostCompared &&
+        isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 32)
+      return findExtreme(body == "maximum");
     if (rows <= count) {
       if (!unique && !affords(rows, width))
         return table;
@@ -403,6 +416,19 @@ struct RowScatter {
     }
     updates = l.combine(body, current(), updates);
     return replace();
+  }
+
+  /// The largest (or smallest) of each element of the table and its updates.
+  Value findExtreme(bool largest) {
+    Type i64 = l.builder.getI64Type();
+    Value first = l.mul(getRow(), static_cast<double>(width));
+    Value position = l.add(l.reshape(first, {count, 1}), l.iota({count, width}, 1, i64));
+    // One more row takes what is out of range.
+    Value wide = l.pad(table, {0, 0}, {1, 0}, 0);
+    const bool isNeutral = l.isNeutral(largest ? "maximum" : "minimum", table);
+    return l.slice(
+        importer::findScattered(l, largest, wide, position, updates, !isNeutral), 0, 0,
+        rows);
   }
 
   /// Any body. One update after the other, if they may have one index.

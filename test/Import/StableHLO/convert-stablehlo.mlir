@@ -363,3 +363,28 @@
   }) : (tensor<i1>) -> tensor<3xf32>
   "func.return"(%0) : (tensor<3xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// The maxima of many rows and updates are found by their bits, in eight sums; those of few
+// rows by comparing each with each.
+// CHECK-LABEL: func.func @maxima(
+// CHECK-NOT: 40x50
+// CHECK-COUNT-8: mpt.scatter_add {{.*}} -> tensor<656xf32>
+// CHECK-NOT: 40x50
+// CHECK: mpt.compare {{.*}} -> tensor<8x50xi1>
+// CHECK: return
+"func.func"() <{function_type = (tensor<40xf32>, tensor<8xf32>, tensor<50x1xi32>, tensor<50xf32>) -> (tensor<40xf32>, tensor<8xf32>), sym_name = "maxima"}> ({
+^bb0(%t40: tensor<40xf32>, %t8: tensor<8xf32>, %i: tensor<50x1xi32>, %u: tensor<50xf32>):
+  %0 = "stablehlo.scatter"(%t40, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.maximum"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<40xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<40xf32>
+  %1 = "stablehlo.scatter"(%t8, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.maximum"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<8xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<8xf32>
+  "func.return"(%0, %1) : (tensor<40xf32>, tensor<8xf32>) -> ()
+}) : () -> ()

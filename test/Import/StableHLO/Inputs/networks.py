@@ -195,5 +195,28 @@ def gaussian():
                               rng.normal(size=12).astype("f"))
 
 
+def graph():
+    """Attention over the edges of a graph: a softmax for each node, by segments."""
+    rng = numpy.random.default_rng(7)
+    nodes, edges = 40, 150
+    parameters = {"w": rng.normal(size=(6, 8)).astype("f") / 3,
+                  "from": rng.normal(size=8).astype("f"), "to": rng.normal(size=8).astype("f")}
+
+    def loss(params, x, senders, receivers, y):
+        h = x @ params["w"]
+        score = jax.nn.leaky_relu((h @ params["from"])[senders] + (h @ params["to"])[receivers])
+        largest = jax.ops.segment_max(score, receivers, nodes)
+        weight = jnp.exp(score - largest[receivers])
+        total = jax.ops.segment_sum(weight, receivers, nodes)
+        mixed = jax.ops.segment_sum(weight[:, None] * h[senders], receivers, nodes)
+        # The largest scores have gradients of their own.
+        mixed = mixed / (total[:, None] + 1e-6) + jnp.where(total > 0, largest, 0)[:, None]
+        return jnp.mean((mixed - y) ** 2)
+
+    ids = [rng.integers(nodes, size=edges).astype("i") for _ in range(2)]
+    return loss, parameters, (rng.normal(size=(nodes, 6)).astype("f"), *ids,
+                              rng.normal(size=(nodes, 8)).astype("f"))
+
+
 NETWORKS = {f.__name__: f for f in (mlp, linen_cnn, linen_gpt, linen_lstm, linen_vit, nnx_mlp,
-                                fourier, gaussian)}
+                                fourier, gaussian, graph)}

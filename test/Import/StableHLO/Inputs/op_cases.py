@@ -443,6 +443,16 @@ def cases(d):
         jnp.tanh, unique_indices=True), table, d.rng.permutation(7)[:5].astype("i"))
     add("scatter power", lambda a, n: a.at[n].power(2.0), table, d.i(7, 5))
     add("segment_max", lambda a, n: jax.ops.segment_max(a, n, num_segments=9), d.f(20, 3), d.i(7, 20))
+    # Of more than 32 updates, and as many rows, some out of range, without updates or of NaN.
+    many, ids = numpy.round(d.f(90, 3), 1), d.i(70, 90, low=-3)
+    for name in "max", "min":
+        add(f"scatter {name} to many rows", lambda a, n, b, m=name: getattr(
+            a.at[n], m)(b, mode="drop"), numpy.round(d.f(60, 3), 1), ids, many)
+        add(f"segment_{name} of many segments", lambda a, n, m=name: getattr(
+            jax.ops, f"segment_{m}")(a, n, num_segments=60), many, ids)
+        add(f"segment_{name} of NaN", lambda a, n, m=name: getattr(
+            jax.ops, f"segment_{m}")(jnp.where(a > 2, jnp.nan, a / 0.0 * 0.5 + a), n,
+                                     num_segments=60), many, ids)
     add("segment_min of uint", lambda a, n: jax.ops.segment_min(a, n, num_segments=9),
         d.i(99, 20).astype("u4"), d.i(7, 20))
     add("segment_prod", lambda a, n: jax.ops.segment_prod(a, n, num_segments=9), d.f(20, 3), d.i(7, 20))
