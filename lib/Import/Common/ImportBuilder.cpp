@@ -165,7 +165,11 @@ Value ImportBuilder::concat(ArrayRef<Value> inputs, int64_t dim) {
   Shape shape(getShape(inputs[0]));
   shape[dim] = 0;
   for (Value input : inputs)
-    shape[dim] += getShape(input)[dim];
+    if (!require(!ShapedType::isDynamic(getShape(input)[dim]),
+                 "concatenation along an open dimension"))
+      return inputs[0];
+    else
+      shape[dim] += getShape(input)[dim];
   return ConcatOp::create(builder, loc, getType(inputs[0]).clone(shape), inputs, dim);
 }
 

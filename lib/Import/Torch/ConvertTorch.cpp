@@ -94,8 +94,13 @@ private:
   /// Remembers that `op` has no counterpart, and gives its results values of the right
   /// types, so that what reads them is checked, too.
   void refuse(Operation *op, StringRef reason, OpBuilder &builder);
+  void makeUpResults(Operation *op, OpBuilder &builder);
+  /// Whether an operand of `op`, or an item of one that is a list, has a shape or is a
+  /// number that no op gives, as one of open shape is refused.
+  bool readsUnsettled(Operation *op);
 
   func::FuncOp source;
+  llvm::DenseSet<Value> unsettled;
   Graph graph;
   importer::Refusals refusals;
 };
@@ -172,6 +177,24 @@ void Converter::refuse(Operation *op, StringRef reason, OpBuilder &builder) {
       name = inner.getValue();
   name.consume_front("torch.");
   refusals.add(name, reason, op->getLoc());
+  for (Value result : op->getResults()) {
+    RankedTensorType type = convertTensorType(result.getType());
+    if (type && !type.hasStaticShape())
+      unsettled.insert(result);
+  }
+  makeUpResults(op, builder);
+}
+
+bool Converter::readsUnsettled(Operation *op) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    Operation *list = operand.getDefiningOp();
+    if (list && list->getName().getStringRef() == "torch.prim.ListConstruct")
+      return readsUnsettled(list);
+    return unsettled.contains(operand);
+  });
+}
+
+void Converter::makeUpResults(Operation *op, OpBuilder &builder) {
   auto makeUp = [&](RankedTensorType type) -> Tensor {
     auto makePart = [&] {
       return UnrealizedConversionCastOp::create(
@@ -262,6 +285,15 @@ void Converter::convertOp(Operation *op, OpBuilder &builder) {
     return;
   if (full == "torch.checkpoint")
     return convertCheckpoint(op, builder);
+  // What follows from a refusal says nothing new.
+  if (readsUnsettled(op)) {
+    for (Value result : op->getResults()) {
+      RankedTensorType type = convertTensorType(result.getType());
+      if (!type || !type.hasStaticShape())
+        unsettled.insert(result);
+    }
+    return makeUpResults(op, builder);
+  }
   Lowering lowering(graph, builder, op);
   if (full == "torch.prim.ListUnpack") {
     SmallVector<Tensor> list = getWholeList(lowering);

@@ -64,8 +64,11 @@ static std::optional<Indexed> readIndices(Lowering &l, Value x, unsigned operand
     if (dim < static_cast<int64_t>(list.size()) && list[dim].value) {
       Value value = list[dim].channelsLast ? l.transpose(list[dim].value, {0, 3, 1, 2})
                                            : list[dim].value;
-      if (!l.require(!getElement(value).isInteger(1),
-                     "a mask as index, whose result has no fixed shape; use torch.where"))
+      if (!l.require(
+              !getElement(value).isInteger(1),
+              "a mask as index, whose result has no fixed shape; use torch.where, or a "
+              "mask that is a constant: of tensors in a closure, or of buffers with "
+              "persistent=False"))
         return std::nullopt;
       indexed.push_back(dim);
       indices.push_back(l.cast(value, l.builder.getI64Type()));

@@ -49,7 +49,7 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: aten.max_pool2d, 1 time: a window, stride or padding out of range
 // CHECK: aten.lstm.input, 1 time: operand 1: expected a list of tensors that the graph builds
 // CHECK: aten.embedding, 1 time: scale_grad_by_freq, or sparse gradients
-// CHECK: aten.index.Tensor, 1 time: a mask as index, whose result has no fixed shape; use torch.where
+// CHECK: aten.index.Tensor, 1 time: a mask as index, whose result has no fixed shape; use torch.where, or a mask that is a constant: of tensors in a closure, or of buffers with persistent=False
 // CHECK: aten.conv2d, 1 time: an image of open size, or a filter that does not fit
 // CHECK: aten.softmax.int, 1 time: operand 1: expected a constant integer
 // CHECK: aten.masked_scatter, 1 time: a source of another type, or without elements
@@ -173,4 +173,34 @@ func.func @matrices(%w: !torch.vtensor<[2,3],f32>, %h: !torch.vtensor<[3,3],f16>
   %3 = "torch.aten.linalg_matrix_power"(%m, %many) : (!torch.vtensor<[3,3],f32>, !torch.int) -> !torch.vtensor<[3,3],f32> loc("net.py":4:1)
   %4 = "torch.aten.linalg_householder_product"(%m, %v) : (!torch.vtensor<[3,3],f32>, !torch.vtensor<[4],f32>) -> !torch.vtensor<[3,3],f32> loc("net.py":5:1)
   return
+}
+
+// -----
+
+// What follows from a refused op's open shape is not listed; what does not is.
+// CHECK: error: mpt-convert-torch: 3 ops of @follows have no counterpart
+// CHECK-NEXT: aten.index.Tensor, 1 time: a mask as index
+// CHECK-NEXT: at {{.*}}convert-torch-invalid.mlir
+// CHECK-NEXT: aten.cat, 1 time: concatenation along an open dimension
+// CHECK-NEXT: at {{.*}}convert-torch-invalid.mlir
+// CHECK-NEXT: aten.i0, 1 time
+// CHECK-NEXT: at {{.*}}convert-torch-invalid.mlir
+// CHECK-NEXT: lists the ops
+func.func @follows(%x: !torch.vtensor<[4,3],f32>, %mask: !torch.vtensor<[4],i1>,
+    %open: !torch.vtensor<[?,3],f32>) -> !torch.vtensor<[],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %none = "torch.constant.none"() : () -> !torch.none
+  %masks = "torch.prim.ListConstruct"(%mask) : (!torch.vtensor<[4],i1>) -> !torch.list<vtensor>
+  %a = "torch.aten.index.Tensor"(%x, %masks) : (!torch.vtensor<[4,3],f32>, !torch.list<vtensor>) -> !torch.vtensor<[?,3],f32>
+  %list = "torch.prim.ListConstruct"(%a, %x) : (!torch.vtensor<[?,3],f32>, !torch.vtensor<[4,3],f32>) -> !torch.list<vtensor>
+  %b = "torch.aten.cat"(%list, %0) : (!torch.list<vtensor>, !torch.int) -> !torch.vtensor<[?,3],f32>
+  %size = "torch.aten.size.int"(%b, %0) : (!torch.vtensor<[?,3],f32>, !torch.int) -> !torch.int
+  %sizes = "torch.prim.ListConstruct"(%size) : (!torch.int) -> !torch.list<int>
+  %ones = "torch.aten.ones"(%sizes, %none, %none, %none, %none) : (!torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none) -> !torch.vtensor<[?],f32>
+  %sum = "torch.aten.sum"(%ones, %none) : (!torch.vtensor<[?],f32>, !torch.none) -> !torch.vtensor<[],f32>
+  %more = "torch.prim.ListConstruct"(%open, %x) : (!torch.vtensor<[?,3],f32>, !torch.vtensor<[4,3],f32>) -> !torch.list<vtensor>
+  %c = "torch.aten.cat"(%more, %0) : (!torch.list<vtensor>, !torch.int) -> !torch.vtensor<[?,3],f32>
+  %d = "torch.aten.i0"(%sum) : (!torch.vtensor<[],f32>) -> !torch.vtensor<[],f32>
+  return %d : !torch.vtensor<[],f32>
 }
