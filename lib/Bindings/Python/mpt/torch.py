@@ -33,6 +33,7 @@ import torch.utils.checkpoint
 from torch.export.graph_signature import InputKind, OutputKind
 
 from mpt import _inner_gradients
+from mpt._constants import FoldConstants
 from mpt._names import RESULT_NAMES, STEP_NAMES, rename
 
 if TYPE_CHECKING:
@@ -176,9 +177,18 @@ class _LossModule(torch.nn.Module):
         self.model = model
         self.loss = loss
         self.is_loss = is_loss
+        # Of buffers that are constants, by name.
+        self.constants = {
+            name: buffer.detach().cpu().clone() for prefix, part in model.named_modules()
+            for name, buffer in ((f"{prefix}.{n}".lstrip("."), part._buffers[n])
+                                 for n in part._non_persistent_buffers_set)
+            if buffer is not None}
 
     def forward(self, *batch):
-        result = self.loss(self.model, *batch)
+        buffers = dict(self.model.named_buffers())
+        with FoldConstants({buffers[name]: value for name, value in self.constants.items()
+                            if name in buffers}):
+            result = self.loss(self.model, *batch)
         if self.is_loss:
             _refuse_functions(result.get("loss") if isinstance(result, dict) else result)
         return result
@@ -365,7 +375,8 @@ def _remedy(error: BaseException) -> str:
     if "data-dependent" in text or kind.startswith(("DataDependent", "DynamicOutputShape")):
         return ("\nThe graph of a step is the same for all batches: where Python decides by "
                 "the values of tensors (if, .item(), x[mask], nonzero), use torch.where, or "
-                "decide outside of the loss function")
+                "decide outside of the loss function, or by tensors that are constants: those "
+                "in a closure, and buffers with persistent=False")
     if kind == "UnsupportedOperatorException":
         return "\nPyTorch cannot trace this op; write the loss without it"
     return ""

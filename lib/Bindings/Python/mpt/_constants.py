@@ -1,0 +1,142 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Constant tensors whose values decide about the graph of a loss.
+
+A traced tensor has no values, so x[mask], nonzero() and int(index.max()) have no shape. Some
+tensors are constants of the graph, however: those in a closure or an attribute of a module,
+and buffers with persistent=False. `FoldConstants` computes what is made of these alone beside the
+trace. Where a value is asked for, it answers, and what is made of the answers is a constant, too.
+"""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils.weak import WeakTensorKeyDictionary
+
+# Functions whose result, or its shape, depends on values.
+_ASKS = {"item", "tolist", "nonzero", "argwhere", "masked_select", "bincount", "_unique2",
+         "unique", "unique_consecutive", "unique_dim", "equal", "is_nonzero", "allclose",
+         "__bool__", "__int__", "__float__", "__index__", "__contains__"}
+_CHANGES = {"__setitem__", *(f"__i{name}__" for name in (
+    "add", "and", "div", "floordiv", "lshift", "mod", "mul", "or", "pow", "rshift", "sub",
+    "truediv", "xor"))}
+_RANDOM = ("bernoulli", "dropout", "exponential", "multinomial", "normal", "poisson", "rand",
+           "uniform")
+# What makes constants of no tensor.
+_FACTORIES = {torch.arange, torch.eye, torch.full, torch.linspace, torch.ones, torch.tensor,
+              torch.zeros}
+# Constants of more elements are not computed for the case that someone asks.
+_MANY = 1 << 22
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype in (torch.bool, torch.uint8)
+
+
+def _asks(name: str, args: tuple) -> bool:
+    if name == "__getitem__":
+        index = args[1] if isinstance(args[1], tuple) else (args[1],)
+        return any(map(_is_bool, index))
+    if name == "repeat_interleave":
+        return any(isinstance(a, torch.Tensor) for a in args[1:]) or len(args) == 1
+    return name in _ASKS or name == "where" and len(args) == 1
+
+
+class FoldConstants(TorchFunctionMode):
+    """While it lasts, functions of constants answer where a traced tensor could not.
+
+    `constants` are traced tensors and their values. Tensors that are not traced are constants
+    by themselves.
+    """
+
+    def __init__(self, constants: "dict[torch.Tensor, torch.Tensor]"):
+        super().__init__()
+        self.values = WeakTensorKeyDictionary()  # of traced tensors
+        self.folded = WeakTensorKeyDictionary()  # what stands for traced tensors
+        self.copies = WeakTensorKeyDictionary()  # of others that are not traced
+        for tensor, value in constants.items():
+            self.values[tensor] = value
+
+    def find(self, tensor: torch.Tensor) -> "Optional[torch.Tensor]":
+        """The values of a constant."""
+        if tensor in self.values:
+            return self.values[tensor]
+        is_plain = type(tensor) is torch.Tensor and not tensor.requires_grad \
+            and not torch._is_functional_tensor(tensor) \
+            and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        if not is_plain or tensor in self.folded:
+            return tensor if is_plain else None
+        # What changes a view of it here leaves the user's own alone.
+        if tensor not in self.copies:
+            with _disable_current_modes(), torch._C.DisableTorchFunction():
+                self.copies[tensor] = tensor.detach().cpu().clone()
+        return self.copies[tensor]
+
+    def index_by_numbers(self, index: Any) -> Any:
+        """An index without masks that are constants."""
+        parts = []
+        for part in index if isinstance(index, tuple) else (index,):
+            mask = self.find(part) if _is_bool(part) else None
+            if mask is None:
+                parts.append(part)
+            else:
+                with _disable_current_modes(), torch._C.DisableTorchFunction():
+                    parts += [self.keep(i) for i in mask.bool().nonzero(as_tuple=True)]
+        return tuple(parts)
+
+    def keep(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            self.folded[value] = True
+        return value
+
+    def compute(self, func, args, kwargs) -> Any:
+        args, kwargs = pytree.tree_map_only(
+            torch.Tensor, self.find, (args, kwargs))
+        with _disable_current_modes(), torch._C.DisableTorchFunction():
+            return func(*args, **kwargs)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name in ("__get__", "__set__"):  # shape, device, grad and the like
+            return func(*args, **kwargs)
+        leaves = pytree.tree_leaves((args, kwargs))
+        tensors = [t for t in leaves if isinstance(t, torch.Tensor)]
+        known = all(self.find(t) is not None for t in tensors) \
+            and (bool(tensors) or func in _FACTORIES) \
+            and not any(word in name for word in _RANDOM) \
+            and not any(isinstance(n, (torch.SymInt, torch.SymFloat, torch.SymBool))
+                        for n in leaves)
+        changes = name in _CHANGES or name.endswith("_") and not name.endswith("__") \
+            or kwargs.get("out") is not None
+        folds = any(t in self.folded for t in tensors)
+        if changes:
+            target = args[0] if kwargs.get("out") is None else kwargs["out"]
+            if not known or target not in self.values and target not in self.folded:
+                known = False
+                # Views of what it changes are constants no more.
+                if target in self.values:
+                    self.values.clear()
+        if not known:
+            if name == "__getitem__" and any(map(_is_bool, pytree.tree_leaves(args[1]))):
+                args = (args[0], self.index_by_numbers(args[1]))
+            elif name == "masked_select" and len(args) == 2 and self.find(args[1]) is not None \
+                    and args[0].shape == args[1].shape:
+                return args[0][self.index_by_numbers(args[1])]
+            return func(*args, **kwargs)
+        if _asks(name, args) or folds and not changes:
+            return pytree.tree_map(self.keep, self.compute(func, args, kwargs))
+        if changes and target in self.folded:
+            return pytree.tree_map(self.keep, self.compute(func, args, kwargs))
+        result = func(*args, **kwargs)
+        traced = [t for t in pytree.tree_leaves(result) if isinstance(t, torch.Tensor)]
+        if changes or all(t.numel() <= _MANY for t in traced):
+            computed = self.compute(func, args, kwargs)
+            self.values.update((one, other) for one, other in zip(
+                traced, (t for t in pytree.tree_leaves(computed) if isinstance(t, torch.Tensor))))
+        return result
