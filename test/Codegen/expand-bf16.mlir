@@ -121,14 +121,31 @@ func.func @chain(%x: vector<16xf32>) -> (vector<16xbf16>, vector<16xbf16>) {
   return %a, %b : vector<16xbf16>, vector<16xbf16>
 }
 
-// What is only widened again stays 32 bits wide; vectors of eight have another instruction.
+// What is only widened again stays 32 bits wide, and vectors of four would need a mask.
 // NATIVE-LABEL: func.func @wide_and_short(
 // NATIVE-NOT: llvm.call_intrinsic
 // NATIVE: return
-func.func @wide_and_short(%x: vector<16xf32>, %y: vector<8xf32>)
-    -> (vector<16xf32>, vector<8xbf16>) {
+func.func @wide_and_short(%x: vector<16xf32>, %y: vector<4xf32>)
+    -> (vector<16xf32>, vector<4xbf16>) {
   %a = arith.truncf %x : vector<16xf32> to vector<16xbf16>
   %wide = arith.extf %a : vector<16xbf16> to vector<16xf32>
-  %b = arith.truncf %y : vector<8xf32> to vector<8xbf16>
-  return %wide, %b : vector<16xf32>, vector<8xbf16>
+  %b = arith.truncf %y : vector<4xf32> to vector<4xbf16>
+  return %wide, %b : vector<16xf32>, vector<4xbf16>
+}
+
+// Vectors of eight lanes have an instruction, and share no branch with those of sixteen.
+// NATIVE-LABEL: func.func @eight(
+// NATIVE-SAME: %[[X:.*]]: vector<8xf32>, %[[Y:.*]]: vector<16xf32>
+// NATIVE: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.256"(%[[X]])
+// NATIVE: %[[FLAGS:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.256"(%[[X]],
+// NATIVE: llvm.bitcast %[[FLAGS]] : vector<8xi1> to i8
+// NATIVE: scf.if {{.*}} -> (vector<8xi16>)
+// NATIVE: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%[[Y]])
+// NATIVE: scf.if {{.*}} -> (vector<16xi16>)
+// NATIVE: return
+func.func @eight(%x: vector<8xf32>, %y: vector<16xf32>)
+    -> (vector<8xbf16>, vector<16xbf16>) {
+  %a = arith.truncf %x : vector<8xf32> to vector<8xbf16>
+  %b = arith.truncf %y : vector<16xf32> to vector<16xbf16>
+  return %a, %b : vector<8xbf16>, vector<16xbf16>
 }

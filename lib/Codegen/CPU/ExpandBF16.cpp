@@ -50,8 +50,12 @@ bool hasElement(Value value, function_ref<bool(Type)> is) {
   return is(getElementTypeOrSelf(value.getType()));
 }
 
-/// Lanes that one VCVTNEPS2BF16 rounds.
-constexpr int64_t kNativeLanes = 16;
+/// Whether one VCVTNEPS2BF16 rounds so many lanes. Four would need a mask.
+bool isNativeLength(int64_t lanes) { return lanes == 8 || lanes == 16; }
+
+int64_t getLanes(arith::TruncFOp op) {
+  return cast<VectorType>(op.getType()).getNumElements();
+}
 
 /// Roundings of a block whose subnormal lanes are looked for at once, before `reader`,
 /// the first op that reads one of them.
@@ -87,6 +91,10 @@ struct ExpandBF16Pass : mpt::impl::ExpandBF16PassBase<ExpandBF16Pass> {
           roundings.push_back(rounding);
           continue;
         }
+        // One mask has all of a group.
+        if (!group.roundings.empty() &&
+            getLanes(group.roundings.front()) != getLanes(rounding))
+          close(&op);
         group.roundings.push_back(rounding);
         for (Operation *user : op.getUsers())
           if (Operation *inBlock = block->findAncestorOpInBlock(*user))
@@ -110,7 +118,7 @@ private:
   static bool isNative(arith::TruncFOp op) {
     auto vector = dyn_cast<VectorType>(op.getType());
     return vector && vector.getRank() == 1 && !vector.isScalable() &&
-           vector.getNumElements() == kNativeLanes &&
+           isNativeLength(vector.getNumElements()) &&
            llvm::any_of(op->getUsers(),
                         [](Operation *user) { return !isa<arith::ExtFOp>(user); });
   }
@@ -178,29 +186,31 @@ private:
   /// number, if there is any.
   void expandNatively(RoundingGroup &group) {
     const Location loc = group.roundings.front().getLoc();
+    const int64_t lanes = getLanes(group.roundings.front());
+    const std::string suffix = std::to_string(32 * lanes);
     SmallVector<Value> narrow, isSubnormal;
     SmallVector<Type> types;
     Value any;
     for (arith::TruncFOp op : group.roundings) {
       ImplicitLocOpBuilder b(op.getLoc(), op);
       auto call = [&](StringRef name, Type result, ValueRange arguments) {
-        return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(name), arguments)
+        return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(name + suffix),
+                                             arguments)
             .getResults();
       };
       Type words = withElement(op.getType(), b.getI16Type());
       narrow.push_back(arith::BitcastOp::create(
-          b, words,
-          call("llvm.x86.avx512bf16.cvtneps2bf16.512", op.getType(), op.getIn())));
+          b, words, call("llvm.x86.avx512bf16.cvtneps2bf16.", op.getType(), op.getIn())));
       types.push_back(words);
       constexpr int32_t subnormal = 0x20; // among the classes of VFPCLASSPS
       Value classes = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(subnormal));
-      isSubnormal.push_back(call("llvm.x86.avx512.fpclass.ps.512",
+      isSubnormal.push_back(call("llvm.x86.avx512.fpclass.ps.",
                                  withElement(op.getType(), b.getI1Type()),
                                  {op.getIn(), classes}));
       any = any ? arith::OrIOp::create(b, any, isSubnormal.back()) : isSubnormal.back();
     }
     ImplicitLocOpBuilder b(loc, group.reader);
-    Type mask = b.getIntegerType(kNativeLanes);
+    Type mask = b.getIntegerType(lanes);
     Value zero = LLVM::ConstantOp::create(b, b.getIntegerAttr(mask, 0));
     Value isAny = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne,
                                        LLVM::BitcastOp::create(b, mask, any), zero);

@@ -22,7 +22,7 @@ using namespace mpt;
 void mpt::readMachine(const llvm::TargetMachine &machine, KernelsToLLVMOptions &options) {
   const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
   options.avx512BF16 = machine.getTargetTriple().isX86() &&
-                       processor.checkFeatures("+avx512bf16,+avx512dq");
+                       processor.checkFeatures("+avx512bf16,+avx512dq,+avx512vl");
 }
 
 void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes,

@@ -236,15 +236,27 @@ TEST(Kernels, RoundingToBF16) {
                    {"4096x127xbf16"},
                    "%x: f32",
                    flat.body};
-  KernelModule native(flat.str() + tails.str()),
-      plain(flat.str() + tails.str(), "exact", /*isForHost=*/false);
+  // Rows of one vector of eight lanes.
+  KernelText eights{"e",
+                    "pointwise",
+                    {count / 8, 8},
+                    1,
+                    {"(d0, d1) -> (d0, d1)"},
+                    {"49152x8xf32"},
+                    {"(d0, d1) -> (d0, d1)"},
+                    {"49152x8xbf16"},
+                    "%x: f32",
+                    flat.body};
+  const std::string kernels = flat.str() + tails.str() + eights.str();
+  KernelModule native(kernels), plain(kernels, "exact", /*isForHost=*/false);
   auto inputAt = [&](int64_t i) {
     // Odd, so that all numbers are met; neighbours differ in all bits.
     const auto place = static_cast<uint64_t>(i) * 145'007 % count;
     return static_cast<uint32_t>(place / std::size(lower)) << 16 |
            lower[place % std::size(lower)];
   };
-  Tensors inputs = native.makeInputs("k", 1), tailInputs = native.makeInputs("t", 1);
+  Tensors inputs = native.makeInputs("k", 1), tailInputs = native.makeInputs("t", 1),
+          eightInputs = native.makeInputs("e", 1);
   auto fill = [&](HostTensor &tensor) {
     auto *bits = reinterpret_cast<uint32_t *>(tensor.getData());
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
@@ -252,6 +264,7 @@ TEST(Kernels, RoundingToBF16) {
   };
   fill(inputs[0]);
   fill(tailInputs[0]);
+  fill(eightInputs[0]);
   auto check = [&](const Tensors &found, const char *what) {
     auto *halves = reinterpret_cast<const uint16_t *>(found[0].getData());
     int64_t wrong = 0;
@@ -279,8 +292,10 @@ TEST(Kernels, RoundingToBF16) {
   };
   check(native.run("k", inputs), "whole vectors");
   check(native.run("t", tailInputs), "tails");
+  check(native.run("e", eightInputs), "eight lanes");
   check(plain.run("k", inputs), "whole vectors of any CPU");
   check(plain.run("t", tailInputs), "tails of any CPU");
+  check(plain.run("e", eightInputs), "eight lanes of any CPU");
 }
 
 /// f8: every byte to f32, and back from every number near a rounding boundary.

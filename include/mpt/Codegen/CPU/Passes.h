@@ -36,7 +36,7 @@ struct KernelsToLLVMOptions : mlir::PassPipelineOptions<KernelsToLLVMOptions> {
   Option<bool> avx512BF16{
       *this, "avx512-bf16",
       llvm::cl::desc("Round to bf16 by the instruction of AVX512_BF16, for processors "
-                     "that have it and AVX512DQ"),
+                     "that have it, AVX512DQ and AVX512VL"),
       llvm::cl::init(false)};
 };
 

@@ -35,16 +35,17 @@ def ExpandBF16Pass : Pass<"mpt-expand-bf16"> {
     upper bits of its payload, and becomes quiet; one of bf16 that no arithmetic has met
     may stay signaling.
 
-    With `avx512-bf16`, vectors of 16 lanes of which something reads the 16 bits are rounded
-    by VCVTNEPS2BF16, to the same bits. That instruction takes subnormal numbers for zero:
+    With `avx512-bf16`, vectors of 8 or 16 lanes of which something reads the 16 bits are
+    rounded by VCVTNEPS2BF16, to the same bits. That instruction takes subnormal numbers for zero:
     if VFPCLASSPS finds any, integer arithmetic rounds their lanes. One branch, which is
-    expected not to be taken, decides for all roundings before the first op that reads one.
+    expected not to be taken, decides for all roundings of one length before the first op that
+    reads one.
 
     Other casts of bf16 are left to `--arith-expand=include-bf16`.
   }];
   let options = [
     Option<"avx512BF16", "avx512-bf16", "bool", /*default=*/"false",
-           "The processor has AVX512_BF16 and AVX512DQ">];
+           "The processor has AVX512_BF16, AVX512DQ and AVX512VL">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::scf::SCFDialect"];
 }
