@@ -137,6 +137,35 @@ static void copyOp(Graph &graph, Operation *op, OpBuilder &builder) {
     graph.values[from] = to;
 }
 
+/// Converts what a checkpoint, of a composite, has in its region.
+static void convertCheckpoint(Graph &graph, CheckpointOp source, OpBuilder &builder) {
+  SmallVector<Type> types;
+  for (Value result : source.getResults())
+    types.append(getParts(result).size(), convertPartType(result.getType()));
+  if (llvm::is_contained(types, Type()))
+    return refuse(graph, source, "expected results of known shape and type", builder);
+  auto checkpoint = CheckpointOp::create(builder, source.getLoc(), types);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&checkpoint.getBody());
+  Block &body = source.getBody().front();
+  convertBlock(graph, body, builder);
+  SmallVector<Value> values;
+  for (Value value : body.back().getOperands())
+    for (Part part : getParts(value))
+      values.push_back(graph.of(part).lookup(value));
+  if (!llvm::all_of(values, [](Value value) { return bool(value); }) ||
+      ValueRange(values).getTypes() != TypeRange(types)) {
+    builder.setInsertionPoint(checkpoint);
+    refuse(graph, source, "expected its region to yield the results", builder);
+    return checkpoint.erase();
+  }
+  YieldOp::create(builder, source.getLoc(), values);
+  auto output = checkpoint.getResults().begin();
+  for (Value result : source.getResults())
+    for (Part part : getParts(result))
+      graph.of(part)[result] = *output++;
+}
+
 void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder) {
   for (Operation &op : llvm::drop_end(block)) {
     if (graph.skipped.contains(&op))
@@ -146,6 +175,10 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
       for (Part part : getParts(op.getOperand(0)))
         if (Value value = graph.of(part).lookup(op.getOperand(0)))
           graph.of(part)[op.getResult(0)] = value;
+      continue;
+    }
+    if (auto checkpoint = dyn_cast<CheckpointOp>(op)) {
+      convertCheckpoint(graph, checkpoint, builder);
       continue;
     }
     if (isa_and_nonnull<MPTDialect>(op.getDialect()) && op.getNumRegions() == 0) {

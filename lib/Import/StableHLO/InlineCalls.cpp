@@ -40,11 +40,15 @@ static int64_t addCaller(Operation *root, Location caller) {
   return count;
 }
 
-bool mpt::stablehlo::isStopGradient(Operation *op) {
+static bool isComposite(Operation *op, StringRef wanted) {
   auto name = isOp(op, "composite")
                   ? dyn_cast_or_null<StringAttr>(getAttribute(op, "name"))
                   : StringAttr();
-  return name && name.getValue() == "mpt.stop_gradient" &&
+  return name && name.getValue() == wanted;
+}
+
+bool mpt::stablehlo::isStopGradient(Operation *op) {
+  return isComposite(op, "mpt.stop_gradient") &&
          op->getOperandTypes() == op->getResultTypes();
 }
 
@@ -92,14 +96,25 @@ LogicalResult mpt::stablehlo::inlineCalls(func::FuncOp function, StringRef passN
     IRMapping mapping;
     mapping.map(body.getArguments(), call->getOperands());
     OpBuilder builder(call);
+    // What it calls is in a region, of types that are still StableHLO's.
+    CheckpointOp checkpoint;
+    if (isComposite(call, "mpt.checkpoint")) {
+      checkpoint = CheckpointOp::create(builder, call->getLoc(), call->getResultTypes());
+      builder.createBlock(&checkpoint.getBody());
+    }
     for (Operation &op : body.without_terminator()) {
       Operation *copy = builder.clone(op, mapping);
       count += addCaller(copy, call->getLoc());
       collect(copy, depth + 1);
     }
-    for (auto [result, value] :
-         llvm::zip_equal(call->getResults(), terminator->getOperands()))
-      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    SmallVector<Value> results;
+    for (Value value : terminator->getOperands())
+      results.push_back(mapping.lookupOrDefault(value));
+    if (checkpoint) {
+      YieldOp::create(builder, call->getLoc(), results);
+      results.assign(checkpoint->result_begin(), checkpoint->result_end());
+    }
+    call->replaceAllUsesWith(results);
     call->erase();
   }
   return success();

@@ -20,7 +20,8 @@ bool isStopGradient(mlir::Operation *op);
 
 /// Replaces calls in `function`, also in its regions, by the bodies of what they call.
 /// With `composites` also composites, but those of `isStopGradient`, by their
-/// decompositions. Reports, in the name of `passName`, a callee that is not there, is
+/// decompositions; of those named mpt.checkpoint these are in an `mpt.checkpoint`, of
+/// StableHLO's types. Reports, in the name of `passName`, a callee that is not there, is
 /// recursive, or has more than one block. Adds callees to `inlined`.
 llvm::LogicalResult inlineCalls(mlir::func::FuncOp function, llvm::StringRef passName,
                                 bool composites,

@@ -219,3 +219,29 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
   "test.use"(%1, %2, %3, %4) : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<1048577xcomplex<f32>>, tensor<4xcomplex<f32>>) -> ()
   "func.return"(%x) : (tensor<4xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// What a checkpoint has inside is refused at its place, and what it yields has to be known.
+// CHECK: error: mpt-convert-stablehlo: 3 ops of @checkpoint have no counterpart in the mpt dialect:
+// CHECK-NEXT: stablehlo.uniform_dequantize, 1 time: quantized types
+// CHECK-NEXT: at user.py:3{{$}}
+// CHECK-NEXT: mpt.checkpoint, 1 time: expected results of known shape and type
+// CHECK-NEXT: at user.py:4{{$}}
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "checkpoint"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0 = "stablehlo.composite"(%x) <{decomposition = @again, name = "mpt.checkpoint"}> : (tensor<3xf32>) -> tensor<3xf32> loc("user.py":2:1)
+  %1 = "stablehlo.composite"(%x) <{decomposition = @narrow, name = "mpt.checkpoint"}> : (tensor<3xf32>) -> tensor<3xi4> loc("user.py":4:1)
+  "test.use"(%1) : (tensor<3xi4>) -> ()
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "again", sym_visibility = "private"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0 = "stablehlo.uniform_dequantize"(%x) : (tensor<3xf32>) -> tensor<3xf32> loc("user.py":3:1)
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xi4>, sym_name = "narrow", sym_visibility = "private"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0 = "stablehlo.convert"(%x) : (tensor<3xf32>) -> tensor<3xi4>
+  "func.return"(%0) : (tensor<3xi4>) -> ()
+}) : () -> ()

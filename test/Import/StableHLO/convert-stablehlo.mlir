@@ -290,6 +290,38 @@
 
 // -----
 
+// What the backward pass computes again, by a composite: a region, also of complex results.
+// CHECK-LABEL: func.func @checkpoint(
+// CHECK: %[[C:.*]]:3 = mpt.checkpoint {
+// CHECK-NEXT: %[[T:.*]] = mpt.tanh %arg0
+// CHECK: %[[E:.*]] = mpt.exp %[[T]]
+// CHECK: mpt.yield %[[E]], %[[T]], %arg0 :
+// CHECK: mpt.add %[[C]]#0, %[[C]]#1
+// CHECK-NOT: func.func
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "checkpoint"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0:2 = "stablehlo.composite"(%x) <{decomposition = @again, name = "mpt.checkpoint"}> : (tensor<3xf32>) -> (tensor<3xf32>, tensor<3xcomplex<f32>>)
+  %1 = "stablehlo.real"(%0#1) : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  %2 = "stablehlo.add"(%0#0, %1) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %3 = "stablehlo.imag"(%0#1) : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  %4 = "stablehlo.multiply"(%2, %3) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%4) : (tensor<3xf32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>) -> (tensor<3xf32>, tensor<3xcomplex<f32>>), sym_name = "again", sym_visibility = "private"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0 = "stablehlo.tanh"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = "func.call"(%0) <{callee = @inside}> : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = "stablehlo.complex"(%0, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xcomplex<f32>>
+  "func.return"(%1, %2) : (tensor<3xf32>, tensor<3xcomplex<f32>>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "inside", sym_visibility = "private"}> ({
+^bb0(%x: tensor<3xf32>):
+  %0 = "stablehlo.exponential"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  "func.return"(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+
+// -----
+
 // Where JAX stops gradients, by a composite; others are what they compute.
 // CHECK-LABEL: func.func @stop_gradient(
 // CHECK-NEXT: %[[S:.*]] = mpt.stop_gradient %arg0

@@ -17,7 +17,8 @@ def ConvertStableHLOPass : Pass<"mpt-convert-stablehlo", "::mlir::ModuleOp"> {
     Converts public functions whose ops are StableHLO's and CHLO's, in MLIR's generic form, as
     JAX and TensorFlow print them (`--allow-unregistered-dialect` reads them). Shapes must
     be known. Calls of other functions are inlined, and composites are replaced by their
-    decomposition. `mpt-opt --mpt-stablehlo-ops` lists the ops.
+    decomposition: one named `mpt.checkpoint` by an `mpt.checkpoint` of it, which the
+    backward pass computes again. `mpt-opt --mpt-stablehlo-ops` lists the ops.
 
     **Types.** Tensors keep their shapes and element types; unsigned integers become
     signless ones of the same width. 2- and 4-bit integers and 8-bit floats that mpt does

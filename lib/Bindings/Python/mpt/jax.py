@@ -84,11 +84,12 @@ def _solve_linear(*arguments, const_lengths, jaxprs):
 
 def _lower_forward(jitted, *arguments):
     """A function that MPT will differentiate, as StableHLO, which has no word for what JAX
-    knows of gradients. `stop_gradient` becomes a composite, which --mpt-convert-stablehlo
-    knows; rules of derivatives that are not JAX's own are errors."""
+    knows of gradients. `stop_gradient` and `jax.checkpoint` become composites, which
+    --mpt-convert-stablehlo knows; rules of derivatives that are not JAX's own are errors."""
     try:
+        from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
         from jax.extend.core.primitives import (custom_jvp_call_p, custom_vjp_call_p,
-                                                stop_gradient_p)
+                                                remat_p, stop_gradient_p)
         from jax.interpreters.mlir import LoweringParameters, lower_fun
         from jax.extend.core.primitives import linear_solve_p
     except ImportError as error:
@@ -111,7 +112,16 @@ def _lower_forward(jitted, *arguments):
                         "function computes. Leave the rule out, or differentiate with jax.grad: "
                         "whole steps run by autocast, or mpt-opt --mpt-convert-stablehlo")
     mark = jax.lax.composite(lambda x: x, name="mpt.stop_gradient")
+
+    def checkpoint(*values, jaxpr, policy, **_):
+        function = jaxpr_as_fun(ClosedJaxpr(jaxpr, ()))
+        # A policy says what to keep of it, which MPT leaves to `memory_budget`.
+        if policy in (None, jax.checkpoint_policies.nothing_saveable):
+            function = jax.lax.composite(function, name="mpt.checkpoint")
+        return function(*values)
+
     rules = ((stop_gradient_p, lower_fun(mark, multiple_results=False)),
+             (remat_p, lower_fun(checkpoint, multiple_results=True)),
              (linear_solve_p, lower_fun(_solve_linear, multiple_results=True)))
     return traced.lower(_private_parameters=LoweringParameters(override_lowering_rules=rules))
 
@@ -132,7 +142,8 @@ def _spell_path(path) -> str:
 def _name_leaves(tree, prefix: str, taken) -> "list[str]":
     names = []
     for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]:
-        name = rename(".".join(filter(None, (prefix, _spell_path(path)))), taken)
+        # Parameters may be one array.
+        name = rename(".".join(filter(None, (prefix, _spell_path(path)))) or "params", taken)
         taken.add(name)
         names.append(name)
     return names

@@ -1,4 +1,5 @@
 """mpt.jax: losses of flax networks trained by MPT, and JAX's own steps in mixed precision."""
+import functools
 import os
 import pathlib
 import subprocess
@@ -151,6 +152,27 @@ def train_step():
         result = step(x=rows)
         print("half:", result.loss == float(expected), result["z"].dtype,
               all(numpy.array_equal(result[n], outputs[n]) for n in outputs))
+
+    # What jax.checkpoint says is computed again, but not where it says what to keep. The
+    # parameters are one array.
+    def blocks(remat):
+        def block(x, w):
+            return jnp.sin(jnp.tanh(x @ w) * 2) + x, None
+
+        def loss(params, x):
+            return (jax.lax.scan(remat(block), x, params)[0] ** 2).mean()
+        return loss
+
+    layers = rng.normal(size=(8, 32, 32)).astype("f") / 6
+    rows = rng.normal(size=(256, 32)).astype("f")
+    steps = [mpt.jax.train_step(blocks(remat), layers, (rows,), "sgd") for remat in (
+        lambda f: f, jax.checkpoint,
+        functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.nothing_saveable),
+        functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable))]
+    arenas = [step.arena_bytes for step in steps]
+    norms = [float(step(rows).grad_norm) for step in steps]
+    print("checkpoint:", arenas[1] < 0.7 * arenas[0], arenas[2] == arenas[1],
+          arenas[3] == arenas[0], numpy.ptp(norms) < 1e-5 * norms[0])
 
     # A budget for temporary values: other memory, the same numbers.
     def deep(params, x):
@@ -368,7 +390,7 @@ def errors():
     fails(lambda: mpt.jax.train_step(lambda p, s, x, y: x.sum(), params, batch, state=state))
     fails(lambda: mpt.jax.train_step(lambda p, s, x, y: (x.sum(), {}), params, batch, state=state))
     fails(lambda: mpt.jax.train_step(
-        lambda p, x, y: jnp.fft.fft(x + p["w"]).real.sum(), {"w": numpy.ones(1, "f")}, batch))
+        lambda p, x, y: jnp.tanh(jnp.fft.fft(x + p["w"])).real.sum(), {"w": numpy.ones(1, "f")}, batch))
     step = mpt.jax.train_step(loss, params, batch, state=state)
     fails(lambda: step(x))
     fails(lambda: step(x, y, y=y))
