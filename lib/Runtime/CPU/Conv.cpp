@@ -132,10 +132,15 @@ public:
         !initConv(&desc, hint.getDesc()))
       return false;
     packed = conv.query(dnnl_query_diff_weights_md);
+    // For a filter of 1 x 1 with a stride oneDNN (2.7, jit_1x1) copies the places that it
+    // reads to its scratchpad, in rows of at least a block of channels, and asks for room
+    // for the channels that there are.
+    const bool copies = kh == 1 && kw == 1 && (step[0] > 1 || step[1] > 1);
+    const int64_t missing = copies ? std::max<int64_t>(channelBlock - in, 0) : 0;
     return conv.setArguments({{DNNL_ARG_SRC, source},
                               {DNNL_ARG_DIFF_WEIGHTS, packed},
                               {DNNL_ARG_DIFF_DST, target}},
-                             threads);
+                             threads, missing * y[1] * y[2] * sizeof(float));
   }
 
   /// Whether the terms of a block of channels are added apart.

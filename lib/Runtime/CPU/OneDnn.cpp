@@ -124,9 +124,10 @@ dnnl_memory_desc_t Primitive::query(dnnl_query_t what) const {
   return desc ? *desc : dnnl_memory_desc_t();
 }
 
-bool Primitive::setArguments(std::vector<Argument> arguments, int64_t threads) {
+bool Primitive::setArguments(std::vector<Argument> arguments, int64_t threads,
+                             size_t moreScratch) {
   dnnl_memory_desc_t scratch = query(dnnl_query_scratchpad_md);
-  size_t scratchBytes = dnnl_memory_desc_get_size(&scratch);
+  const size_t scratchBytes = dnnl_memory_desc_get_size(&scratch);
   perThread.resize(threads);
   for (Handles &handles : perThread) {
     if (dnnl_stream_create(&handles.stream, getEngine(), dnnl_stream_default_flags) !=
@@ -143,7 +144,7 @@ bool Primitive::setArguments(std::vector<Argument> arguments, int64_t threads) {
       if (!add(argument.id, argument.desc, DNNL_MEMORY_NONE))
         return false;
     if (scratchBytes > 0) {
-      handles.scratchpad.reset(new (std::nothrow) char[scratchBytes + 64]);
+      handles.scratchpad.reset(new (std::nothrow) char[scratchBytes + moreScratch + 64]);
       if (!handles.scratchpad)
         return false;
       auto address = reinterpret_cast<uintptr_t>(handles.scratchpad.get());

@@ -85,8 +85,10 @@ public:
   dnnl_memory_desc_t query(dnnl_query_t what) const;
   /// A conversion between two layouts.
   bool initReorder(const dnnl_memory_desc_t &from, const dnnl_memory_desc_t &to);
-  /// Fixes the arguments, in the order in which run gets their data.
-  bool setArguments(std::vector<Argument> arguments, int64_t threads);
+  /// Fixes the arguments, in the order in which run gets their data. Each thread's
+  /// scratchpad has `moreScratch` bytes after those that oneDNN asks for.
+  bool setArguments(std::vector<Argument> arguments, int64_t threads,
+                    size_t moreScratch = 0);
 
   bool run(std::initializer_list<void *> data, int thread);
   const_dnnl_primitive_desc_t getDesc() const { return primitiveDesc; }
