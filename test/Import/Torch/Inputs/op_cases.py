@@ -1679,12 +1679,13 @@ def _(d):
 
 @case("scatter_reduce.two")
 def _(d):
-    # Of a row of infinities, and of NaNs.
+    # Of a row of infinities, and of NaNs, where PyTorch's gradient is 0 / 0.
     s = d.distinct([300])
     s[d.int(0, 299)] = float("nan")
     return ([d.ints([300], 0, 90), s],
-            lambda op, i, s: torch.nan_to_num(
-                op(torch.full((90,), -torch.inf), 0, i, s, "amax"), 1.0, 2.0, 3.0))
+            lambda op, i, s: torch.nan_to_num(op(
+                torch.full((90,), -torch.inf, dtype=s.dtype), 0, i, s.detach(), "amax"),
+                1.0, 2.0, 3.0))
 
 
 @case(*["scatter_reduce.two"] * 5)
