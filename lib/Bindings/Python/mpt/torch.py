@@ -377,6 +377,14 @@ def _remedy(error: BaseException) -> str:
                 "the values of tensors (if, .item(), x[mask], nonzero), use torch.where, or "
                 "decide outside of the loss function, or by tensors that are constants: those "
                 "in a closure, and buffers with persistent=False")
+    if "higher order operator" in text:
+        return ("\nHigher-order ops, such as torch.cond, scan and while_loop, have no counterpart: "
+                "for torch.cond compute both and choose by torch.where, for scan write a loop of "
+                "Python")
+    if "mpt::grad" in text:
+        return ("\nThe gradient of a function that vmap calls is not exported: where each row's "
+                "value depends on that row alone, differentiate the sum of all, as in "
+                "torch.func.grad(lambda x: f(x).sum())(x)")
     if kind == "UnsupportedOperatorException":
         return "\nPyTorch cannot trace this op; write the loss without it"
     return ""

@@ -64,6 +64,16 @@ def inner_dropout():
     return gradient_of(lambda model, x, y: F.dropout(x, 0.5, True).sum())
 
 
+def higher_order():
+    return Net(), lambda model, x, y: model(torch.cond(
+        x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))).sum(), make()[2]
+
+
+def inner_vmap():
+    row = torch.func.grad(lambda x: x.square().sum())
+    return Net(), lambda model, x, y: model(torch.vmap(row)(x)).sum(), make()[2]
+
+
 def inner_unused():
     return gradient_of(lambda model, x, y: model.head(model.frozen.weight.t()[:3]).sum())
 
