@@ -230,9 +230,9 @@ inline std::string runCall(const LibraryCall &libraryCall,
       addScratch(call, maxThreads);
       Tensor scratch(DataType::I8, {call.hasScratch ? call.refs.back().count() : 0});
       std::string error;
-      std::unique_ptr<Call> made = byLibrary
-                                       ? makeLibraryMatmul(call, maxThreads, fastBF16, error)
-                                       : makeCall(call, maxThreads, error, fastBF16);
+      std::unique_ptr<Call> made =
+          byLibrary ? makeLibraryMatmul(call, maxThreads, fastBF16, error)
+                    : makeCall(call, maxThreads, error, fastBF16);
       if (!made)
         return error;
       std::vector<void *> buffers;
