@@ -332,6 +332,21 @@ static void indexFill(Lowering &l) {
   l.set(l.where(named, l.get(3, getElement(x)), x));
 }
 
+/// The index of each row, [E], i64 from 0, of an index for each element of rows of x that
+/// is the same along a row: one of shape [E, 1..] that was expanded. Null for others.
+/// Whole rows are scattered at once then, as in graph networks.
+static Value getRowIndices(Lowering &l, Value x, Value indices, int64_t dim) {
+  auto expanded = indices.getDefiningOp<BroadcastOp>();
+  if (!expanded || dim != 0 || getShape(indices).drop_front() != getShape(x).drop_front())
+    return {};
+  Value rows = expanded.getX();
+  const int64_t count = getShape(indices)[0];
+  if (getRank(rows) != getRank(x) || getShape(rows)[0] != count ||
+      getType(rows).getNumElements() != count)
+    return {};
+  return l.wrap(l.cast(l.reshape(rows, {count}), l.builder.getI64Type()), getShape(x)[0]);
+}
+
 /// scatter and scatter_add: an index for each element.
 static void scatterAlong(Lowering &l, Value source, bool add) {
   Value x = l.get(0), indices = l.get(2);
@@ -345,15 +360,19 @@ static void scatterAlong(Lowering &l, Value source, bool add) {
                      (getRank(source) == rank || getRank(source) == 0),
                  "operands of these ranks, or an open dimension"))
     return;
-  Value position = elementPosition(l, x, indices, dim);
+  Value rows = getRowIndices(l, x, indices, dim);
+  Value position = rows ? Value() : elementPosition(l, x, indices, dim);
   int64_t count = getType(x).getNumElements();
   if (getRank(source) == 0 && !add) {
-    Value named = l.reshape(namedRows(l, position, count, 1), getShape(x));
+    Value named = rows ? namedRows(l, rows, getShape(x)[0], rank)
+                       : l.reshape(namedRows(l, position, count, 1), getShape(x));
     return l.set(l.where(named, source, x));
   }
   source = l.broadcast(source, getRank(source) ? getShape(source) : getShape(indices));
   for (int64_t i = 0; i < rank; ++i)
     source = l.slice(source, i, 0, getShape(indices)[i]);
+  if (rows)
+    return l.set(putRows(l, x, rows, source, add));
   Value table = putRows(l, l.reshape(x, {count}), position, source, add);
   l.set(l.reshape(table, getShape(x)));
 }
@@ -364,14 +383,23 @@ static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices
   Type element = getElement(x);
   int64_t rank = getRank(x), count = getType(x).getNumElements();
   if (kind == "sum" || kind == "mean") {
-    Value position = elementPosition(l, x, indices, dim);
-    Value ones = l.constant(1, l.builder.getF32Type(), getShape(indices));
-    Value counts = l.reshape(scatterRows(l, position, ones, count), getShape(x));
+    Value position = getRowIndices(l, x, indices, dim);
+    // Of a row, or an element.
+    int64_t places = getShape(x)[0];
+    Shape placeShape(rank, 1);
+    placeShape[0] = places;
+    if (!position) {
+      position = elementPosition(l, x, indices, dim);
+      places = count;
+      placeShape = Shape(getShape(x));
+    }
+    Value ones = l.constant(1, l.builder.getF32Type(), getShape(position));
+    Value counts = l.reshape(scatterRows(l, position, ones, places), placeShape);
     Value own = includeSelf ? x
                             : l.where(l.compare(ComparePredicate::GT, counts, 0.0),
                                       l.number(x, 0), x);
     Value sum =
-        l.add(own, l.reshape(scatterRows(l, position, source, count), getShape(x)));
+        l.add(own, l.reshape(scatterRows(l, position, source, places), getShape(x)));
     if (kind == "sum")
       return sum;
     l.require(isa<FloatType>(element), "a mean of integers");

@@ -1701,6 +1701,24 @@ def _(d):
             lambda op, x, i, s: op(x, dim, i, s, kind, include_self=include))
 
 
+@case("scatter_add", "scatter.src", "scatter.value", *["scatter_reduce.two"] * 3)
+def _(d):
+    # Whole rows, as torch_geometric and torch_scatter spell them.
+    kind, include, inner = d.choice(["sum", "mean"]), d.bool(), d.choice([[3], [2, 4]])
+    count, rows = d.choice([(3, 5), (4, 4)]), d.bool()
+    index = different(d, *count)
+
+    def run(op, x, i, s):
+        i = i.reshape([-1] + [1] * len(inner))
+        i = i.expand(-1, *inner) if rows else i.expand_as(s)
+        if "reduce" in str(op):
+            # Other rows than those may meet.
+            return op(x, 0, i // 2, s, kind, include_self=include)
+        return op(x, 0, i, 0.5 if "value" in str(op) else s)
+
+    return [d.float([count[1], *inner]), index, d.float([count[0], *inner])], run
+
+
 @case("scatter.reduce", "scatter.value_reduce")
 def _(d):
     kind, dim = d.choice(["add", "multiply"]), d.dim(2)

@@ -1,0 +1,37 @@
+// An index that is the same along each row, expanded from [E, 1], scatters whole rows.
+// RUN: mpt-opt %s --allow-unregistered-dialect --mpt-convert-torch | FileCheck %s
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-NOT: mpt.check_indices
+// CHECK: mpt.scatter_add %{{.*}}, %{{.*}} : (tensor<6xi64>, tensor<6x3xf32>) -> tensor<4x3xf32>
+// CHECK: return
+func.func @rows(%x: !torch.vtensor<[4,3],f32>, %i: !torch.vtensor<[6,1],si64>, %s: !torch.vtensor<[6,3],f32>) -> !torch.vtensor<[4,3],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %all = "torch.constant.int"() {value = -1 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %sizes = "torch.prim.ListConstruct"(%all, %3) : (!torch.int, !torch.int) -> !torch.list<int>
+  %e = "torch.aten.expand"(%i, %sizes, %no) : (!torch.vtensor<[6,1],si64>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[6,3],si64>
+  %y = "torch.aten.scatter_add"(%x, %0, %e, %s) : (!torch.vtensor<[4,3],f32>, !torch.int, !torch.vtensor<[6,3],si64>, !torch.vtensor<[6,3],f32>) -> !torch.vtensor<[4,3],f32>
+  return %y : !torch.vtensor<[4,3],f32>
+}
+
+// Not for rows of x that are longer, nor along another dimension.
+// CHECK-LABEL: func.func @parts(
+// CHECK-COUNT-2: mpt.scatter_add {{.*}} -> tensor<20xf32>
+// CHECK: return
+func.func @parts(%x: !torch.vtensor<[4,5],f32>, %i: !torch.vtensor<[4,1],si64>, %s: !torch.vtensor<[4,5],f32>) -> !torch.vtensor<[4,5],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %all = "torch.constant.int"() {value = -1 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %5 = "torch.constant.int"() {value = 5 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %sizes = "torch.prim.ListConstruct"(%all, %3) : (!torch.int, !torch.int) -> !torch.list<int>
+  %short = "torch.aten.expand"(%i, %sizes, %no) : (!torch.vtensor<[4,1],si64>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[4,3],si64>
+  %y = "torch.aten.scatter_add"(%x, %0, %short, %s) : (!torch.vtensor<[4,5],f32>, !torch.int, !torch.vtensor<[4,3],si64>, !torch.vtensor<[4,5],f32>) -> !torch.vtensor<[4,5],f32>
+  %whole = "torch.prim.ListConstruct"(%all, %5) : (!torch.int, !torch.int) -> !torch.list<int>
+  %e = "torch.aten.expand"(%i, %whole, %no) : (!torch.vtensor<[4,1],si64>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[4,5],si64>
+  %z = "torch.aten.scatter_add"(%y, %1, %e, %s) : (!torch.vtensor<[4,5],f32>, !torch.int, !torch.vtensor<[4,5],si64>, !torch.vtensor<[4,5],f32>) -> !torch.vtensor<[4,5],f32>
+  return %z : !torch.vtensor<[4,5],f32>
+}
