@@ -17,31 +17,20 @@ using namespace mlir;
 using namespace mpt;
 using namespace mpt::importer;
 
-namespace {
+KeepPrecision::KeepPrecision(ImportBuilder &l)
+    : builder(l.builder), next(l.builder.getListener()) {
+  builder.setListener(this);
+}
 
-/// Keeps what is built meanwhile in f32, also inside of scans: differences would lose
-/// what half precision rounds.
-class KeepPrecision : public OpBuilder::Listener {
-public:
-  explicit KeepPrecision(ImportBuilder &l)
-      : builder(l.builder), next(l.builder.getListener()) {
-    builder.setListener(this);
-  }
-  ~KeepPrecision() override { builder.setListener(next); }
+KeepPrecision::~KeepPrecision() { builder.setListener(next); }
 
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) override {
-    if (!isa<ConstantOp, IotaOp, YieldOp, ScanOp>(op))
-      op->setAttr(kPrecisionAttr, StringAttr::get(op->getContext(), "f32"));
-    if (next)
-      next->notifyOperationInserted(op, previous);
-  }
-
-private:
-  OpBuilder &builder;
-  OpBuilder::Listener *next;
-};
-
-} // namespace
+void KeepPrecision::notifyOperationInserted(Operation *op,
+                                            OpBuilder::InsertPoint previous) {
+  if (!isa<ConstantOp, IotaOp, YieldOp, ScanOp>(op))
+    op->setAttr(kPrecisionAttr, StringAttr::get(op->getContext(), "f32"));
+  if (next)
+    next->notifyOperationInserted(op, previous);
+}
 
 static Value stop(ImportBuilder &l, Value x) { return l.unary<StopGradientOp>(x); }
 
@@ -58,7 +47,7 @@ static Value take(ImportBuilder &l, Value x, ComparePredicate predicate) {
   return l.where(compareRowColumn(l, predicate, getShape(x)[1]), x, l.number(x, 0));
 }
 
-static Value identity(ImportBuilder &l, Value like) {
+Value mpt::importer::identity(ImportBuilder &l, Value like) {
   const int64_t n = getShape(like)[1];
   return l.where(compareRowColumn(l, ComparePredicate::EQ, n), l.number(like, 1),
                  l.number(like, 0));
@@ -224,13 +213,17 @@ static Value choleskyByBlocks(ImportBuilder &l, Value x) {
   const int64_t first = llvm::divideCeil(n, 2 * kCholeskyBlock) * kCholeskyBlock,
                 rest = n - first;
   Value a = choleskyByBlocks(l, block(l, x, 0, 0, first, first));
-  Value c = l.matmul(block(l, x, first, 0, rest, first), invertTriangle(l, a, {}), false,
-                     /*transposeB=*/true);
+  Value below = block(l, x, first, 0, rest, first), inverse = invertTriangle(l, a, {});
+  // c a^T = below. Refined, since d - c c^T would not be positive definite otherwise.
+  Value c = l.matmul(below, inverse, false, /*transposeB=*/true);
+  Value missing = l.sub(below, l.matmul(c, a, false, /*transposeB=*/true));
+  c = l.add(c, l.matmul(missing, inverse, false, /*transposeB=*/true));
   Value d = l.sub(block(l, x, first, first, rest, rest), l.matmul(c, c, false, true));
   return joinLower(l, a, c, choleskyByBlocks(l, d));
 }
 
-Value mpt::importer::factorizeCholesky(ImportBuilder &l, Value a) {
+Value mpt::importer::factorizeCholesky(ImportBuilder &l, Value a,
+                                       bool symmetricGradient) {
   KeepPrecision keep(l);
   // Both triangles from the lower one.
   Value given = stop(l, a);
@@ -238,10 +231,11 @@ Value mpt::importer::factorizeCholesky(ImportBuilder &l, Value a) {
                           transposed(l, take(l, given, ComparePredicate::GT)));
   Value lower = stop(l, choleskyByBlocks(l, symmetric));
   Value inverse = stop(l, invertTriangle(l, lower, {}));
-  // What differs from L L^T, which has the gradient of the symmetric part of `a`.
-  Value half = l.mul(l.add(a, transposed(l, a)), 0.5);
-  Value rest = l.add(stop(l, l.sub(symmetric, l.matmul(lower, lower, false, true))),
-                     l.sub(half, stop(l, half)));
+  // Zero, with the gradient of `a`. Elimination is as exact as can be: what it leaves of
+  // a, divided by L twice, would make L worse where a is near to singular.
+  if (symmetricGradient)
+    a = l.mul(l.add(a, transposed(l, a)), 0.5);
+  Value rest = l.sub(a, stop(l, a));
   Value inside = l.matmul(l.matmul(inverse, rest), inverse, false, /*transposeB=*/true);
   // The lower triangle, of the diagonal a half.
   Value scaled = l.sub(take(l, inside, ComparePredicate::GE),
@@ -320,10 +314,15 @@ LUFactors mpt::importer::factorizeLU(ImportBuilder &l, Value a) {
   // part U.
   Value rest =
       l.sub(l.matmul(makePermutation(l, made.permutation, a), a), l.matmul(lower, upper));
+  // A pivot of zero, of a singular matrix, counts as one there.
+  Value isDiagonal = compareRowColumn(l, ComparePredicate::EQ, getShape(a)[1]);
+  Value pivots =
+      l.where(l.compare(ComparePredicate::EQ, upper, 0.0), l.number(upper, 1), upper);
+  Value regular = l.where(isDiagonal, pivots, upper);
   rest = l.matmul(l.matmul(stop(l, invertTriangle(l, lower, {false, true})), rest),
-                  stop(l, invertTriangle(l, upper, {true, false})));
+                  stop(l, invertTriangle(l, regular, {true, false})));
   Value below = l.matmul(lower, take(l, rest, ComparePredicate::GT)),
-        above = l.matmul(take(l, rest, ComparePredicate::LE), upper);
+        above = l.matmul(take(l, rest, ComparePredicate::LE), regular);
   Value change =
       l.where(compareRowColumn(l, ComparePredicate::GT, getShape(a)[1]), below, above);
   return {l.add(stop(l, made.factors), change), made.pivots, made.permutation};

@@ -187,7 +187,8 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
     }
     Lowering lowering(graph, builder, &op);
     const StringRef target = getCallTarget(&op);
-    const StringRef name = target.empty() ? op.getName().getStringRef() : target;
+    const std::string name =
+        target.empty() ? op.getName().getStringRef().str() : ("@" + target).str();
     const bool isComplex = lowering.isComplex();
     const Table::Conversion *conversion =
         isComplex ? getTable().findComplex(name) : getTable().find(name);

@@ -124,6 +124,12 @@ static void dotGeneral(Lowering &l, Shape batchA, Shape batchB, Shape contractA,
     y = MatmulOp::create(
         l.builder, l.loc, RankedTensorType::get(shape, type.getElementType()), left.value,
         right.value, left.contractedFirst, !right.contractedFirst, TypeAttr());
+    // As JAX marks matmuls that decide about the precision of a result.
+    auto precision = dyn_cast_or_null<ArrayAttr>(l.attribute("precision_config"));
+    if (precision && llvm::any_of(precision, [](Attribute of) {
+          return getText(of).contains("HIGHEST");
+        }))
+      y.getDefiningOp()->setAttr(kPrecisionAttr, l.builder.getStringAttr("f32"));
   } else {
     if (!l.require(isa<IntegerType>(type.getElementType()) &&
                        !type.getElementType().isInteger(1) && !l.isUnsigned(0) &&

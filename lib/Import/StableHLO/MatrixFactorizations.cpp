@@ -46,7 +46,8 @@ static void cholesky(Lowering &l, bool isLower) {
   if (!requireSquare(l, a))
     return;
   a = flatten(l, a);
-  Value factor = importer::factorizeCholesky(l, isLower ? a : transposed(l, a));
+  Value factor = importer::factorizeCholesky(l, isLower ? a : transposed(l, a),
+                                             /*symmetricGradient=*/false);
   l.set(l.reshape(isLower ? factor : transposed(l, factor), l.resultShape()));
 }
 
@@ -83,13 +84,16 @@ static void setNoError(Lowering &l, unsigned index) {
   l.set(l.constant(0, type.getElementType(), type.getShape()), index);
 }
 
-/// The letter that LAPACK takes for `name`.
-static char getLetter(Lowering &l, StringRef name) {
+/// Which of `letters` LAPACK is to take for `name`; the first where it is refused.
+static char getLetter(Lowering &l, StringRef name, StringRef letters) {
   auto config = dyn_cast_or_null<DictionaryAttr>(l.attribute("mhlo.backend_config"));
   auto letter = config ? config.getAs<IntegerAttr>(name) : IntegerAttr();
-  if (!l.require(letter != nullptr, "mhlo.backend_config without " + name))
-    return ' ';
-  return static_cast<char>(letter.getValue().getZExtValue());
+  for (char c : letters)
+    if (letter && letter.getValue() == c)
+      return c;
+  l.refuse("mhlo.backend_config: expected " + name + " to be one of the letters " +
+           letters);
+  return letters.front();
 }
 
 /// LAPACK's getrf: the factors, the row that each was exchanged with, from 1, and whether
@@ -117,13 +121,14 @@ void mpt::stablehlo::populateMatrixFactorizations(Table &t) {
                           transpose != "NO_TRANSPOSE"});
   });
   // Calls of foreign functions are found by what they call.
-  t.add({"lapack_spotrf_ffi", "lapack_dpotrf_ffi"}, [](Lowering &l) {
-    cholesky(l, getLetter(l, "uplo") == 'L');
+  t.add({"@lapack_spotrf_ffi", "@lapack_dpotrf_ffi"}, [](Lowering &l) {
+    cholesky(l, getLetter(l, "uplo", "LU") == 'L');
     setNoError(l, 1);
   });
-  t.add({"lapack_strsm_ffi", "lapack_dtrsm_ffi"}, [](Lowering &l) {
-    solveTriangular(l, {getLetter(l, "side") == 'L', getLetter(l, "uplo") == 'L',
-                        getLetter(l, "diag") == 'U', getLetter(l, "trans_x") != 'N'});
+  t.add({"@lapack_strsm_ffi", "@lapack_dtrsm_ffi"}, [](Lowering &l) {
+    solveTriangular(
+        l, {getLetter(l, "side", "LR") == 'L', getLetter(l, "uplo", "LU") == 'L',
+            getLetter(l, "diag", "NU") == 'U', getLetter(l, "trans_x", "NTC") != 'N'});
   });
-  t.add({"lapack_sgetrf_ffi", "lapack_dgetrf_ffi"}, factorizeLU);
+  t.add({"@lapack_sgetrf_ffi", "@lapack_dgetrf_ffi"}, factorizeLU);
 }

@@ -102,14 +102,15 @@ static void solveTriangular(Lowering &l) {
     l.set(transposeLast(l, solveTransposed(l, a, transposeLast(l, b), triangle)));
 }
 
-/// Operands: right side, matrix, upper = True, transpose = False, unitriangular = False.
-/// The second result is a copy of the matrix.
-static void solveTriangularOld(Lowering &l) {
+/// `aten.triangular_solve`. Operands: right side, matrix, upper = True, transpose =
+/// False, unitriangular = False. The second result is a copy of the matrix.
+static void triangularSolve(Lowering &l) {
   Value b = l.get(0), a = l.get(1);
   const Triangle triangle{l.flag(2, true), l.flag(4)};
   l.set(l.flag(3) ? solveTransposed(l, a, b, triangle)
                   : solveTriangle(l, a, b, triangle));
-  l.set(a, 1);
+  if (l.op->getNumResults() > 1 && !l.op->getResult(1).use_empty())
+    l.set(a, 1);
 }
 
 /// What the matrix was, from its factor `index`, upper or lower: x of (L L^T) x = b.
@@ -136,8 +137,8 @@ static void cholesky(Lowering &l) {
     return;
   const bool isUpper = l.flag(1);
   // Of the upper triangle: that of the transposed matrix, transposed.
-  Value factor =
-      importer::factorizeCholesky(l, flatten(l, isUpper ? transposeLast(l, a) : a));
+  Value factor = importer::factorizeCholesky(
+      l, flatten(l, isUpper ? transposeLast(l, a) : a), /*symmetricGradient=*/true);
   factor = unflatten(l, factor, getBatch(a));
   l.set(isUpper ? transposeLast(l, factor) : factor);
   setNoError(l, 1);
@@ -174,7 +175,6 @@ static void solve(Lowering &l) {
   if (isVector)
     x = l.reshape(x, getShape(x).drop_back());
   l.set(x);
-  setNoError(l, 1);
 }
 
 /// Operand 1: the exponent, by squares.
@@ -192,14 +192,8 @@ static void matrixPower(Lowering &l) {
     if (n > 1)
       square = l.matmul(square, square);
   }
-  if (!result) {
-    const int64_t size = getShape(a).back();
-    Type i32 = l.builder.getI32Type();
-    Value isDiagonal = l.compare(ComparePredicate::EQ, l.iota({1, size, 1}, 1, i32),
-                                 l.iota({1, 1, size}, 2, i32));
-    result = l.broadcast(l.where(isDiagonal, l.number(a, 1), l.number(a, 0)),
-                         getShape(square));
-  }
+  if (!result)
+    result = l.broadcast(importer::identity(l, square), getShape(square));
   l.set(unflatten(l, result, getBatch(a)));
 }
 
@@ -222,8 +216,10 @@ static void multiplyReflections(Lowering &l) {
   Shape expected(batch);
   expected.push_back(k);
   if (!l.require(m >= k && getShape(tau) == ArrayRef<int64_t>(expected),
-                 "factors for another number of reflections than there are columns"))
+                 "factors for another number of reflections than there are columns") ||
+      !l.require(getElement(a) == getElement(tau), "factors of another type"))
     return;
+  importer::KeepPrecision keep(l);
   Type i32 = l.builder.getI32Type();
   Value row = l.iota({1, m, 1}, 1, i32), column = l.iota({1, 1, k}, 2, i32);
   Value x = flatten(l, a);
@@ -262,6 +258,8 @@ static void kron(Lowering &l) {
 /// Matrices of a list along the diagonal, zeros elsewhere. Vectors are rows.
 static void blockDiagonal(Lowering &l) {
   ArrayRef<int64_t> shape = l.resultType().getShape();
+  if (!l.require(shape.size() == 2, "a result that is no matrix"))
+    return;
   SmallVector<Value> rows;
   int64_t column = 0;
   for (Value x : l.getPlainList(0)) {
@@ -288,7 +286,8 @@ static void multiDot(Lowering &l) {
     const bool isRow = i == 0;
     if (getRank(x) == 1)
       x = isRow ? l.reshape(x, {1, getShape(x)[0]}) : l.reshape(x, {getShape(x)[0], 1});
-    if (!l.require(getRank(x) == 2, "other than matrices"))
+    if (!l.require(getRank(x) == 2 && getElement(x) == getElement(factors[0]),
+                   "other than matrices of one type"))
       return;
     result = result ? l.matmul(result, x) : x;
   }
@@ -298,7 +297,7 @@ static void multiDot(Lowering &l) {
 void mpt::torch::populateMatrixFactorizations(Table &t) {
   t.add({"linalg_cholesky", "linalg_cholesky_ex", "cholesky"}, cholesky);
   t.add({"linalg_solve_triangular"}, solveTriangular);
-  t.add({"triangular_solve"}, solveTriangularOld);
+  t.add({"triangular_solve"}, triangularSolve);
   t.add({"cholesky_solve"},
         [](Lowering &l) { l.set(solveFromCholesky(l, l.get(1), l.get(0), l.flag(2))); });
   t.add({"cholesky_inverse"}, [](Lowering &l) {
@@ -306,14 +305,20 @@ void mpt::torch::populateMatrixFactorizations(Table &t) {
     if (!requireSquare(l, factor))
       return;
     const int64_t n = getShape(factor).back();
-    SmallVector<double> identity(n * n, 0.0);
-    for (int64_t i = 0; i < n; ++i)
-      identity[i * (n + 1)] = 1;
-    l.set(solveFromCholesky(l, factor, l.floats(identity, getElement(factor), {n, n}),
-                            l.flag(1)));
+    Value right = l.reshape(importer::identity(l, flatten(l, factor)), {n, n});
+    l.set(solveFromCholesky(l, factor, right, l.flag(1)));
   });
   t.add({"inverse", "linalg_inv", "linalg_inv_ex"}, invert);
-  t.add({"linalg_solve", "linalg_solve_ex"}, solve);
+  t.add({"linalg_solve", "linalg_solve_ex"}, [](Lowering &l) {
+    solve(l);
+    setNoError(l, 1);
+  });
+  t.add({"_linalg_solve_ex"}, [](Lowering &l) {
+    for (unsigned i = 1; i < l.op->getNumResults(); ++i)
+      if (!l.require(l.op->getResult(i).use_empty(), "the LU decomposition"))
+        return;
+    solve(l);
+  });
   t.add({"matrix_power", "linalg_matrix_power"}, matrixPower);
   t.add({"matrix_exp", "linalg_matrix_exp"}, exponentiate);
   t.add({"linalg_householder_product", "orgqr"}, multiplyReflections);

@@ -9,19 +9,21 @@
 /// \file
 /// Factorizations of square matrices and solutions of linear systems, which the mpt
 /// dialect has no ops for, for importers. Matrices are [B, n, n], right sides [B, n, m],
-/// of f32 or f64, for a batch of B. All stays in f32 under autocast.
+/// of f32 or f64, for a batch of B. All stays in f32 under autocast. The CPU has no
+/// matmuls of f64, and refuses such programs.
 ///
 /// Numbers come from elimination, which runs as a scan over columns (LU, and Cholesky in
 /// blocks of `kCholeskyBlock`), and from inverses of triangles, whose blocks double in
 /// size: log2(n) levels of batched matmuls. No gradient passes through these. Each result
 /// takes one step of refinement after them, such as x + A^-1 (b - A x), with A^-1 and x
-/// as constants. It makes up for what elimination rounds, and its derivative is exact,
-/// so gradients are those of textbooks (Giles 2008, "Collected matrix derivative results
-/// for forward and reverse mode algorithmic differentiation"; Murray 2016, arXiv
-/// 1602.07527, for Cholesky) at the cost of a few matmuls. Second derivatives are not.
+/// as constants. Its derivative is exact, so gradients are those of textbooks (Giles
+/// 2008, "Collected matrix derivative results for forward and reverse mode algorithmic
+/// differentiation"; Murray 2016, arXiv 1602.07527, for Cholesky) at the cost of a few
+/// matmuls. Solutions and LU factors also gain what elimination and inverses round; of
+/// Cholesky factors the step changes no number. A derivative of that derivative is wrong.
 ///
-/// Where a matrix is singular, or not positive definite, results hold NaN or infinity:
-/// nothing is reported while a step runs.
+/// Where a matrix is not positive definite, or singular in a solution or an inverse,
+/// results hold NaN or infinity: nothing is reported while a step runs.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +33,27 @@
 #include "mpt/Import/Common/ImportBuilder.h"
 
 namespace mpt::importer {
+
+/// As long as it lives, what is built stays in f32 under autocast, also inside of scans:
+/// differences would lose what half precision rounds.
+class KeepPrecision : public mlir::OpBuilder::Listener {
+public:
+  explicit KeepPrecision(ImportBuilder &l);
+  ~KeepPrecision() override;
+  KeepPrecision(const KeepPrecision &) = delete;
+  KeepPrecision &operator=(const KeepPrecision &) = delete;
+
+  void notifyOperationInserted(mlir::Operation *op,
+                               mlir::OpBuilder::InsertPoint previous) override;
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::OpBuilder::Listener *next;
+};
+
+/// [1, n, n] with ones on the diagonal, in the element type and n of the rows of `like`,
+/// [B, n, m].
+mlir::Value identity(ImportBuilder &l, mlir::Value like);
 
 /// Rows up to which Cholesky's algorithm goes column by column. Larger matrices are cut
 /// in two.
@@ -46,9 +69,11 @@ struct Triangle {
 mlir::Value solveTriangular(ImportBuilder &l, mlir::Value a, mlir::Value b,
                             Triangle triangle);
 
-/// The lower triangle L with L L^T = a. Only the lower triangle of `a` is read; its
-/// gradient is symmetric, as in PyTorch and JAX.
-mlir::Value factorizeCholesky(ImportBuilder &l, mlir::Value a);
+/// The lower triangle L with L L^T = a. The lower triangle of `a` decides; what is above
+/// must be finite. The gradient is that of (a + a^T) / 2 if `symmetricGradient`, as in
+/// PyTorch, else that of a as if it were any matrix, as in JAX, whose functions take the
+/// mean themselves.
+mlir::Value factorizeCholesky(ImportBuilder &l, mlir::Value a, bool symmetricGradient);
 
 /// Of an LU decomposition with rows exchanged (LAPACK's getrf).
 struct LUFactors {

@@ -212,6 +212,14 @@ def _expand(node: torch.fx.Node, fail: Callable) -> None:
             copies[inner] = next(names)
         elif inner in original:
             copies[inner] = original[inner]
+    for inner in made.graph.nodes:
+        # One whose result is read is what that result is made by.
+        if inner not in copies and not inner.users \
+                and isinstance(inner.target, torch._ops.OpOverload) \
+                and inner.target._schema.is_mutable:
+            fail(node, "torch.autograd.grad of the loss function: its gradient changes a tensor "
+                       f"in place by {inner.target}; differentiate without this op, or write "
+                       "the gradient as formulas")
     needed, waiting = set(), [n for n in made.graph.nodes if n.op == "output"]
     while waiting:
         inner = waiting.pop()

@@ -79,7 +79,8 @@ def _solve_linear(*arguments, const_lengths, jaxprs):
     x = [jax.lax.stop_gradient(value) for value in first[:len(right)]]
     rest = [b - y for b, y in zip(right, jaxpr_as_fun(jaxprs.matvec)(*matvec, *x))]
     change = jaxpr_as_fun(jaxprs.solve)(*solve, *rest)
-    return [a + b for a, b in zip(x, change)] + list(first[len(right):])
+    return [a + b for a, b in zip(x, change)] + [
+        jax.lax.stop_gradient(value) for value in first[len(right):]]
 
 
 def _lower_forward(jitted, *arguments):

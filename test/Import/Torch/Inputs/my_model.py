@@ -74,6 +74,11 @@ def inner_vmap():
     return Net(), lambda model, x, y: model(torch.vmap(row)(x)).sum(), make()[2]
 
 
+def inner_reflections():
+    return gradient_of(lambda model, x, y: torch.linalg.householder_product(
+        x.reshape(len(x), -1)[:, :2], torch.ones(2)).sum())
+
+
 def inner_unused():
     return gradient_of(lambda model, x, y: model.head(model.frozen.weight.t()[:3]).sum())
 
