@@ -62,7 +62,7 @@ mpt_program.program @down attributes {target = #mpt.target<cuda, [sm_90]>, max_t
   %v = mpt_program.buffer <arena> 64 : memref<10xf32>
   %w = mpt_program.buffer <arena> 128 : memref<10xf32>
   // CHECK: device_launch @mpt_kernels::@mpt_copy_0
-  // CHECK-NEXT: device_launch @mpt_kernels::@negate_group0 blocks [2, 1]
+  // CHECK-NEXT: device_launch @mpt_kernels::@negate_group1 blocks [2, 1]
   // CHECK-NEXT: }
   mpt_program.launch @negate ins(%u : memref<10xf32>) outs(%u : memref<10xf32>) tasks 1
   mpt_program.copy ins(%w : memref<10xf32>) outs(%v : memref<10xf32>) {sizes = array<i64: 2, 5>, src_offset = 0 : i64, src_strides = array<i64: 5, 1>, dst_offset = 0 : i64, dst_strides = array<i64: 1, 2>}
@@ -133,8 +133,22 @@ mpt_program.program @large attributes {target = #mpt.target<cuda, [sm_90]>, max_
   mpt_program.launch @long ins(%v : memref<540676xf32>) outs(%v : memref<540676xf32>) tasks 1
 }
 
+// A second program's launches may begin with the same kernel: their function is another.
+// CHECK-LABEL: mpt_program.program @again
+mpt_program.program @again attributes {target = #mpt.target<cuda, [sm_90]>, max_threads = 1 : i64, arena_bytes = 256 : i64,
+    state_bytes = 64 : i64, output_bytes = 0 : i64} {
+  %n = mpt_program.buffer <state> 0 {name = "n", role = #mpt.role<parameter>} : memref<i64>
+  %u = mpt_program.buffer <arena> 64 : memref<10xf32>
+  // CHECK: device_launch @mpt_kernels::@count_group4 blocks [2, 1]
+  mpt_program.launch @count ins(%n : memref<i64>) outs(%n : memref<i64>) tasks 1
+  mpt_program.launch @square ins(%u : memref<10xf32>) outs(%u : memref<10xf32>) tasks 1
+}
+
 // Each member's part, and where its buffers begin.
 // CHECK: @count_group0_table(dense<[0, 1, 0, 0, 0, 1, 10, 0, 0, 1, 2, 10, 0, 64, 2]>
+
+// CHECK: llvm.func @count_group0(
+// CHECK: llvm.func @count_group4(
 
 // PTX-LABEL: .entry count_group0(
 // PTX: ld.const

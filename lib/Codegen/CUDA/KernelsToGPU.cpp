@@ -154,10 +154,18 @@ namespace {
 
 /// A program whose calls and launches become launches of device functions. First all
 /// functions are emitted, then the ops are replaced.
+/// Functions of the module that do what several launches do. Those of two programs may
+/// begin with the same kernel: their numbers count on.
+struct SharedFunctions {
+  unsigned batches = 0, groups = 0;
+};
+
 class ProgramConverter {
 public:
-  ProgramConverter(program::ProgramOp program, OpBuilder &device)
-      : program(program), symbols(program->getParentOfType<ModuleOp>()), device(device) {}
+  ProgramConverter(program::ProgramOp program, OpBuilder &device,
+                   SharedFunctions &functions)
+      : program(program), symbols(program->getParentOfType<ModuleOp>()), device(device),
+        functions(functions) {}
 
   /// Emits the functions of calls that no library does. Calls that need scratch memory
   /// share one block after the arena.
@@ -170,13 +178,14 @@ public:
   void replace(const llvm::StringMap<SmallVector<DeviceLaunch>> &kernels);
 
 private:
-  DeviceLaunch emitGroup(const LaunchGroup &group, size_t groupNumber);
+  DeviceLaunch emitGroup(const LaunchGroup &group);
   /// All bytes of `block`, or of an input or constant what begins with its first byte.
   Value getWhole(const MemoryBlock &block);
 
   program::ProgramOp program;
   SymbolTable symbols;
   OpBuilder &device;
+  SharedFunctions &functions;
   SmallVector<std::pair<LibraryCallOpInterface, DeviceCall>> calls;
   SmallVector<SharedLaunch> shared;
   llvm::DenseSet<Operation *> members;
@@ -213,18 +222,19 @@ LogicalResult ProgramConverter::emitCalls(DeviceCallEmitter &emitter) {
 }
 
 void ProgramConverter::emitShared() {
-  for (auto [i, batch] : llvm::enumerate(batchReductions(program)))
-    shared.push_back(emitBatch(
-        program, batch,
-        (program::LaunchOp(batch.front()).getKernel() + "_batch" + Twine(i)).str(),
-        device));
-  for (auto [i, group] : llvm::enumerate(groupLaunches(program)))
-    shared.push_back({group.launches, {emitGroup(group, i)}, group.blocks});
+  for (const auto &batch : batchReductions(program))
+    shared.push_back(emitBatch(program, batch,
+                               (program::LaunchOp(batch.front()).getKernel() + "_batch" +
+                                Twine(functions.batches++))
+                                   .str(),
+                               device));
+  for (const LaunchGroup &group : groupLaunches(program))
+    shared.push_back({group.launches, {emitGroup(group)}, group.blocks});
   for (const SharedLaunch &launch : shared)
     members.insert(launch.members.begin(), launch.members.end());
 }
 
-DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t groupNumber) {
+DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group) {
   // Two groups may begin with the same kernel. Those of a program's own kernels have
   // their names, others the program's.
   const auto *named = llvm::find_if(group.launches, [](program::LaunchOp launch) {
@@ -233,7 +243,7 @@ DeviceLaunch ProgramConverter::emitGroup(const LaunchGroup &group, size_t groupN
   const StringRef beginning = named == group.launches.end()
                                   ? program.getSymName()
                                   : program::LaunchOp(*named).getKernel();
-  std::string name = (beginning + "_group" + llvm::Twine(groupNumber)).str();
+  std::string name = (beginning + "_group" + llvm::Twine(functions.groups++)).str();
   // The code of each part is that of its largest member.
   SmallVector<std::unique_ptr<GPUKernelEmitter>> emitters(group.partBlocks.size());
   SmallVector<GPUKernelEmitter::Member> members;
@@ -379,8 +389,9 @@ struct ConvertKernelsToGPUPass
     DeviceCallEmitter calls(inner);
     llvm::StringMap<SmallVector<DeviceLaunch>> alone;
     std::vector<ProgramConverter> converters;
+    SharedFunctions functions;
     for (program::ProgramOp program : programs) {
-      ProgramConverter &converter = converters.emplace_back(program, inner);
+      ProgramConverter &converter = converters.emplace_back(program, inner, functions);
       if (failed(converter.emitCalls(calls)))
         return signalPassFailure();
       converter.emitShared();
