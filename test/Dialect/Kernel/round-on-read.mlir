@@ -5,8 +5,8 @@
 // RUN: mpt-opt %s --split-input-file --mpt-fuse-kernels | FileCheck %s --check-prefix=PLAIN --implicit-check-not=mpt.cast
 // RUN: not mpt-opt %s --split-input-file --mpt-assign-buffers 2>&1 | FileCheck %s --check-prefix=UNFUSED
 // RUN: not mpt-opt %s --split-input-file --mpt-fuse-kernels=round-on-read --mpt-assign-buffers="target='cuda sm_90'" 2>&1 | FileCheck %s --check-prefix=GPU
-// GPU: error: 'mpt.cast' is neither in a kernel nor of a parameter that all its readers, library calls of a CPU, can round; run --mpt-decompose and --mpt-fuse-kernels before planning
-// UNFUSED: error: 'mpt.cast' is neither in a kernel nor of a parameter that all its readers
+// GPU: error: 'mpt.cast' is neither in a kernel nor of a parameter or an input that all its readers, library calls of a CPU, can round; run --mpt-decompose and --mpt-fuse-kernels before planning
+// UNFUSED: error: 'mpt.cast' is neither in a kernel nor of a parameter or an input that all its readers
 
 // CHECK-LABEL: func @matmuls
 // PLAIN-LABEL: func @matmuls

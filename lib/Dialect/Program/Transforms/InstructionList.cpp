@@ -633,8 +633,8 @@ LogicalResult Scheduler::visit(Operation *op) {
           return fillResults(cast);
         if (isForGPU || !isRoundedOnRead(cast))
           return cast.emitError(
-              "'mpt.cast' is neither in a kernel nor of a parameter that "
-              "all its readers, library calls of a CPU, can round; run "
+              "'mpt.cast' is neither in a kernel nor of a parameter or an input "
+              "that all its readers, library calls of a CPU, can round; run "
               "--mpt-decompose and --mpt-fuse-kernels before planning");
         rename(cast.getX(), cast.getY());
         return success();
