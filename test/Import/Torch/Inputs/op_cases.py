@@ -26,7 +26,7 @@ UNCALLED |= set("empty.memory_format empty_like new_empty".split())  # of no val
 UNCALLED |= set("""
 _conj_physical _adaptive_avg_pool2d _prelu_kernel _reshape_alias view_copy lift_fresh lift_fresh_copy
 _unsafe_index.Tensor detach_copy nll_loss2d_forward zero fill.Tensor adjoint to.device to.dtype_layout to.other
-to.prim_Device _cdist_forward _linalg_det _linalg_slogdet
+to.prim_Device _cdist_forward _linalg_det _linalg_slogdet _linalg_solve_ex
 """.split())  # Another name of an op that is called.
 
 
