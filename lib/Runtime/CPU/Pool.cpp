@@ -139,7 +139,7 @@ struct F16Elements : HalfElements {
   }
 };
 
-/// Elements of any type, one after another.
+/// Elements of any type, one after another. f64, which is for checks, has no other code.
 template <typename N>
 struct AnyElements {
   using Number = N;
@@ -298,8 +298,8 @@ struct MaxGrad {
   using Stored = Elements;
   using Number = typename Elements::Number;
   using Target = std::conditional_t<overlaps, PlainElements<Number>, Elements>;
-  /// Whether sums are in the workspace.
-  static constexpr bool isCopied = !std::is_same_v<Elements, Target>;
+  /// Whether sums may be in the workspace. They are if there is one.
+  static constexpr bool mayCopy = !std::is_same_v<Elements, Target>;
   const Pool &pool;
   Elements dy, x, dx;
   char *workspace;
@@ -331,7 +331,7 @@ struct MaxGrad {
         if (c < pool.channels)
           runWindow(band, image, i, j, c, pool.channels - c);
       }
-    if constexpr (isCopied) {
+    if (mayCopy && workspace) {
       int64_t at = 0;
       for (; at + kLanes<Number> <= size; at += kLanes<Number>)
         copy(band, at, first, kLanes<Number>);
@@ -342,8 +342,10 @@ struct MaxGrad {
 
 private:
   MPT_INLINE Band getBand(int64_t begin, int64_t end, int64_t first, int thread) const {
-    if constexpr (isCopied)
+    if (mayCopy && workspace)
       return {begin, end, Target(DataType::F32, workspace + thread * threadBytes), first};
+    if constexpr (mayCopy)
+      return {begin, end, Target(DataType::F32, dx.data), 0};
     else
       return {begin, end, dx, 0};
   }
@@ -490,8 +492,8 @@ void runTasks(const Task &task, const PoolPlan &plan, VectorSet set, ThreadTeam 
   void (*run)(const Task &, int64_t, int64_t, int64_t, int);
   using Stored = typename Task::Stored;
 #if defined(__x86_64__)
-  // Elements that are converted one by one gain nothing, and f64 is for checks.
-  if constexpr (std::is_same_v<typename Task::Number, double> ||
+  // Elements that are converted one by one gain nothing.
+  if constexpr (std::is_same_v<Stored, AnyElements<double>> ||
                 std::is_same_v<Stored, AnyElements<float>>)
     run = runPlain<Task>;
   else if constexpr (std::is_same_v<Stored, F16Elements> ||
@@ -527,8 +529,6 @@ void withElements(const Instruction &call, VectorSet set, Body &&body) {
   }
   if (isOne && type == DataType::F32)
     return body(PlainElements<float>(type, nullptr));
-  if (isOne && type == DataType::F64)
-    return body(PlainElements<double>(type, nullptr));
 #if defined(__x86_64__)
   // Processors before AVX2 convert elements of 16 bits one by one.
   if (isOne && type == DataType::BF16 && set != VectorSet::Plain)
