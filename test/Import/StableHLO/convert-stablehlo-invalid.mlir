@@ -123,7 +123,8 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: error: mpt-convert-stablehlo: @again is called recursively; expected calls that end
 "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "again"}> ({
 ^bb0(%x: tensor<4xf32>):
-  %0 = "func.call"(%x) <{callee = @again}> : (tensor<4xf32>) -> tensor<4xf32>
+  %y = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = "func.call"(%y) <{callee = @again}> : (tensor<4xf32>) -> tensor<4xf32>
   "func.return"(%0) : (tensor<4xf32>) -> ()
 }) : () -> ()
 
