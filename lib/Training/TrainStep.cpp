@@ -14,6 +14,7 @@
 
 #include "GradientClipping.h"
 #include "LearningRate.h"
+#include "OptimizerFunction.h"
 #include "ShardedGradients.h"
 #include "SpikeSkipping.h"
 #include "WeightAverages.h"
@@ -48,6 +49,10 @@ private:
   LogicalResult checkOptions();
   /// Options that the optimizer, or what is switched off, would not read are errors.
   LogicalResult checkUnread();
+  /// Whether the optimizer is a function of the module.
+  bool isFunction() const { return StringRef(optimizer).starts_with("@"); }
+  /// That function, or null if there is none.
+  func::FuncOp findOptimizerFunction();
   bool isMomentumGiven() const {
     return momentum != -std::numeric_limits<double>::infinity();
   }
@@ -90,9 +95,14 @@ private:
 
 LogicalResult TrainStepPass::checkOptions() {
   ModuleOp module = getOperation();
-  if (!llvm::is_contained({"sgd", "momentum", "adam", "adamw"}, StringRef(optimizer)))
+  if (isFunction() ? !findOptimizerFunction()
+                   : !llvm::is_contained({"sgd", "momentum", "adam", "adamw"},
+                                         StringRef(optimizer)))
     return module.emitError("mpt-train-step: unknown optimizer '")
-           << optimizer << "'; expected sgd, momentum, adam or adamw";
+           << optimizer
+           << "'; expected sgd, momentum, adam, adamw, or @NAME, a function of the "
+              "module "
+              "with one block";
   if (decay != "matrices" && decay != "all")
     return module.emitError("mpt-train-step: unknown decay '")
            << decay << "'; expected matrices or all";
@@ -129,8 +139,33 @@ LogicalResult TrainStepPass::checkOptions() {
   return success();
 }
 
+func::FuncOp TrainStepPass::findOptimizerFunction() {
+  auto found =
+      getOperation().lookupSymbol<func::FuncOp>(StringRef(optimizer).drop_front());
+  return found && found.getName() != StringRef(function) && !found.isDeclaration() &&
+                 found.getBody().hasOneBlock()
+             ? found
+             : func::FuncOp();
+}
+
 LogicalResult TrainStepPass::checkUnread() {
   ModuleOp module = getOperation();
+  if (isFunction()) {
+    for (auto [name, isGiven] :
+         {std::pair<StringRef, bool>{"momentum", isMomentumGiven()},
+          {"nesterov", nesterov},
+          {"beta1", beta1 != 0.9},
+          {"beta2", beta2 != 0.999},
+          {"eps", eps != 1e-8},
+          {"weight-decay", weightDecay != 0},
+          {"decay", decay != "matrices"},
+          {"decay-groups", !decayGroups.empty()}})
+      if (isGiven)
+        return module.emitError("mpt-train-step: ")
+               << name << " has no meaning with optimizer=" << optimizer
+               << ", which says itself how parameters are updated; remove it";
+    return success();
+  }
   const bool isAdam = optimizer == "adam" || optimizer == "adamw";
   // By the value, not by whether it was given: a printed pipeline gives all options.
   for (auto [name, isGiven, ofAdam] :
@@ -404,13 +439,15 @@ LogicalResult TrainStepPass::run() {
     editor.addResult(rate, "learning_rate");
   }
 
+  llvm::StringMap<Value> given = {{"lr", rate}, {"step", nextCount}};
   SmallVector<Value> rates(names.size(), rate);
   for (auto [i, group] : llvm::enumerate(*rateGroups)) {
-    Value own =
-        editor.addArgument(f32Scalar, ("lr.group" + Twine(i)).str(), Role::Schedule,
-                           getConstantInit(&getContext(), group.number));
+    std::string name = ("lr.group" + Twine(i)).str();
+    Value own = editor.addArgument(f32Scalar, name, Role::Schedule,
+                                   getConstantInit(&getContext(), group.number));
     if (!getLearningRate().isConstant())
       own = buildLearningRate(builder, loc, getLearningRate(), own, count);
+    given[name] = own;
     for (unsigned member : group.members)
       rates[member] = own;
   }
@@ -420,10 +457,19 @@ LogicalResult TrainStepPass::run() {
   for (const ParameterGroup &group : *decayGroups)
     for (unsigned member : group.members)
       decays[member] = group.number;
-  for (auto [parameter, gradient, lr, decay] :
-       llvm::zip_equal(names, gradients, rates, decays))
-    buildOptimizer(builder, step, editor, editor.getArgument(parameter.name),
-                   parameter.name, gradient, lr, decay, nextCount);
+  if (isFunction()) {
+    for (auto [parameter, gradient] : llvm::zip_equal(names, gradients))
+      sums[parameter.name] = gradient;
+    auto next = inlineOptimizer(findOptimizerFunction(), step, editor, sums, given);
+    if (failed(next))
+      return failure();
+    updated = std::move(*next);
+  } else {
+    for (auto [parameter, gradient, lr, decay] :
+         llvm::zip_equal(names, gradients, rates, decays))
+      buildOptimizer(builder, step, editor, editor.getArgument(parameter.name),
+                     parameter.name, gradient, lr, decay, nextCount);
+  }
   if (emaDecay > 0) {
     auto kind = emaWarmup == "steps"             ? EmaWarmup::Steps
                 : emaWarmup == "bias-correction" ? EmaWarmup::BiasCorrection

@@ -1,5 +1,9 @@
 // RUN: not mpt-opt %s -mpt-train-step="optimizer=lion" 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
-// OPTIMIZER: error: mpt-train-step: unknown optimizer 'lion'; expected sgd, momentum, adam or adamw
+// OPTIMIZER: error: mpt-train-step: unknown optimizer 'lion'; expected sgd, momentum, adam, adamw, or @NAME, a function of the module with one block
+// RUN: not mpt-opt %s -mpt-train-step="optimizer=@lion" 2>&1 | FileCheck %s --check-prefix=FUNCTION
+// FUNCTION: error: mpt-train-step: unknown optimizer '@lion'; expected sgd, momentum, adam, adamw, or @NAME, a function of the module with one block
+// RUN: not mpt-opt %s -mpt-train-step="optimizer=@loss" 2>&1 | FileCheck %s --check-prefix=ITSELF
+// ITSELF: error: mpt-train-step: unknown optimizer '@loss'
 
 // RUN: not mpt-opt %s -mpt-train-step="decay=biases" 2>&1 | FileCheck %s --check-prefix=DECAY
 // DECAY: error: mpt-train-step: unknown decay 'biases'; expected matrices or all

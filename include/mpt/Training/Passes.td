@@ -57,12 +57,21 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     Weight decay applies to parameters of rank 2 and higher with
     `decay=matrices`, to all with `decay=all`; `mpt.decay = false` on an
     argument exempts it, and `decay-groups` go before both. Formulas are those of torch.optim.
+
+    With `optimizer=@NAME` a function of the module updates the parameters; it becomes part of
+    the step. `mpt.name` tells what its arguments are: a parameter; `grad.NAME`, its gradient
+    after clipping, of the parameter's shape; `lr`, or `lr.group0` of `lr-groups`, f32
+    scalars; `step`, the i64 number of this step, from 1. All others are state, with `mpt.role`
+    `optimizer_state` and perhaps `mpt.init`. Its results have `mpt.updates`; they are the
+    next values of all parameters and all state. Parameters are f32 or f64 and whole. Its ops
+    run in f32, unless their `mpt.precision` says otherwise. Options of other optimizers,
+    weight decay among them, are errors.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"loss\"",
            "Name of the differentiated function">,
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
-           "sgd, momentum, adam or adamw">,
+           "sgd, momentum, adam, adamw, or @NAME, a function of the module">,
     Option<"lr", "lr", "double", "1.0e-3", "Initial learning rate">,
     Option<"momentum", "momentum", "double", "-std::numeric_limits<double>::infinity()",
            "Momentum (not given, printed as -INF: 0.9 of momentum, none of sgd, for which "

@@ -92,7 +92,7 @@ StepEditor::StepEditor(func::FuncOp function, StringRef pass)
 }
 
 BlockArgument StepEditor::addArgument(Type type, StringRef name, Role role,
-                                      DictionaryAttr init) {
+                                      Attribute init) {
   Builder builder(function.getContext());
   SmallVector<NamedAttribute> attributes = {
       builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),

@@ -44,9 +44,9 @@ public:
   mlir::BlockArgument getArgument(llvm::StringRef name) const {
     return arguments.lookup(name);
   }
-  /// Adds an argument with its attributes; `init` may be null.
+  /// Adds an argument with its attributes; `init`, a value of `mpt.init`, may be null.
   mlir::BlockArgument addArgument(mlir::Type type, llvm::StringRef name, Role role,
-                                  mlir::DictionaryAttr init);
+                                  mlir::Attribute init);
   /// Adds `value` to what the function returns, as `name` and, if `updates` is
   /// not empty, as the next value of that argument.
   void addResult(mlir::Value value, llvm::StringRef name, llvm::StringRef updates = "",
