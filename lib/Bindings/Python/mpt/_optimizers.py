@@ -1,7 +1,7 @@
 # Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Optimizers of torch.optim as options of --mpt-train-step."""
+"""Optimizers of PyTorch as options of --mpt-train-step."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ import torch
 
 from mpt._diagnostics import Error
 
-# What a group may hold that changes the update, by what MPT has.
+# What a group may hold that changes the update, by what MPT's ops have.
 _REFUSED = {"amsgrad": False, "maximize": False, "dampening": 0}
 # One value for all groups.
 _SHARED = ("betas", "eps", "momentum", "nesterov", "decoupled_weight_decay")
@@ -24,27 +24,15 @@ class OptimizerReader:
     """What MPT does in place of `optimizer.step()`.
 
     `groups` holds for each of `param_groups` the names of its parameters that train.
+    `traced` is a TracedOptimizer where MPT has no op that does the same, else None.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, names: "Mapping[int, str]",
                  trained: "Collection[str]"):
-        if type(optimizer) not in _STATE:
-            raise Error("optimizer: expected SGD, Adam or AdamW of torch.optim, found "
-                        f"{type(optimizer).__module__}.{type(optimizer).__qualname__}")
         self.optimizer = optimizer
         self.groups: "list[list[str]]" = []
+        parameters: "list[list[torch.Tensor]]" = []
         for index, group in enumerate(optimizer.param_groups):
-            for option, value in _REFUSED.items():
-                if group.get(option, value) != value:
-                    raise Error(f"optimizer.param_groups[{index}]: {option}={group[option]} "
-                                f"has no counterpart; MPT has {option}={value}")
-            for option in _SHARED:
-                first = optimizer.param_groups[0].get(option)
-                if group.get(option) != first:
-                    raise Error(
-                        f"optimizer.param_groups[{index}]: expected {option}={first} as in "
-                        f"the first group, found {group.get(option)}; groups may differ in "
-                        "lr and weight_decay")
             members = []
             for parameter in group["params"]:
                 if id(parameter) not in names:
@@ -53,16 +41,36 @@ class OptimizerReader:
                         f"{list(parameter.shape)} is none of the model's; make the "
                         "optimizer from model.parameters()")
                 if parameter.requires_grad and names[id(parameter)] in trained:
-                    members.append(names[id(parameter)])
-            self.groups.append(members)
+                    members.append(parameter)
+            parameters.append(members)
+            self.groups.append([names[id(p)] for p in members])
+        for index, group in enumerate(optimizer.param_groups):
+            if not isinstance(group.get("lr"), (int, float, torch.Tensor)):
+                raise Error(f"optimizer.param_groups[{index}]: expected a number as lr, found "
+                            f"{group.get('lr')!r}")
         if not any(self.groups):
             raise Error("optimizer: expected parameters with requires_grad that the loss depends "
                         "on, found none")
+        self.traced = None
+        if not self._has_op():
+            from mpt._traced_optimizer import TracedOptimizer
+            self.traced = TracedOptimizer(optimizer, parameters, self.groups, self.rate_names())
         self.compiled = [self._constants(g) for g in optimizer.param_groups]
 
-    @staticmethod
-    def _constants(group: "Mapping[str, Any]") -> "tuple":
+    def _has_op(self) -> bool:
+        """Whether MPT has an op for such an optimizer with these options."""
+        groups = self.optimizer.param_groups
+        return type(self.optimizer) in _STATE and all(
+            all(group.get(option, value) == value for option, value in _REFUSED.items())
+            and all(group.get(option) == groups[0].get(option) for option in _SHARED)
+            for group in groups)
+
+    def _constants(self, group: "Mapping[str, Any]") -> "tuple":
         """What is compiled into a step."""
+        if self.traced:
+            changed = {key for keys in self.traced.group_keys for key in keys}
+            return tuple((key, value) for key, value in group.items()
+                         if key not in ("params", "lr", "initial_lr") and key not in changed)
         return (group["weight_decay"], group.get("momentum"), group.get("betas"),
                 group.get("eps"), group.get("nesterov"))
 
@@ -75,17 +83,27 @@ class OptimizerReader:
                 "after step.sync_to(model)")
         for index, group in enumerate(self.optimizer.param_groups):
             if self._constants(group) != self.compiled[index]:
+                what = "all options but lr" if self.traced else \
+                    "weight_decay, momentum, betas, eps and nesterov"
                 raise Error(
-                    f"optimizer.param_groups[{index}]: weight_decay, momentum, betas, eps "
-                    "and nesterov are compiled into the step, and one of them has changed; "
-                    "only lr may (OneCycleLR and CyclicLR: cycle_momentum=False)")
+                    f"optimizer.param_groups[{index}]: {what} are compiled into the step, and "
+                    "one of them has changed; only lr may (OneCycleLR and CyclicLR: "
+                    "cycle_momentum=False)")
 
-    @property
-    def state_names(self) -> "tuple[str, ...]":
-        if type(self.optimizer) is torch.optim.SGD \
-                and not self.optimizer.param_groups[0]["momentum"]:
-            return ()
-        return _STATE[type(self.optimizer)]
+    def state_of(self, parameter: str) -> "dict[str, tuple[str, type]]":
+        """By the key in `optimizer.state`: the name of a parameter's state, and the type of
+        what stands there. The count of steps is "step"."""
+        if self.traced:
+            return self.traced.keys[parameter]
+        kind = type(self.optimizer)
+        if kind is torch.optim.SGD and not self.optimizer.param_groups[0]["momentum"]:
+            return {}
+        names = {key: (f"{parameter}.{key}", torch.Tensor) for key in _STATE[kind]}
+        return names if kind is torch.optim.SGD else {**names, "step": ("step", torch.Tensor)}
+
+    def state_of_group(self, index: int) -> "dict[str, tuple[str, type]]":
+        """The same for what a step changes in one of `param_groups`."""
+        return self.traced.group_keys[index] if self.traced else {}
 
     def rate_names(self) -> "list[str]":
         """The state that holds each group's learning rate; empty for groups without
@@ -117,6 +135,10 @@ class OptimizerReader:
         used = [i for i, members in enumerate(self.groups) if members]
         first = groups[used[0]]
         kind = type(self.optimizer)
+        if self.traced:
+            rates = [f"{self.pattern(i)}={float(groups[i]['lr'])!r}" for i in used[1:]]
+            return [f"optimizer=@{self.traced.FUNCTION}", f"lr={float(first['lr'])!r}",
+                    *(["lr-groups=" + ",".join(rates)] if rates else [])]
         if kind is torch.optim.SGD:
             options = ["optimizer=sgd"]
             if first["momentum"]:

@@ -155,9 +155,10 @@ class TrainStep:
         parameters and buffers are copied; `sync_to` copies them back.
     loss: `loss(model, *batch)`, or `loss(model, **batch)` where `example` is a dictionary.
         Returns a scalar, or a dictionary of tensors with the scalar "loss".
-    optimizer: SGD, Adam or AdamW of torch.optim. Its options and groups are compiled in;
+    optimizer: of torch.optim or another package. Its options and groups are compiled in;
         the learning rates are read at each step, so that torch's schedulers work. Its own
-        `step` is not called.
+        `step` is not called: SGD, Adam and AdamW are ops of MPT, that of others is traced
+        (docs/Python.md, "Optimizers and schedulers").
     example: one batch, as it will be passed to the step. Other shapes are compiled when
         they come; types and ranks stay.
     precision: f32, f16 or bf16: the type of the heavy arithmetic. Parameters stay as they
@@ -270,7 +271,7 @@ class TrainStep:
         self._max_programs = max_programs
         self._modes = [(m, m.training) for m in model.modules()]
         if not isinstance(optimizer, torch.optim.Optimizer):
-            raise Error("optimizer: expected SGD, Adam or AdamW of torch.optim, found "
+            raise Error("optimizer: expected a torch.optim.Optimizer, found "
                         f"{type(optimizer).__name__}")
         in_groups = {id(p) for g in optimizer.param_groups for p in g["params"]}
         self._trainable = {id(p) for p in model.parameters()
@@ -286,7 +287,16 @@ class TrainStep:
                       for key, value in model.state_dict(keep_vars=True).items()
                       if isinstance(value, torch.Tensor)}
         self._reader = OptimizerReader(optimizer, self._ids, exported.trained)
+        if self._reader.traced and self._is_sharded:
+            raise Error(f"parallel={parallel!r} cuts the state of SGD, Adam and AdamW of "
+                        f"torch.optim, found {type(optimizer).__qualname__}; use "
+                        "parallel=\"data\"")
         self._optimizer_state = spell_optimizer_state(optimizer_state, self._reader)
+        if self._reader.traced and self._optimizer_state:
+            raise Error("optimizer_state: expected f32, found "
+                        f"{optimizer_state!r}: only the moments of SGD, Adam and AdamW of "
+                        f"torch.optim are stored in less, not the state of "
+                        f"{type(optimizer).__qualname__}")
         given = re.search(r"\bblock-size=(\d+)", self._optimizer_state)
         self._block_size = int(given.group(1)) if given else 256
         for name, parameter in model.named_parameters():
@@ -318,6 +328,9 @@ class TrainStep:
                                         and n.rpartition(".")[0] in trains)}
         for name, value in first.exported.weights.items():
             if name in self._state:
+                self._write(name, value)
+        if self._reader.traced:
+            for name, value in self._reader.traced.state.items():
                 self._write(name, value)
         if "seed" in self._state:
             self._write("seed", torch.tensor(seed))
@@ -405,7 +418,9 @@ class TrainStep:
         # Without the version and the places in files.
         whole = re.sub(r' loc\("[^"]*"(:\d+:\d+)?\)', "", whole[whole.index("func.func"):])
         state = sorted((t.name, t.role, t.type, tuple(t.shape)) for t in self._state.values())
-        text = repr([version, whole, state, self._reader.pass_options(), self._optimizer_state,
+        traced = [self._reader.traced.text] if self._reader.traced else []
+        text = repr([version, whole, state, self._reader.pass_options() + traced,
+                     self._optimizer_state,
                      self._clip_norm, self._ema, self._loss_scale, self._precision,
                      self._fp8.options,
                      sorted(word for word in self._parallel_options
@@ -483,6 +498,8 @@ class TrainStep:
         text = exported.text
         if attributes:
             text = text.replace(") {\n", f") attributes {{{', '.join(attributes)}}} {{\n", 1)
+        if self._reader.traced:
+            text += self._reader.traced.text
         module = Module(text, "loss")
         passes = self._pipeline(exported.names, batch)
         if self._precision != "f32":
@@ -790,17 +807,23 @@ class TrainStep:
         result = self.optimizer.state_dict()
         result["state"] = {}
         steps = self._read("step").to(torch.float32)
+
+        def read(state):
+            return {key: kind(v) if kind in (int, float) else v for key, kind, v in (
+                (key, kind, steps.clone() if name == "step" else self._read_moment(name))
+                for key, (name, kind) in state.items())}
+
         index = 0
         trains = {n for members in self._reader.groups for n in members}
-        for group in self.optimizer.param_groups:
+        for number, group in enumerate(self.optimizer.param_groups):
+            result["param_groups"][number].update(read(self._reader.state_of_group(number)))
             for parameter in group["params"]:
                 name = self._ids[id(parameter)]
                 if name in trains:
-                    state = {s: self._read_moment(f"{name}.{s}") for s in self._reader.state_names}
+                    state = read(self._reader.state_of(name))
                     if parameter.is_complex():
-                        state = {s: torch.view_as_complex(v) for s, v in state.items()}
-                    if state and "exp_avg" in state:
-                        state["step"] = steps.clone()
+                        state = {s: v if s == "step" else torch.view_as_complex(v)
+                                 for s, v in state.items()}
                     if state:
                         result["state"][index] = state
                 index += 1
@@ -817,10 +840,17 @@ class TrainStep:
     def _write_optimizer_state(self, state_dict) -> None:
         order = [self._ids[id(p)] for g in self.optimizer.param_groups for p in g["params"]]
         steps = set()
+        trains = {n for members in self._reader.groups for n in members}
+        for number, group in enumerate(state_dict["param_groups"]):
+            for key, (name, _) in self._reader.state_of_group(number).items():
+                if group.get(key) is not None:
+                    self._write(name, torch.as_tensor(group[key], dtype=torch.float32))
         for index, state in state_dict["state"].items():
-            for key in self._reader.state_names:
-                if f"{order[index]}.{key}" in self._state and state.get(key) is not None:
-                    self._write_moment(f"{order[index]}.{key}", state[key])
+            if order[index] not in trains:
+                continue
+            for key, (name, _) in self._reader.state_of(order[index]).items():
+                if key != "step" and name in self._state and state.get(key) is not None:
+                    self._write_moment(name, torch.as_tensor(state[key]))
             if "step" in state:
                 steps.add(int(state["step"]))
         if len(steps) > 1:
@@ -929,7 +959,10 @@ class TrainStep:
         if self._precision == "f32":
             raise Error("explain: everything is computed in f32; give TrainStep "
                         "precision=\"f16\" or \"bf16\"")
-        module = Module(self._first.exported.text, "loss")
+        text = self._first.exported.text
+        if self._reader.traced:
+            text += self._reader.traced.text
+        module = Module(text, "loss")
         module.run(",".join(self._pipeline(self._batch.names, self._shapes_of_first())))
         notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
         return Explanation([n for n in notes if n.severity == "remark"], pattern)

@@ -1,0 +1,637 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Optimizers of PyTorch for which MPT has no op, as functions of a step.
+
+One `optimizer.step()` is traced as a function of parameters, gradients, learning rates, state
+and the number of the step, which `--mpt-train-step=optimizer=@optimizer` makes part of the step.
+Numbers that the optimizer keeps in Python and changes become scalars of the state. Before
+that, three steps of the traced function are compared with three of the optimizer, on
+parameters of a few elements: what a trace cannot follow is an error, not a wrong step.
+"""
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import math
+import os
+import sys
+import types
+import warnings
+from collections import defaultdict
+from typing import Any, Callable, Sequence
+from unittest import mock
+
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
+
+from mpt._diagnostics import Error
+from mpt.torch import ExportError, _Printer, _quote
+
+# Its name in the module.
+FUNCTION = "optimizer"
+_TORCH_FOLDER = os.path.join(os.path.dirname(torch.__file__), "")
+# Largest size of a dimension of the parameters on which a trace is checked.
+_CHECKED_SIZE = 3
+_CHECKED_STEPS = 3
+# Of state that the first step makes of other than constants: that step is another one.
+_FIRST = "first"
+
+
+class _Tensors(TorchFunctionMode):
+    """Scalars of ops may be tensors, whose values a trace does not know."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if getattr(function, "__name__", "").startswith("_foreach_"):
+            return self.for_each(function.__name__[len("_foreach_"):], args, kwargs)
+        name = getattr(function, "__name__", "").rstrip("_")
+        scale = kwargs.get("alpha", kwargs.get("value"))
+        if isinstance(scale, torch.Tensor):
+            kwargs.pop("alpha", None), kwargs.pop("value", None)
+            in_place = getattr(function, "__name__", "").endswith("_")
+            if name in ("add", "sub") and len(args) == 2:
+                amount = args[1] * scale
+                amount = -amount if name == "sub" else amount
+            elif name in ("addcmul", "addcdiv") and len(args) == 3:
+                amount = (args[1] * args[2] if name == "addcmul" else args[1] / args[2]) * scale
+            else:
+                kwargs["alpha" if "alpha" in kwargs else "value"] = scale
+                return function(*args, **kwargs)
+            return args[0].add_(amount) if in_place else args[0].add(amount)
+        return function(*args, **kwargs)
+
+    @staticmethod
+    def for_each(name, args, kwargs):
+        """The ops that a call on lists stands for."""
+        lists = [a if isinstance(a, (list, tuple)) else [a] * len(args[0]) for a in args]
+        results = [getattr(torch.Tensor, name)(*each, **kwargs) for each in zip(*lists)]
+        return None if name.endswith("_") else tuple(results)
+
+
+def _choose(python: Callable, of_tensors: Callable) -> Callable:
+    """min or max, of tensors, too."""
+    def choose(*values, **options):
+        if len(values) < 2 or options or not any(isinstance(v, torch.Tensor) for v in values):
+            return python(*values, **options)
+        result = values[0]
+        for value in values[1:]:
+            like = result if isinstance(result, torch.Tensor) else value
+            if not isinstance(like, torch.Tensor):
+                result = python(result, value)
+                continue
+            a, b = (v if isinstance(v, torch.Tensor) else torch.full_like(like, v)
+                    for v in (result, value))
+            result = of_tensors(a, b)
+        return result
+    return choose
+
+
+class _Math(types.ModuleType):
+    """The module math, for tensors, too."""
+
+    def __getattr__(self, name):
+        python = getattr(math, name)
+        if not callable(python):
+            return python
+
+        def call(*values):
+            if not any(isinstance(v, torch.Tensor) for v in values):
+                return python(*values)
+            return getattr(torch, name)(*values)
+        return call
+
+
+def _globals_of(kind: type) -> "list[dict[str, Any]]":
+    """The names that the code of an optimizer of this class sees, and the functions of its
+    package that it calls."""
+    packages = tuple({part.__module__.rpartition(".")[0] or part.__module__
+                      for part in kind.__mro__ if part is not object})
+    found: "dict[int, dict[str, Any]]" = {}
+    functions = [f for part in kind.__mro__ for f in vars(part).values()]
+    while functions:
+        function = functions.pop()
+        function = inspect.unwrap(function) if inspect.isroutine(function) else function
+        names = getattr(function, "__globals__", None)
+        if names is None or id(names) in found or \
+                not str(names.get("__name__")).startswith(packages):
+            continue
+        found[id(names)] = names
+        functions += [value for value in names.values() if inspect.isfunction(value)]
+    return list(found.values())
+
+
+@contextlib.contextmanager
+def _traceable(kind: type):
+    """While an optimizer is traced, what would ask a tensor for its value does not."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        stack.enter_context(mock.patch.object(torch.compiler, "is_compiling", lambda: True))
+        stack.enter_context(mock.patch.object(torch.Tensor, "item", lambda self: self))
+        for names in _globals_of(kind):
+            of_tensors = {"math": _Math("math"),
+                          "_get_capturable_supported_devices": lambda *_, **__: ["cpu"]}
+            stack.enter_context(mock.patch.dict(names, {
+                "min": _choose(min, torch.minimum), "max": _choose(max, torch.maximum),
+                **{name: value for name, value in of_tensors.items() if name in names}}))
+        stack.enter_context(_Tensors())
+        yield
+
+
+def _run_step(optimizer: torch.optim.Optimizer) -> None:
+    """`step` without PyTorch's hooks for profilers around it."""
+    step = type(optimizer).step
+    while hasattr(step, "__wrapped__") and step.__code__.co_filename.startswith(_TORCH_FOLDER):
+        step = step.__wrapped__
+    with torch.no_grad():
+        step(optimizer)
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class _Shadow:
+    """A copy of an optimizer for other parameters, whose state is in dictionaries.
+
+    Names of state are those of a parameter and of a key, or "group0" and a key."""
+
+    def __init__(self, optimizer, members: "Sequence[Sequence[torch.Tensor]]", *, traced: bool):
+        self.members = members
+        copied = copy.copy(optimizer)
+        # Schedulers put a function that counts in its place.
+        copied.__dict__.pop("step", None)
+        copied.param_groups = []
+        copied.state = defaultdict(dict)
+        for group, parameters in zip(optimizer.param_groups, members):
+            group = {k: copy.deepcopy(v) for k, v in group.items() if k != "params"}
+            group["params"] = list(parameters)
+            if traced:
+                group.update({k: v for k, v in (("foreach", False), ("fused", None),
+                                                ("capturable", True)) if k in group})
+            copied.param_groups.append(group)
+        # As an optimizer from a file: what its class has added since gets a value.
+        self.optimizer = copied
+
+    def read(self) -> "dict[tuple[Any, ...], Any]":
+        """All state by (group, place in the group, key), and (group, None, key)."""
+        found = {}
+        for g, parameters in enumerate(self.members):
+            for i, parameter in enumerate(parameters):
+                for key, value in self.optimizer.state[parameter].items():
+                    found[g, i, key] = value
+            for key, value in self.optimizer.param_groups[g].items():
+                if key not in ("params", "lr"):
+                    found[g, None, key] = value
+        return found
+
+    def write(self, state: "dict[tuple[Any, ...], Any]") -> None:
+        for (g, i, key), value in state.items():
+            if i is None:
+                self.optimizer.param_groups[g][key] = value
+            else:
+                self.optimizer.state[self.members[g][i]][key] = value
+
+
+def _small(shape: "Sequence[int]") -> "tuple[int, ...]":
+    return tuple(min(size, _CHECKED_SIZE) for size in shape)
+
+
+class _Trace:
+    """A step of an optimizer for some of its parameters, those of each group in a list.
+
+    initial: the state before the first step by (group, place in the group, key): a number,
+        None for what the optimizer has already, or _FIRST.
+    kinds: types of state after a step, of which numbers are int or float."""
+
+    def __init__(self, optimizer, parameters, names, initial, kinds):
+        self.optimizer, self.parameters, self.names = optimizer, parameters, names
+        self.initial, self.kinds = initial, kinds
+
+    def take(self, chosen: "Sequence[Sequence[int]]") -> "_Trace":
+        """Of the chosen places in each group."""
+        places = {(g, i): new for g, group in enumerate(chosen) for new, i in enumerate(group)}
+
+        def keep(state):
+            return {(g, i if i is None else places[g, i], key): value
+                    for (g, i, key), value in state.items() if i is None or (g, i) in places}
+        return _Trace(self.optimizer,
+                      [[self.parameters[g][i] for i in group] for g, group in enumerate(chosen)],
+                      [[self.names[g][i] for i in group] for g, group in enumerate(chosen)],
+                      keep(self.initial), keep(self.kinds))
+
+    def error(self, why: str) -> Error:
+        return _error(self.optimizer, why)
+
+    def find_initial(self) -> None:
+        """Fills in `initial` and `kinds`."""
+        created: "dict[int, torch.Tensor]" = {}
+        kept = []
+
+        class Creations(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                # What Python made is seen where it is read first.
+                for value in args:
+                    self.see(value)
+                result = function(*args, **(kwargs or {}))
+                for value in result if isinstance(result, (tuple, list)) else (result,):
+                    self.see(value)
+                return result
+
+            def see(self, value):
+                if isinstance(value, torch.Tensor):
+                    place = value.untyped_storage()._cdata
+                    if place not in created:
+                        created[place] = value.detach().clone()
+                        kept.append(value)
+
+        members = [[torch.nn.Parameter(torch.rand(_small(p.shape))) for p in group]
+                   for group in self.parameters]
+        shadow = self.shadow(members)
+        for group in shadow.optimizer.param_groups:
+            group.update({k: False for k in ("foreach", "fused") if k in group})
+        before = shadow.read()
+        for group in members:
+            for parameter in group:
+                parameter.grad = torch.rand_like(parameter)
+        try:
+            with Creations():
+                _run_step(shadow.optimizer)
+        except Exception as error:
+            raise self.error(f"a step fails: {error}") from error
+        initial = self.initial
+        for (g, i, key), value in shadow.read().items():
+            place = (g, i, key)
+            if value is None or isinstance(value, (bool, str)):
+                continue
+            if i is None:
+                # Options, and numbers that a step changes.
+                old = before.get(place)
+                if _is_number(value) and value != old or isinstance(value, torch.Tensor):
+                    initial[place] = _FIRST if old is None else float(old)
+                    self.kinds[place] = type(value)
+                continue
+            self.kinds[place] = type(value)
+            if place in before and (isinstance(value, torch.Tensor) or _is_number(value)):
+                initial[place] = None
+                continue
+            if not isinstance(value, torch.Tensor):
+                if not _is_number(value):
+                    raise self.error(f"its state {key!r} is a {type(value).__name__}; expected "
+                                      "a tensor or a number")
+                initial[place] = 0.0 if key == "step" else _FIRST
+                continue
+            first = created.get(value.untyped_storage()._cdata, value).flatten()
+            initial[place] = float(first[0]) if first.numel() and bool((first == first[0]).all()) \
+                else _FIRST
+
+    @property
+    def places(self) -> "list[tuple[Any, ...]]":
+        """Of the state that is passed from step to step."""
+        return [p for p in self.initial if not _is_count(p)]
+
+    @property
+    def inputs(self) -> "list[Any]":
+        """What each input of the graph belongs to: (group, place), None for all."""
+        parameters = [(g, i) for g, group in enumerate(self.names) for i in range(len(group))]
+        return parameters + parameters + [None] * (len(self.names) + 1) \
+            + [p[:2] for p in self.places]
+
+    def function(self, members):
+        """A function of (parameters, gradients, rates, step, state), lists of tensors, that
+        returns the next parameters and state."""
+        places = self.places
+
+        def run(parameters, gradients, rates, step, state, is_first):
+            values, grads = iter(parameters), iter(gradients)
+            copies = [[next(values).clone() for _ in group] for group in members]
+            shadow = _Shadow(self.optimizer, copies, traced=True)
+            for group, rate in zip(shadow.optimizer.param_groups, rates):
+                group["lr"] = rate
+            for group in copies:
+                for value in group:
+                    value.grad = next(grads)
+            shadow.write({p: (step - 1).to(torch.float32) for p in self.initial
+                          if _is_count(p)})
+            shadow.write({p: v.clone() for p, v in zip(places, state)
+                          if not is_first or self.initial[p] != _FIRST})
+            if is_first:
+                for g, i, _ in (p for p in places if self.initial[p] == _FIRST):
+                    _drop_state(shadow, g, i)
+            with _traceable(type(self.optimizer)):
+                _run_step(shadow.optimizer)
+            after = shadow.read()
+            return [v for group in copies for v in group] + [
+                after[p].to(state[i].dtype) if isinstance(after[p], torch.Tensor)
+                else torch.full_like(state[i], after[p]) for i, p in enumerate(places)]
+
+        def function(parameters, gradients, rates, step, state):
+            arguments = (parameters, gradients, rates, step, state)
+            results = run(*arguments, is_first=False)
+            if _FIRST in self.initial.values():
+                results = [torch.where(step == 1, a, b) for a, b in
+                           zip(run(*arguments, is_first=True), results)]
+            return results[:len(parameters)], results[len(parameters):]
+        return function
+
+    def count(self) -> int:
+        """Of the steps that the optimizer has taken."""
+        counts = [self.given(p) for p in self.initial
+                  if _is_count(p) and self.initial[p] is None]
+        return int(counts[0]) if counts else 0
+
+    def given(self, place):
+        """State that the optimizer has already."""
+        g, i, key = place
+        value = self.optimizer.state[self.parameters[g][i]][key]
+        return value.detach() if isinstance(value, torch.Tensor) else torch.tensor(float(value))
+
+    def shadow(self, members) -> _Shadow:
+        """A copy for parameters of a few elements, with as much of the state."""
+        shadow = _Shadow(self.optimizer, members, traced=False)
+        for g, group in enumerate(self.parameters):
+            for i, parameter in enumerate(group):
+                for key, value in self.optimizer.state.get(parameter, {}).items():
+                    if isinstance(value, torch.Tensor):
+                        value = value.detach()[tuple(
+                            slice(_CHECKED_SIZE) for _ in value.shape)].clone()
+                    shadow.write({(g, i, key): value})
+        return shadow
+
+    def make_state(self, members) -> "list[torch.Tensor]":
+        """What the state of such parameters is before the first step."""
+        state, likes = [], self.find_types(members)
+        for place in self.places:
+            if place not in likes:
+                raise self.error(f"whether it has the state {place[2]!r} is not the same for "
+                                  "each parameter of some shape or in each step")
+            initial, (shape, dtype) = self.initial[place], likes[place]
+            if initial is None:
+                value = self.given(place).to(dtype)
+                state.append(value[tuple(slice(size) for size in shape)].clone())
+            else:
+                state.append(torch.full(shape, 0.0 if initial == _FIRST else initial,
+                                        dtype=dtype))
+        return state
+
+    def find_types(self, members) -> "dict[tuple[Any, ...], tuple[tuple[int, ...], torch.dtype]]":
+        """Shapes and types of the state of such parameters. Numbers are f32."""
+        with torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True) as mode:
+            fakes = [[mode.from_tensor(torch.empty(p.shape, device="meta")).new_empty(
+                p.shape, device="cpu") for p in group] for group in members]
+            shadow = _Shadow(self.optimizer, fakes, traced=True)
+            for group in fakes:
+                for parameter in group:
+                    parameter.grad = torch.empty_like(parameter)
+            shadow.write({p: torch.zeros(()) for p, initial in self.initial.items()
+                          if p[1] is None and initial != _FIRST})
+            for place, initial in self.initial.items():
+                if initial is None:
+                    value = self.given(place)
+                    shape, dtype = value.shape, value.dtype
+                    if fakes[place[0]][place[1]].shape != self.parameters[place[0]][place[1]].shape:
+                        shape = _small(shape)
+                    shadow.write({place: torch.zeros(shape, dtype=dtype)})
+            with self.named_errors(), _traceable(type(self.optimizer)):
+                _run_step(shadow.optimizer)
+            return {place: (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor)
+                    and self.kinds.get(place) not in (int, float) else ((), torch.float32)
+                    for place, value in shadow.read().items()}
+
+    @contextlib.contextmanager
+    def named_errors(self):
+        """What goes wrong while a step is traced has many types."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
+        except Error:
+            raise
+        except Exception as error:
+            why = (str(error) or type(error).__name__).splitlines()[0]
+            raise self.error(
+                f"its step cannot be traced: {why}; a step may not decide by values of tensors: "
+                "keep numbers that change in tensors, and choose with torch.where") from error
+
+    def make_graph(self, members, state) -> torch.fx.GraphModule:
+        function = self.function(members)
+        rates = [torch.tensor(float(g["lr"])) for g in self.optimizer.param_groups]
+        parameters = [p.detach() for group in members for p in group]
+        arguments = (parameters, [torch.empty_like(p) for p in parameters], rates,
+                     torch.tensor(1), state)
+        with self.named_errors():
+            graph = make_fx(function, tracing_mode="fake")(*arguments)
+            return make_fx(torch.func.functionalize(graph, remove="mutations"),
+                           tracing_mode="fake")(*arguments)
+
+    def check(self) -> torch.fx.GraphModule:
+        """Compares steps of the traced function with those of the optimizer, on parameters
+        of a few elements."""
+        small = [[torch.rand(_small(p.shape)) for p in group] for group in self.parameters]
+        state = self.make_state(small)
+        graph = self.make_graph(small, state)
+        members = [[torch.nn.Parameter(p.clone()) for p in group] for group in small]
+        shadow = self.shadow(members)
+        first = self.count()
+        # Of the change: rounding to 16 bits, and sums in another order, but no other number.
+        tolerance = 1e-2 if _is_narrow(graph) else 1e-3
+        parameters = [p.clone() for group in small for p in group]
+        for number in range(1, _CHECKED_STEPS + 1):
+            gradients = [torch.randn_like(p) for p in parameters]
+            expected = [p for group in members for p in group]
+            for parameter, value in zip(expected, gradients):
+                parameter.grad = value.clone()
+            _run_step(shadow.optimizer)
+            before = parameters
+            parameters, state = graph(
+                parameters, gradients,
+                [torch.tensor(float(g["lr"])) for g in self.optimizer.param_groups],
+                torch.tensor(first + number), state)
+            for name, a, b, old in zip([n for group in self.names for n in group], parameters,
+                                       expected, before):
+                change = float((b - old).detach().abs().max()) if b.numel() else 0.0
+                if not torch.allclose(a, b, rtol=1e-6, atol=tolerance * change, equal_nan=True):
+                    raise self.error(
+                        f"what is traced of its step is not its step: after {number} of them "
+                        f"{name} differs by {float((a - b).abs().max()):.3g}; a step may depend "
+                        "on tensors, and on numbers in the optimizer's state and groups, but "
+                        "not on other values that change")
+        return graph
+
+    def is_separate(self, graph: torch.fx.GraphModule) -> bool:
+        """Whether no parameter is updated by what belongs to another."""
+        if any(place[1] is None for place in self.places):
+            return False
+        inputs = iter(self.inputs)
+        owners: "dict[torch.fx.Node, set]" = {}
+        for node in graph.graph.nodes:
+            if node.op == "placeholder":
+                owner = next(inputs)
+                owners[node] = set() if owner is None else {owner}
+            else:
+                owners[node] = set().union(*(owners[n] for n in node.all_input_nodes))
+        results = [owners[v] for v in _outputs(graph)]
+        own = [(g, i) for g, group in enumerate(self.names) for i in range(len(group))]
+        own += [p[:2] for p in self.places]
+        return all(found <= {owner} for found, owner in zip(results, own))
+
+
+def _outputs(graph: torch.fx.GraphModule) -> "list[torch.fx.Node]":
+    """The results of a graph: next parameters, next state."""
+    output = next(n for n in graph.graph.nodes if n.op == "output")
+    return torch.utils._pytree.tree_leaves(output.args[0])
+
+
+def _is_narrow(graph: torch.fx.GraphModule) -> bool:
+    """Whether some of it is computed in 16 bits."""
+    return any(getattr(n.meta.get("val"), "dtype", None) in (torch.bfloat16, torch.float16)
+               for n in graph.graph.nodes)
+
+
+def _error(optimizer, why: str) -> Error:
+    kind = type(optimizer)
+    return Error(f"optimizer: {kind.__module__}.{kind.__qualname__}: {why}")
+
+
+def _is_count(place) -> bool:
+    """Whether the state counts steps: torch.optim's `step`."""
+    return place[1] is not None and place[2] == "step"
+
+
+def _drop_state(shadow, g, i) -> None:
+    """As before the first step: many an optimizer asks whether there is state at all."""
+    if i is not None:
+        shadow.optimizer.state[shadow.members[g][i]].clear()
+
+
+class TracedOptimizer:
+    """A step of an optimizer as text.
+
+    `text` is the function @optimizer. `state` maps each state's name to its value before the
+    first step. `keys` has for each parameter's name, by keys of `optimizer.state`, names of the
+    step's state and the types of the values there, tensors or numbers; `group_keys` has the
+    same for each of `param_groups`, of what a step changes there.
+
+    names: the `mpt.name`s of the parameters that train, for each group.
+    rates: the name of the learning rate of each group, empty for one without such parameters.
+    """
+
+    FUNCTION = FUNCTION
+    keys: "dict[str, dict[str, tuple[str, type]]]"
+    group_keys: "list[dict[str, tuple[str, type]]]"
+
+    def __init__(self, optimizer: torch.optim.Optimizer,
+                 parameters: "Sequence[Sequence[torch.Tensor]]",
+                 names: "Sequence[Sequence[str]]", rates: "Sequence[str]"):
+        self._optimizer, self._rates = optimizer, rates
+        for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
+            if getattr(optimizer, hooks, None):
+                raise _error(optimizer, "it has hooks of its step, which a compiled step does "
+                             "not call; remove them")
+        for group, members in zip(names, parameters):
+            for name, parameter in zip(group, members):
+                if parameter.dtype != torch.float32:
+                    raise _error(optimizer, f"expected parameters of float32, found {name} of "
+                                 f"{str(parameter.dtype)[6:]}; call model.float(), TrainStep's "
+                                 "precision rounds them where they are read")
+        self._all = _Trace(optimizer, parameters, names, {}, {})
+        self._all.find_initial()
+        # Two of each rank say what all do.
+        sample = self._all.take([_choose_two(group) for group in parameters])
+        is_separate = sample.is_separate(sample.check())
+        self.keys = {n: {} for group in names for n in group}
+        self.group_keys = [{} for _ in names]
+        for g, m, key in (p for p in self._all.initial if _is_count(p)):
+            self.keys[names[g][m]][key] = ("step", self._all.kinds[g, m, key])
+        self.state: "dict[str, torch.Tensor]" = {}
+        self.text = self._print(self._trace_each() if is_separate else
+                                [self._trace(self._all)])
+
+    def _trace_each(self):
+        """Traces one parameter of each shape and group for all."""
+        traced: "dict[Any, torch.fx.GraphModule]" = {}
+        for g, group in enumerate(self._all.parameters):
+            for i, parameter in enumerate(group):
+                part = self._all.take([[i] if g == other else []
+                                       for other in range(len(self._all.parameters))])
+                key = (g, parameter.shape, tuple(
+                    (p[2], initial is None, initial == _FIRST)
+                    for p, initial in part.initial.items()))
+                part, graph, names = self._trace(part, traced.get(key))
+                traced[key] = graph
+                yield part, graph, names
+
+    def _trace(self, part: _Trace, graph=None):
+        """A trace of `part`, its graph, and the names of its state."""
+        state = part.make_state(part.parameters)
+        if not isinstance(graph, torch.fx.GraphModule):
+            graph = part.make_graph(part.parameters, state)
+        names = []
+        for (g, m, key), value in zip(part.places, state):
+            keys = self.group_keys[g] if m is None else self.keys[part.names[g][m]]
+            name = f"{FUNCTION}.group{g}.{key}" if m is None else f"{part.names[g][m]}.{key}"
+            keys[key] = (name, part.kinds[g, m, key])
+            names.append(name)
+            self.state[name] = value
+        return part, graph, names
+
+    def _print(self, parts) -> str:
+        parts = list(parts)
+        printer = _Printer(None, None, [], set(), set(), None, False, {})
+        arguments, values = [], {}
+
+        def add(name, role, like):
+            if name and name not in values:
+                values[name] = f"%arg{len(arguments)}", printer.type_of(like)
+                arguments.append(f"    {values[name][0]}: {values[name][1]} "
+                                 f"{{mpt.name = {_quote(name)}, mpt.role = {_quote(role)}}} "
+                                 f"loc({_quote(name)})")
+
+        flat = [pair for names, group in zip(self._all.names, self._all.parameters)
+                for pair in zip(names, group)]
+        for name, parameter in flat:
+            add(name, "parameter", parameter)
+        for name, parameter in flat:
+            add(f"grad.{name}", "input", parameter)
+        for name in self._rates:
+            add(name, "schedule", torch.empty(()))
+        add("step", "schedule", torch.empty((), dtype=torch.int64))
+        for name, value in self.state.items():
+            add(name, "optimizer_state", value)
+        results = []
+        for part, graph, state_names in parts:
+            own = [n for group in part.names for n in group]
+            given = iter([*own, *(f"grad.{n}" for n in own), *self._rates, "step", *state_names])
+            env = {}
+            for node in graph.graph.nodes:
+                if node.op == "placeholder":
+                    env[node] = values.get(next(given))
+                elif node.op == "get_attr":
+                    env[node] = printer.literal(getattr(graph, node.target),
+                                                f"loc({_quote(FUNCTION)})")
+            try:
+                printer.print_nodes(list(graph.graph.nodes), env, graph)
+            except ExportError as error:
+                raise _error(self._optimizer, str(error)) from error
+            results += [(env[v], f"{{mpt.updates = {_quote(name)}}}")
+                        for v, name in zip(_outputs(graph), own + state_names)]
+        types = ", ".join(f"{v[1]} {a}" for v, a in results)
+        kind = type(self._optimizer)
+        return "\n".join(
+            [f"// A step of {kind.__module__}.{kind.__qualname__}, traced by mpt.torch.",
+             f"func.func private @{FUNCTION}(", ",\n".join(arguments) + ")",
+             f"    -> ({types}) {{"]
+            + printer.constant_lines + printer.lines
+            + [f"  return {', '.join(v[0] for v, _ in results)} : "
+               f"{', '.join(v[1] for v, _ in results)}", "}", ""])
+
+
+def _choose_two(group: "Sequence[torch.Tensor]") -> "list[int]":
+    """Places of at most two parameters of each rank."""
+    found: "dict[int, list[int]]" = defaultdict(list)
+    for i, parameter in enumerate(group):
+        if len(found[parameter.dim()]) < 2:
+            found[parameter.dim()].append(i)
+    return sorted(i for places in found.values() for i in places)

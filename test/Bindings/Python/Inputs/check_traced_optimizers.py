@@ -1,0 +1,235 @@
+"""Optimizers without an op of MPT, whose step is traced: parameters and state after some steps
+equal PyTorch's in f64, as closely as PyTorch's in f32 do, times 8."""
+import copy
+import math
+import os
+import tempfile
+import warnings
+
+import torch
+from torch import nn, optim
+from torch.nn import functional as F
+
+import mpt
+import mpt.torch
+
+warnings.filterwarnings("ignore")
+STEPS, CHANGE = 6, 3
+
+
+class Lion(optim.Optimizer):
+    """Chen et al. 2023, as many write it: the state comes with the first step."""
+
+    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                p.data.mul_(1 - group["lr"] * group["weight_decay"])
+                state = self.state[p]
+                if len(state) == 0:
+                    state["exp_avg"] = torch.zeros_like(p)
+                average, (beta1, beta2) = state["exp_avg"], group["betas"]
+                update = average.clone().mul_(beta1).add(p.grad, alpha=1 - beta1).sign_()
+                p.add_(update, alpha=-group["lr"])
+                average.mul_(beta2).add_(p.grad, alpha=1 - beta2)
+
+
+class Counting(optim.Optimizer):
+    """Numbers of Python: a count, math.sqrt of it, max, an average in the group, and state that
+    begins as the first gradient."""
+
+    def __init__(self, params, lr=1e-2):
+        super().__init__(params, {"lr": lr, "size": 0.0})
+
+    def step(self, closure=None):
+        with torch.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    state = self.state[p]
+                    if "count" not in state:
+                        state["count"] = 0
+                        state["before"] = p.grad.clone()
+                    state["count"] += 1
+                    correction = math.sqrt(1 - 0.9 ** state["count"])
+                    size = max(0.01, p.grad.norm().item())
+                    group["size"] = 0.5 * group["size"] + 0.5 * size
+                    p.sub_((p.grad + state["before"]) / (correction * (1 + group["size"])),
+                           alpha=group["lr"])
+                    state["before"] = 0.5 * state["before"] + 0.5 * p.grad
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3, bias=False))
+
+
+def loss(model, x, y):
+    return F.mse_loss(model(x), y)
+
+
+batches = [(torch.randn(16, 5), torch.randn(16, 3)) for _ in range(STEPS)]
+
+
+def train(make, dtype):
+    model = network().to(dtype)
+    optimizer = make(model)
+    for number, (x, y) in enumerate(batches):
+        if number == CHANGE:
+            for group in optimizer.param_groups:
+                group["lr"] *= 0.5
+        optimizer.zero_grad()
+        loss(model, x.to(dtype), y.to(dtype)).backward()
+        optimizer.step()
+    return model, optimizer.state_dict()
+
+
+def flatten(parameters, state):
+    values = [p.detach().double().flatten() for p in parameters]
+    for key in sorted(state["state"]):
+        values += [torch.as_tensor(value).double().flatten()
+                   for _, value in sorted(state["state"][key].items()) if value is not None]
+    return torch.cat(values)
+
+
+def check(name, make, precision="f32"):
+    exact, single = (flatten(model.parameters(), state) for model, state in
+                     (train(make, torch.float64), train(make, torch.float32)))
+    model = network()
+    optimizer = make(model)
+    step = mpt.torch.TrainStep(model, loss, optimizer, batches[0], precision=precision)
+    for number, batch in enumerate(batches):
+        if number == CHANGE:
+            for group in optimizer.param_groups:
+                group["lr"] *= 0.5
+            # A checkpoint, and the state as the optimizer would have it, change nothing.
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "state.safetensors")
+                step.save(path)
+                step.load(path)
+            step.load_optimizer_state_dict(step.optimizer_state_dict())
+        assert step(*batch).did_step
+    step.sync_to(model)
+    found = flatten(model.parameters(), step.optimizer_state_dict())
+    unit = (exact - single).abs().max() + 2 ** -23 * exact.abs().max()
+    error = (found - exact).abs().max()
+    bound = 8 * unit if precision == "f32" else 0.05 * exact.abs().max()
+    print(name, precision, "equal" if error <= bound else f"{error:.3g} above {bound:.3g}")
+    return step
+
+
+check("RMSprop", lambda m: optim.RMSprop(m.parameters(), 1e-2))
+check("RMSprop centered", lambda m: optim.RMSprop(m.parameters(), 1e-2, momentum=0.9, centered=True,
+                                                  weight_decay=0.1))
+check("Adagrad", lambda m: optim.Adagrad(m.parameters(), 1e-2, lr_decay=0.1,
+                                         initial_accumulator_value=0.1))
+check("Adadelta", lambda m: optim.Adadelta(m.parameters()))
+check("Adamax", lambda m: optim.Adamax(m.parameters()))
+check("NAdam", lambda m: optim.NAdam(m.parameters(), weight_decay=0.1, decoupled_weight_decay=True))
+check("RAdam", lambda m: optim.RAdam(m.parameters()))
+check("ASGD", lambda m: optim.ASGD(m.parameters()))
+check("Rprop", lambda m: optim.Rprop(m.parameters()))
+check("Adafactor", lambda m: optim.Adafactor(m.parameters()))
+check("amsgrad", lambda m: optim.AdamW(m.parameters(), amsgrad=True))
+check("dampening", lambda m: optim.SGD(m.parameters(), 1e-2, momentum=0.9, dampening=0.1,
+                                       maximize=True))
+check("groups", lambda m: optim.Adam([
+    {"params": list(m[0].parameters()), "betas": (0.8, 0.9)},
+    {"params": list(m[2].parameters()), "lr": 1e-2, "eps": 1e-6}]))
+check("Lion", lambda m: Lion(m.parameters(), 1e-3, weight_decay=0.1))
+check("Counting", lambda m: Counting(m.parameters()))
+check("NAdam", lambda m: optim.NAdam(m.parameters()), "f16")
+check("RMSprop", lambda m: optim.RMSprop(m.parameters(), 1e-3, eps=1e-3), "bf16")
+# Its matmuls are of bf16, and their sums have another order.
+model = network()
+step = mpt.torch.TrainStep(model, loss, optim.Muon([model[0].weight, model[2].weight]), batches[0])
+text = step._reader.traced.text
+print("Muon", "bf16" in text, step(*batches[0]).did_step)
+
+# Steps that overflow change nothing.
+model = network()
+step = mpt.torch.TrainStep(model, loss, optim.NAdam(model.parameters()), batches[0],
+                           precision="f16", loss_scale="dynamic init-scale=1e30")
+before = step.state_dict(), step.optimizer_state_dict()
+assert not step(*batches[0]).did_step
+after = step.state_dict(), step.optimizer_state_dict()
+print("skipped:", all(torch.equal(before[0][k], after[0][k]) for k in before[0]),
+      all(torch.equal(v, after[1]["state"][i][k]) for i, state in before[1]["state"].items()
+          for k, v in state.items()))
+
+# It goes on from the state that the optimizer has.
+model, again = network(), network()
+optimizer = optim.NAdam(model.parameters())
+for x, y in batches[:3]:
+    optimizer.zero_grad()
+    loss(model, x, y).backward()
+    optimizer.step()
+again.load_state_dict(model.state_dict())
+resumed = optim.NAdam(again.parameters())
+resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+step = mpt.torch.TrainStep(again, loss, resumed, batches[0])
+for x, y in batches[3:]:
+    optimizer.zero_grad()
+    loss(model, x, y).backward()
+    optimizer.step()
+    step(x, y)
+step.sync_to(again)
+print("resumed:", all(torch.allclose(a, b, rtol=1e-5, atol=1e-7)
+                      for a, b in zip(model.parameters(), again.parameters())))
+
+
+# What cannot be traced.
+class Deciding(Lion):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad.sum() > 0:
+                    p.data.sub_(p.grad)
+
+
+class Hidden(Lion):
+    count = 0
+
+    def step(self, closure=None):
+        self.count += 1
+        with torch.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.sub_(p.grad, alpha=1 / self.count)
+
+
+def refused(make, model=None, **options):
+    model = model or network()
+    try:
+        mpt.torch.TrainStep(model, loss, make(model), batches[0], **options)
+        print("not refused")
+    except mpt.Error as error:
+        print("refused:", error)
+
+
+refused(lambda m: Deciding(m.parameters()))
+refused(lambda m: Hidden(m.parameters()))
+refused(lambda m: optim.LBFGS(m.parameters()))
+refused(lambda m: optim.RMSprop(m.parameters()), optimizer_state="bf16")
+
+
+def hooked(m):
+    optimizer = optim.RMSprop(m.parameters())
+    optimizer.register_step_post_hook(lambda *_: None)
+    return optimizer
+
+
+refused(hooked)
+refused(lambda m: optim.RMSprop(m.parameters()), model=network().bfloat16())
+model = network()
+optimizer = optim.RMSprop(model.parameters(), 1e-2)
+step = mpt.torch.TrainStep(model, loss, optimizer, batches[0])
+optimizer.param_groups[0]["alpha"] = 0.5
+try:
+    step(*batches[0])
+except mpt.Error as error:
+    print("refused:", error)
