@@ -101,7 +101,8 @@ struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> 
   Option<int64_t> accumulate{*this, "accumulate",
                              llvm::cl::desc("Micro-batches per step"), llvm::cl::init(1)};
   Option<std::string> optimizer{*this, "optimizer",
-                                llvm::cl::desc("sgd, momentum, adam or adamw"),
+                                llvm::cl::desc(
+                                    "sgd, momentum, adam, adamw, or @NAME, a function"),
                                 llvm::cl::init("adamw")};
   Option<double> lr{*this, "lr", llvm::cl::desc("Initial learning rate"),
                     llvm::cl::init(1.0e-3)};

@@ -31,7 +31,7 @@ defm precision : Eq<"precision", g_model, "LIST",
   "f32, f16 or bf16; a list with --compare; 'f16:static init-scale=1024' sets its "
   "own --loss-scale (default: f32)">;
 defm optimizer : Eq<"optimizer", g_model, "TEXT",
-  "sgd, momentum, adam or adamw, then options of mpt-train-step such as "
+  "sgd, momentum, adam, adamw or @NAME, a function of the model's module, then options of mpt-train-step such as "
   "'weight-decay=0.1 clip-norm=1' (default: adamw)">;
 defm loss_scale : Eq<"loss-scale", g_model, "TEXT",
   "dynamic, static, amax or none, then options of mpt-loss-scale such as "

@@ -30,13 +30,21 @@ llvm::Expected<StepSignature> mpt::readSignature(func::FuncOp function) {
   return std::move(*signature);
 }
 
-/// A module that holds a copy of `function` and nothing else.
-static OwningOpRef<ModuleOp> isolate(func::FuncOp function) {
+/// A module that holds a copy of `function`, one of the optimizer if that is a function,
+/// and nothing else.
+static OwningOpRef<ModuleOp> isolate(func::FuncOp function, const RunOptions &options) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
   // Such as the mesh of a step of several ranks.
   if (auto parent = function->getParentOfType<ModuleOp>())
     module.get()->setDiscardableAttrs(parent->getDiscardableAttrDictionary());
   module->push_back(function.clone());
+  llvm::StringRef optimizer = options.optimizer ? *options.optimizer : "";
+  optimizer = optimizer.ltrim().split(' ').first;
+  if (auto parent = function->getParentOfType<ModuleOp>();
+      parent && optimizer.consume_front("@"))
+    if (auto update = parent.lookupSymbol<func::FuncOp>(optimizer);
+        update && update != function)
+      module->push_back(update.clone());
   return module;
 }
 
@@ -155,14 +163,14 @@ static llvm::Error checkResultNames(PreparedFunction &prepared) {
                     " has results that cannot be columns of metrics");
 }
 
-/// A copy of `function` alone, dimension 0 set to `batch` where it is open, after the
+/// A copy of `function`, dimension 0 set to `batch` where it is open, after the
 /// passes that `build` adds.
 static llvm::Expected<PreparedFunction> prepare(func::FuncOp function, int64_t batch,
                                                 const RunOptions &options,
                                                 BuildPasses build) {
   PreparedFunction prepared;
   prepared.name = function.getName().str();
-  prepared.module = isolate(function);
+  prepared.module = isolate(function, options);
   auto signature = readSignature(function);
   if (!signature)
     return signature.takeError();
@@ -356,7 +364,7 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
           splitWords(options.parallelOptions, {"unit-bytes", "prefetch", "keep-bytes"});
     }
   }
-  auto optimizer = splitKind("--optimizer", "sgd, momentum, adam or adamw",
+  auto optimizer = splitKind("--optimizer", "sgd, momentum, adam, adamw or @NAME",
                              "sgd momentum=0.9", options.optimizer.value_or("adamw"));
   if (!optimizer)
     return optimizer.takeError();
