@@ -32,6 +32,30 @@ void KeepPrecision::notifyOperationInserted(Operation *op,
     next->notifyOperationInserted(op, previous);
 }
 
+bool mpt::importer::requireMatrices(ImportBuilder &l, Value x) {
+  return l.require(getRank(x) >= 2 && getType(x).hasStaticShape() &&
+                       (getElement(x).isF32() || getElement(x).isF64()),
+                   "anything but matrices of f32 or f64") &&
+         l.require(getType(x).getNumElements() > 0, "empty matrices");
+}
+
+bool mpt::importer::requireSquare(ImportBuilder &l, Value x) {
+  return requireMatrices(l, x) &&
+         l.require(getShape(x).back() == getShape(x).drop_back().back(),
+                   "matrices that are not square");
+}
+
+Value mpt::importer::flatten(ImportBuilder &l, Value x) {
+  ArrayRef<int64_t> shape = getShape(x);
+  return l.reshape(
+      x, {llvm::product_of(shape.drop_back(2)), shape.drop_back().back(), shape.back()});
+}
+
+Value mpt::importer::unflatten(ImportBuilder &l, Value x, Shape batch) {
+  llvm::append_range(batch, getShape(x).drop_front());
+  return l.reshape(x, batch);
+}
+
 static Value stop(ImportBuilder &l, Value x) { return l.unary<StopGradientOp>(x); }
 
 static Value transposed(ImportBuilder &l, Value x) { return l.transpose(x, {0, 2, 1}); }

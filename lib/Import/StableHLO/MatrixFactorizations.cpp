@@ -18,26 +18,10 @@
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::stablehlo;
-
-/// A tensor [.., n, m] of f32 or f64.
-static bool requireMatrices(Lowering &l, Value x) {
-  return l.require(getRank(x) >= 2 && (getElement(x).isF32() || getElement(x).isF64()) &&
-                       getType(x).getNumElements() > 0,
-                   "anything but matrices of f32 or f64");
-}
-
-static bool requireSquare(Lowering &l, Value x) {
-  return requireMatrices(l, x) &&
-         l.require(getShape(x).back() == getShape(x).drop_back().back(),
-                   "matrices that are not square");
-}
-
-/// [.., n, m] as [B, n, m].
-static Value flatten(Lowering &l, Value x) {
-  ArrayRef<int64_t> shape = getShape(x);
-  return l.reshape(
-      x, {llvm::product_of(shape.drop_back(2)), shape.drop_back().back(), shape.back()});
-}
+using importer::flatten;
+using importer::requireMatrices;
+using importer::requireSquare;
+using importer::setNoError;
 
 static Value transposed(Lowering &l, Value x) { return l.transpose(x, {0, 2, 1}); }
 
@@ -76,12 +60,6 @@ static void solveTriangular(Lowering &l, Triangular which) {
       l, isTransposed ? transposed(l, a) : a, which.isLeft ? b : transposed(l, b),
       {/*isUpper=*/which.isLower == isTransposed, which.isUnit});
   l.set(l.reshape(which.isLeft ? x : transposed(l, x), l.resultShape()));
-}
-
-/// Result `index` of a call of LAPACK that says what went wrong: nothing.
-static void setNoError(Lowering &l, unsigned index) {
-  RankedTensorType type = l.resultType(index);
-  l.set(l.constant(0, type.getElementType(), type.getShape()), index);
 }
 
 /// Which of `letters` LAPACK is to take for `name`; the first where it is refused.

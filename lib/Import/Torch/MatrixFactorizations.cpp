@@ -20,36 +20,14 @@
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
+using importer::flatten;
+using importer::requireMatrices;
+using importer::requireSquare;
+using importer::setNoError;
 using importer::Triangle;
-
-/// A tensor [.., n, m] of f32 or f64 with known sizes.
-static bool requireMatrices(Lowering &l, Value x) {
-  return l.require(getRank(x) >= 2 && getType(x).hasStaticShape() &&
-                       (getElement(x).isF32() || getElement(x).isF64()),
-                   "anything but matrices of f32 or f64") &&
-         l.require(getType(x).getNumElements() > 0, "empty matrices");
-}
-
-static bool requireSquare(Lowering &l, Value x) {
-  return requireMatrices(l, x) &&
-         l.require(getShape(x).back() == getShape(x).drop_back().back(),
-                   "matrices that are not square");
-}
+using importer::unflatten;
 
 static Shape getBatch(Value x) { return Shape(getShape(x).drop_back(2)); }
-
-/// [.., n, m] as [B, n, m].
-static Value flatten(Lowering &l, Value x) {
-  ArrayRef<int64_t> shape = getShape(x);
-  return l.reshape(
-      x, {llvm::product_of(shape.drop_back(2)), shape.drop_back().back(), shape.back()});
-}
-
-/// [B, n, m] as [.., n, m].
-static Value unflatten(Lowering &l, Value x, Shape batch) {
-  llvm::append_range(batch, getShape(x).drop_front());
-  return l.reshape(x, batch);
-}
 
 static Value transposeLast(Lowering &l, Value x) {
   Shape order = llvm::to_vector(llvm::seq<int64_t>(0, getRank(x)));
@@ -119,15 +97,6 @@ static Value solveFromCholesky(Lowering &l, Value factor, Value b, bool isUpper)
   if (isUpper) // U^T U
     return solveTriangle(l, factor, solveTransposed(l, factor, b, triangle), triangle);
   return solveTransposed(l, factor, solveTriangle(l, factor, b, triangle), triangle);
-}
-
-/// Where it is read, the result `index`, which says that the matrix was not singular: 0.
-/// No step reports what is wrong in the graph.
-static void setNoError(Lowering &l, unsigned index) {
-  if (index < l.op->getNumResults()) {
-    RankedTensorType type = l.resultType(index);
-    l.set(l.constant(0, type.getElementType(), type.getShape()), index);
-  }
 }
 
 /// Operands: matrix, upper = False. `_ex` has a second result.

@@ -51,6 +51,27 @@ private:
   mlir::OpBuilder::Listener *next;
 };
 
+/// Whether `x` is [.., n, m] of f32 or f64 with known sizes, none of them 0, and, of
+/// `requireSquare`, n is m. Refuses the op if not.
+bool requireMatrices(ImportBuilder &l, mlir::Value x);
+bool requireSquare(ImportBuilder &l, mlir::Value x);
+
+/// [.., n, m] as [B, n, m].
+mlir::Value flatten(ImportBuilder &l, mlir::Value x);
+/// [B, n, m] as [.., n, m], where the first dimensions are `batch`, of B elements.
+mlir::Value unflatten(ImportBuilder &l, mlir::Value x, Shape batch);
+
+/// Of an op that has it, the result `index`, of integers, which says what went wrong:
+/// zeros, nothing. No step reports what is wrong in the graph. `Lowering` is an
+/// importer's view of an op.
+template <typename Lowering>
+void setNoError(Lowering &l, unsigned index) {
+  if (index >= l.op->getNumResults())
+    return;
+  mlir::RankedTensorType type = l.resultType(index);
+  l.set(l.constant(0, type.getElementType(), type.getShape()), index);
+}
+
 /// [1, n, n] with ones on the diagonal, in the element type and n of the rows of `like`,
 /// [B, n, m].
 mlir::Value identity(ImportBuilder &l, mlir::Value like);
