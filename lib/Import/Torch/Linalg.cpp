@@ -87,7 +87,16 @@ static Value multiply(Lowering &l, Value a, Value b) {
   return l.reshape(result, shape);
 }
 
+/// Numbers of numpy are f64 unless one says otherwise: a matmul of such with weights of f32
+/// would be slow, and PyTorch has none.
+static bool requireOneWidth(Lowering &l, unsigned a, unsigned b) {
+  return l.require(getElement(l.get(a)).isF64() == getElement(l.get(b)).isF64(),
+                   "a matmul of element type f64 and another; cast one");
+}
+
 static void matmul(Lowering &l) {
+  if (!requireOneWidth(l, 0, 1))
+    return;
   Type element = l.resultElement();
   l.set(multiply(l, l.get(0, element), l.get(1, element)));
 }
@@ -95,7 +104,8 @@ static void matmul(Lowering &l) {
 /// beta self + alpha a @ b.
 static void addMatmul(Lowering &l) {
   Type element = l.resultElement();
-  if (!l.require(isa<FloatType>(element), "a matmul of integers"))
+  if (!l.require(isa<FloatType>(element), "a matmul of integers") ||
+      !requireOneWidth(l, 1, 2))
     return;
   Value self = l.get(0, element), a = l.get(1, element), b = l.get(2, element);
   double beta = l.number(3, 1), alpha = l.number(4, 1);
@@ -110,6 +120,8 @@ static void addMatmul(Lowering &l) {
 }
 
 static void linear(Lowering &l) {
+  if (!requireOneWidth(l, 0, 1))
+    return;
   Type element = l.resultElement();
   l.set(l.linear(l.get(0, element), l.get(1, element),
                  l.isNone(2) ? Value() : l.get(2, element)));
@@ -475,93 +487,6 @@ static void groupedMatmul(Lowering &l) {
                  l.reshape(w, {groups * inner, getShape(w)[2]})));
 }
 
-namespace {
-/// Of square matrices: the pivots of Gaussian elimination with rows exchanged, one column
-/// of the last dimension each, and 1 or -1 for an even or odd number of exchanges.
-struct Elimination {
-  Value pivots, sign;
-};
-} // namespace
-
-/// x is [B, n, n]. Unrolled, with a step for each row. A column without a pivot gives
-/// zero, and its matrix no gradient for what lies below.
-static std::optional<Elimination> eliminate(Lowering &l, Value x) {
-  const int64_t batch = getShape(x)[0], size = getShape(x)[1];
-  if (!l.require(size <= 64, "a matrix of more than 64 rows"))
-    return std::nullopt;
-  Elimination result;
-  result.sign = l.constant(1, getElement(x), {batch});
-  SmallVector<Value> pivots;
-  for (int64_t n = size; n > 0; --n) {
-    Value column = l.reshape(l.slice(x, 2, 0, 1), {batch, n});
-    Value at = ArgmaxOp::create(l.builder, l.loc,
-                                RankedTensorType::get({batch}, l.builder.getI64Type()),
-                                l.unary<StopGradientOp>(l.abs(column)));
-    Value chosen = l.reshape(l.oneHot(at, n), {batch, n, 1});
-    Value row = l.reduce(ReduceKind::Sum, l.where(chosen, x, l.number(x, 0)), {1}, true);
-    Value first = l.slice(x, 1, 0, 1);
-    Value pivot = l.slice(row, 2, 0, 1);
-    pivots.push_back(l.reshape(pivot, {batch, 1}));
-    if (n == 1)
-      break;
-    Value stays = l.compare(ComparePredicate::EQ, at, 0.0);
-    result.sign = l.mul(result.sign, l.where(stays, l.number(x, 1), l.number(x, -1)));
-    // The first row goes where the pivot's was.
-    Value rest = l.slice(l.where(chosen, first, x), 1, 1, n - 1);
-    Value isZero = l.compare(ComparePredicate::EQ, pivot, 0.0);
-    Value factor =
-        l.div(l.slice(rest, 2, 0, 1), l.where(isZero, l.number(pivot, 1), pivot));
-    x = l.sub(l.slice(rest, 2, 1, n - 1), l.mul(factor, l.slice(row, 2, 1, n - 1)));
-  }
-  result.pivots = l.concat(pivots, 1);
-  return result;
-}
-
-enum class Determinant { Value, Log, SignAndLog };
-
-static std::function<void(Lowering &)> determinant(Determinant kind) {
-  return [=](Lowering &l) {
-    Value x = l.get(0);
-    const int64_t rank = getRank(x);
-    if (!l.require(rank >= 2 && getType(x).hasStaticShape() &&
-                       getShape(x)[rank - 1] == getShape(x)[rank - 2] &&
-                       getShape(x).back() > 0 && isa<FloatType>(getElement(x)),
-                   "anything but square matrices of floats"))
-      return;
-    for (unsigned i = kind == Determinant::SignAndLog ? 2 : 1; i < l.op->getNumResults();
-         ++i)
-      if (!l.require(l.op->getResult(i).use_empty(), "the LU decomposition"))
-        return;
-    Shape batch(getShape(x).drop_back(2));
-    const int64_t size = getShape(x).back();
-    Operation *before = l.op->getPrevNode();
-    // Differences would lose what half precision rounds. What sets results comes first.
-    auto keepPrecision = llvm::make_scope_exit([&] {
-      for (Operation *made = before ? before->getNextNode() : &l.op->getBlock()->front();
-           made != l.op; made = made->getNextNode())
-        made->setAttr(kPrecisionAttr, l.builder.getStringAttr("f32"));
-    });
-    std::optional<Elimination> found =
-        eliminate(l, l.reshape(x, {llvm::product_of(batch), size, size}));
-    if (!found)
-      return;
-    auto set = [&](Value value, unsigned index) {
-      l.set(l.reshape(value, batch), index);
-    };
-    if (kind == Determinant::Value)
-      return set(l.mul(found->sign, l.reduceLast(ReduceKind::Prod, found->pivots)), 0);
-    Value signs = l.unary<SignOp>(found->pivots);
-    Value sign = l.mul(found->sign, l.reduceLast(ReduceKind::Prod, signs));
-    Value log = l.reduceLast(ReduceKind::Sum, l.unary<LogOp>(l.abs(found->pivots)));
-    if (kind == Determinant::Log)
-      return set(l.where(l.compare(ComparePredicate::LT, sign, 0.0),
-                         l.number(log, std::numeric_limits<double>::quiet_NaN()), log),
-                 0);
-    set(sign, 0);
-    set(log, 1);
-  };
-}
-
 /// The areas under the line through the values of operand 0, and their sum or sums so
 /// far. Between points at `hasPoints` operand 1, or at a distance.
 static std::function<void(Lowering &)> trapezoid(bool hasPoints, bool cumulative) {
@@ -660,10 +585,6 @@ void mpt::torch::populateLinalg(Table &t) {
     };
     l.set(l.sub(l.mul(turn(a, 1), turn(b, 2)), l.mul(turn(a, 2), turn(b, 1))));
   });
-  t.add({"det", "linalg_det", "_linalg_det"}, determinant(Determinant::Value));
-  t.add({"logdet"}, determinant(Determinant::Log));
-  t.add({"slogdet", "linalg_slogdet", "_linalg_slogdet"},
-        determinant(Determinant::SignAndLog));
   t.add({"trapezoid.x", "trapz.x"}, trapezoid(true, false));
   t.add({"trapezoid.dx", "trapz.dx"}, trapezoid(false, false));
   t.add({"cumulative_trapezoid.x"}, trapezoid(true, true));

@@ -17,6 +17,8 @@
 
 #include "mlir/Dialect/Traits.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::torch;
@@ -205,6 +207,41 @@ static void multiplyReflections(Lowering &l) {
   l.set(unflatten(l, l.sub(one, l.matmul(v, inner)), batch));
 }
 
+enum class Determinant { Value, Log, SignAndLog };
+
+/// From the diagonal of U and the number of rows that were exchanged.
+static std::function<void(Lowering &)> determinant(Determinant kind) {
+  return [=](Lowering &l) {
+    Value x = l.get(0);
+    if (!requireSquare(l, x))
+      return;
+    for (unsigned i = kind == Determinant::SignAndLog ? 2 : 1; i < l.op->getNumResults();
+         ++i)
+      if (!l.require(l.op->getResult(i).use_empty(), "the LU decomposition"))
+        return;
+    importer::LUFactors made = importer::factorizeLU(l, flatten(l, x));
+    importer::KeepPrecision keep(l);
+    Value diagonal = diagonalOf(l, made.factors, 0, 1, 2);
+    Value place = l.iota({1, getShape(x).back()}, 1, getElement(made.pivots));
+    Value stays = l.compare(ComparePredicate::EQ, made.pivots, place);
+    Value sign = l.reduceLast(
+        ReduceKind::Prod, l.where(stays, l.number(diagonal, 1), l.number(diagonal, -1)));
+    auto set = [&](Value value, unsigned index) {
+      l.set(l.reshape(value, getBatch(x)), index);
+    };
+    if (kind == Determinant::Value)
+      return set(l.mul(sign, l.reduceLast(ReduceKind::Prod, diagonal)), 0);
+    sign = l.mul(sign, l.reduceLast(ReduceKind::Prod, l.unary<SignOp>(diagonal)));
+    Value log = l.reduceLast(ReduceKind::Sum, l.unary<LogOp>(l.abs(diagonal)));
+    if (kind == Determinant::Log)
+      return set(l.where(l.compare(ComparePredicate::LT, sign, 0.0),
+                         l.number(log, std::numeric_limits<double>::quiet_NaN()), log),
+                 0);
+    set(sign, 0);
+    set(log, 1);
+  };
+}
+
 /// Blocks of operand 0 scaled by each number of operand 1's place: [a0 b0, a1 b1, ..].
 static void kron(Lowering &l) {
   Type element = l.resultElement();
@@ -288,6 +325,10 @@ void mpt::torch::populateMatrixFactorizations(Table &t) {
         return;
     solve(l);
   });
+  t.add({"det", "linalg_det", "_linalg_det"}, determinant(Determinant::Value));
+  t.add({"logdet"}, determinant(Determinant::Log));
+  t.add({"slogdet", "linalg_slogdet", "_linalg_slogdet"},
+        determinant(Determinant::SignAndLog));
   t.add({"matrix_power", "linalg_matrix_power"}, matrixPower);
   t.add({"matrix_exp", "linalg_matrix_exp"}, exponentiate);
   t.add({"linalg_householder_product", "orgqr"}, multiplyReflections);

@@ -204,3 +204,14 @@ func.func @follows(%x: !torch.vtensor<[4,3],f32>, %mask: !torch.vtensor<[4],i1>,
   %d = "torch.aten.i0"(%sum) : (!torch.vtensor<[],f32>) -> !torch.vtensor<[],f32>
   return %d : !torch.vtensor<[],f32>
 }
+
+// -----
+
+// PyTorch does not multiply f64 by f32 either.
+// CHECK: error: mpt-convert-torch: 1 op of @widths has no counterpart
+// CHECK-NEXT: aten.linear, 1 time: a matmul of element type f64 and another; cast one
+func.func @widths(%x: !torch.vtensor<[4,3],f64>, %w: !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[4,2],f64> {
+  %none = "torch.constant.none"() : () -> !torch.none
+  %y = "torch.aten.linear"(%x, %w, %none) : (!torch.vtensor<[4,3],f64>, !torch.vtensor<[2,3],f32>, !torch.none) -> !torch.vtensor<[4,2],f64>
+  return %y : !torch.vtensor<[4,2],f64>
+}

@@ -54,3 +54,15 @@ func.func @pivots(%a: !torch.vtensor<[3,3],f64>, %b: !torch.vtensor<[5,3,2],f64>
   %0 = "torch.aten.linalg_solve"(%a, %b, %yes) : (!torch.vtensor<[3,3],f64>, !torch.vtensor<[5,3,2],f64>, !torch.bool) -> !torch.vtensor<[5,3,2],f64>
   return %0 : !torch.vtensor<[5,3,2],f64>
 }
+
+// A determinant of any size is the diagonal of U and the rows that were exchanged, from one
+// scan.
+// CHECK-LABEL: func.func @determinant(
+// CHECK: mpt.scan 70
+// CHECK-NOT: mpt.scan
+// CHECK: mpt.reduce {{.*}} kind = #mpt.reduce_kind<prod>{{.*}} mpt.precision = "f32"} : (tensor<1x70xf32>) -> tensor<1xf32>
+// CHECK: return
+func.func @determinant(%a: !torch.vtensor<[70,70],f32>) -> !torch.vtensor<[],f32> {
+  %0 = "torch.aten.linalg_det"(%a) : (!torch.vtensor<[70,70],f32>) -> !torch.vtensor<[],f32>
+  return %0 : !torch.vtensor<[],f32>
+}

@@ -388,6 +388,10 @@ def main():
     refused(build, example=("text", y))
     refused(build, example=())
     refused(build, net=plain, function=square, example=(a.double(), b))
+    try:
+        build(net=plain, function=square, example=(a.double(), b))
+    except mpt.Error as error:
+        print("doubles:", str(error).splitlines()[-1])
     refused(build, function=lambda m, x, y: {"cost": m(x).sum()})
     refused(build, function=lambda m, x, y: m(x))
     refused(build, function=lambda m, x, y: m(x).sum() if m(x).sum() > 0 else m(x).mean())
