@@ -160,11 +160,16 @@ const char *Check::check(const MatmulCall &matmul) const {
   const bool isPacked = matmul.lhsScaling == GemmScaling::Vec16UE4M3 &&
                         matmul.rhsScaling == GemmScaling::Vec16UE4M3 && scales == 2 &&
                         in(0).type == DataType::I8 && in(1).type == DataType::I8;
-  for (uint32_t i = isPacked ? 2 : 0; i <= call.numInputs; ++i)
-    if (!(matmul.hasAux && i == 2) &&
-        !(i < call.numInputs && i + scales >= call.numInputs) &&
-        (!isFloat(call.refs[i]) || call.refs[i].type == DataType::F64))
-      return "matmuls of this element type are not supported; use f32, bf16 or f16";
+  bool isWide = false, isNarrow = false;
+  for (uint32_t i = isPacked ? 2 : 0; i <= call.numInputs; ++i) {
+    if ((matmul.hasAux && i == 2) || (i < call.numInputs && i + scales >= call.numInputs))
+      continue;
+    if (!isFloat(call.refs[i]))
+      return "matmuls of this element type are not supported; use f64, f32, bf16 or f16";
+    (call.refs[i].type == DataType::F64 ? isWide : isNarrow) = true;
+  }
+  if (isWide && isNarrow)
+    return "matmuls of element type f64 and others together are not supported; cast to one";
   if ((matmul.lhsRounding != Rounding::None && in(0).type != DataType::F32) ||
       (matmul.rounding != Rounding::None && in(1).type != DataType::F32))
     return "only an operand of f32 is rounded";

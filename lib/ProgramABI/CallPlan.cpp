@@ -786,8 +786,8 @@ bool mpt::rt::planReduction(const Instruction &instruction, ReductionPlan &plan)
 
 int64_t mpt::rt::getCallWorkspace(const Instruction &call, int64_t maxThreads) {
   MatmulShape shape;
-  if (getMatmulShape(call, shape))
-    return planMatmul(shape).workspaceBytes(maxThreads);
+  if (getMatmulShape(call, shape)) // f64 has its panels on the stack.
+    return shape.lhs == DataType::F64 ? 0 : planMatmul(shape).workspaceBytes(maxThreads);
   if (getConv(call))
     return planConv(call, maxThreads).workspaceBytes(std::max<int64_t>(maxThreads, 1));
   if (call.getCall<MaxPoolGradCall>())

@@ -57,6 +57,8 @@ std::unique_ptr<Call> makeCall(const Instruction &instruction, int64_t maxThread
 /// These take instructions that have been checked.
 std::unique_ptr<Call> makeMatmul(const Instruction &instruction, int64_t maxThreads,
                                  bool fastBF16, std::string &error);
+/// ... of a matmul of f64.
+std::unique_ptr<Call> makeDoubleMatmul(const Instruction &instruction);
 /// ... of a matmul of any size, by oneDNN; only in builds with it.
 std::unique_ptr<Call> makeLibraryMatmul(const Instruction &instruction,
                                         int64_t maxThreads, bool fastBF16,

@@ -836,7 +836,9 @@ std::unique_ptr<Call> mpt::rt::makeCall(const Instruction &call, int64_t maxThre
   };
   return std::visit(
       Overloaded{[&](const MatmulCall &) {
-                   return makeMatmul(call, maxThreads, fastBF16, error);
+                   return call.refs[0].type == DataType::F64
+                              ? makeDoubleMatmul(call)
+                              : makeMatmul(call, maxThreads, fastBF16, error);
                  },
                  [&](const Conv2DCall &one) { return convolution(one); },
                  [&](const Conv2DInputGradCall &one) { return convolution(one); },

@@ -148,12 +148,13 @@ func.func @step(%x: tensor<4xf32> {mpt.name = "x", mpt.role = "input"})
 
 TEST_F(JITEngineTest, CallsThatCannotRun) {
   EXPECT_EQ(error(R"(
-func.func @step(%x: tensor<4x4xf64> {mpt.name = "x", mpt.role = "input"})
-    -> (tensor<4x4xf64> {mpt.name = "y"}) {
-  %y = mpt.matmul %x, %x : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
-  return %y : tensor<4x4xf64>
+func.func @step(%x: tensor<1x3x3x1xf64> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<1x1x1x1xf64> {mpt.name = "y"}) {
+  %f = mpt.reshape %x : (tensor<1x3x3x1xf64>) -> tensor<3x3x1x1xf64>
+  %y = mpt.conv2d %x, %f : (tensor<1x3x3x1xf64>, tensor<3x3x1x1xf64>) -> tensor<1x1x1x1xf64>
+  return %y : tensor<1x1x1x1xf64>
 })"),
-            "step.mlir:4:8: the library call cannot run: matmuls of this element "
+            "step.mlir:5:8: the library call cannot run: convolutions of this element "
             "type are not supported; use f32, bf16 or f16");
 }
 

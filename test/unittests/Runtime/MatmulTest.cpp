@@ -14,8 +14,9 @@ using namespace mpt::rt;
 
 namespace {
 
-constexpr DataType F32 = DataType::F32, F16 = DataType::F16, BF16 = DataType::BF16,
-                   E4M3 = DataType::F8E4M3FN, E5M2 = DataType::F8E5M2;
+constexpr DataType F64 = DataType::F64, F32 = DataType::F32, F16 = DataType::F16,
+                   BF16 = DataType::BF16, E4M3 = DataType::F8E4M3FN,
+                   E5M2 = DataType::F8E5M2;
 
 struct Problem {
   int64_t batch, m, n, k;
@@ -623,6 +624,73 @@ TEST(MatmulTest, InfinitiesAndNaNs) {
   EXPECT_EQ(out[2], 0);
 }
 
+/// Rests of tiles, of tasks' rows and of parts of the sums, in each layout; sums in
+/// extended precision.
+TEST(MatmulTest, Doubles) {
+  for (const std::array<int64_t, 4> &sizes : {std::array<int64_t, 4>{1, 1, 1, 1},
+                                              {1, 6, 8, 512},
+                                              {3, 7, 9, 5},
+                                              {1, 200, 17, 1030},
+                                              {2, 5, 3, 0},
+                                              {2, 0, 3, 4}}) {
+    const int64_t batch = sizes[0], m = sizes[1], n = sizes[2], k = sizes[3];
+    for (bool transposeLhs : {false, true})
+      for (bool transposeRhs : {false, true})
+        for (int epilogue : {0, 1, 2}) {
+          const bool isShared = epilogue == 1, hasBias = epilogue != 0;
+          auto matrix = [&](int64_t rows, int64_t columns, bool isTransposed,
+                            bool isOne) {
+            std::vector<int64_t> dims = {rows, columns};
+            if (isTransposed)
+              std::swap(dims[0], dims[1]);
+            if (batch > 1 && !isOne)
+              dims.insert(dims.begin(), batch);
+            return dims;
+          };
+          Tensor lhs = randomTensor(F64, matrix(m, k, transposeLhs, false), 1),
+                 rhs = randomTensor(F64, matrix(k, n, transposeRhs, isShared), 2),
+                 bias = randomTensor(F64, {n}, 3), out(F64, matrix(m, n, false, false));
+          // Digits that f32 has not.
+          for (Tensor *tensor : {&lhs, &rhs, &bias})
+            for (int64_t i = 0; i < tensor->count(); ++i)
+              tensor->set(i, (*tensor)[i] / 3);
+          std::vector<const Tensor *> inputs = {&lhs, &rhs};
+          if (hasBias)
+            inputs.push_back(&bias);
+          ASSERT_EQ(runCall(matmul(transposeLhs, transposeRhs, hasBias,
+                                   static_cast<Epilogue>(epilogue)),
+                            inputs, out),
+                    "");
+          for (int64_t b = 0; b < batch; ++b)
+            for (int64_t i = 0; i < m; ++i)
+              for (int64_t j = 0; j < n; ++j) {
+                long double sum = hasBias ? bias[j] : 0, size = std::fabs(sum);
+                for (int64_t l = 0; l < k; ++l) {
+                  const int64_t left = b * m * k + (transposeLhs ? l * m + i : i * k + l);
+                  const int64_t right =
+                      (isShared ? 0 : b * k * n) + (transposeRhs ? j * k + l : l * n + j);
+                  const long double product =
+                      static_cast<long double>(lhs[left]) * rhs[right];
+                  sum += product;
+                  size += std::fabs(product);
+                }
+                const auto exact = static_cast<double>(sum);
+                const double expected = epilogue == 1   ? std::max(exact, 0.0)
+                                        : epilogue == 2 ? gelu(exact)
+                                                        : exact;
+                // k + 1 roundings of 2^-53 a term; GELU is Lipschitz with 1.13, and some
+                // ten roundings of its own, in each of two formulas.
+                const double bound = std::ldexp(
+                    1.13 * static_cast<double>(k + 2) * static_cast<double>(size) +
+                        (epilogue == 2 ? 24 * std::fabs(exact) : 0),
+                    -53);
+                ASSERT_NEAR(out[(b * m + i) * n + j], expected, bound)
+                    << b << " " << i << " " << j;
+              }
+        }
+  }
+}
+
 TEST(MatmulTest, Misfits) {
   auto error = [](std::vector<int64_t> lhs, std::vector<int64_t> rhs,
                   std::vector<int64_t> out, DataType type = F32,
@@ -649,11 +717,15 @@ TEST(MatmulTest, Misfits) {
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F32, matmul(false, false, /*hasBias=*/true)),
             "'matmul' needs 3 inputs and 1 outputs, found 2 and 1");
   EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::I32),
-            "matmuls of this element type are not supported; use f32, "
+            "matmuls of this element type are not supported; use f64, f32, "
             "bf16 or f16");
-  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, DataType::F64),
-            "matmuls of this element type are not supported; use f32, "
-            "bf16 or f16");
+  EXPECT_EQ(error({2, 3}, {3, 4}, {2, 4}, F64), "");
+  Tensor wide(F64, {3, 3}), narrow(F32, {3, 3});
+  std::string mixed;
+  EXPECT_FALSE(
+      checkCall(makeInstruction(matmul(), {wide.ref, narrow.ref}, wide.ref), mixed));
+  EXPECT_EQ(mixed,
+            "matmuls of element type f64 and others together are not supported; cast to one");
 }
 
 TEST(MatmulTest, WorkspaceIsChecked) {

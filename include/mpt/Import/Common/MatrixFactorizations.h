@@ -9,8 +9,7 @@
 /// \file
 /// Factorizations of square matrices and solutions of linear systems, which the mpt
 /// dialect has no ops for, for importers. Matrices are [B, n, n], right sides [B, n, m],
-/// of f32 or f64, for a batch of B. All stays in f32 under autocast. The CPU has no
-/// matmuls of f64, and refuses such programs.
+/// of f32 or f64, for a batch of B. All stays in f32 under autocast.
 ///
 /// Numbers come from elimination, which runs as a scan over columns (LU, and Cholesky in
 /// blocks of `kCholeskyBlock`), and from inverses of triangles, whose blocks double in

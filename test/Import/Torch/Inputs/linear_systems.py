@@ -26,6 +26,16 @@ class Likelihood(torch.nn.Module):
         return torch.linalg.cholesky(kernel.to(x.dtype)).diagonal().log().sum()
 
 
+class DoubleLikelihood(Likelihood):
+    """The same in f64 inside of a model of f32, by LU, with a jitter of 1e-9: in f32 it has no
+    digits."""
+
+    def forward(self, x):
+        x = x.double()
+        kernel = torch.exp(-((x - x.T) / self.length.double()) ** 2 / 2)
+        return torch.linalg.slogdet(kernel + 1e-9 * torch.eye(len(x), dtype=x.dtype))[1].float()
+
+
 class Orthogonal(torch.nn.Module):
     """How far Q^T Q is from I, for a product of reflections."""
 
@@ -48,6 +58,23 @@ for count in (100, 150):
     found = train(Likelihood(), x)
     if not abs(found - expected) <= allowed:
         print(f"{count} points: {found}, expected {expected} within {allowed}")
+x = torch.linspace(-3, 3, 80)[:, None]
+reference = DoubleLikelihood()
+expected = reference(x)
+expected.backward()
+model = DoubleLikelihood()
+step = mpt.torch.TrainStep(model, lambda model, x: model(x), precision="bf16",
+                           optimizer=torch.optim.SGD(model.parameters(), 1.0), example=(x,))
+result = step(x)
+step.sync_to(model)
+gradient = 1 - float(model.length)
+# Of each eigenvalue, at least the jitter, f64 changes 1e-16 times the largest, about n; the
+# derivative of one is as far from its own.
+allowed = 80 * 80 * 2.0 ** -53 / 1e-9 / 2
+if not abs(float(result.loss) - float(expected)) <= allowed * 80 + 1e-7 * abs(float(expected)):
+    print(f"points in f64: {float(result.loss)}, expected {float(expected)}")
+if not abs(gradient - float(reference.length.grad)) <= 1e-4 * abs(gradient):
+    print(f"points in f64: gradient {gradient}, expected {float(reference.length.grad)}")
 for precision in ("f32", "bf16", "f16"):
     error = train(Orthogonal(), torch.zeros(2), precision)
     if not error <= 20 * 7 * 2.0 ** -23:
