@@ -329,7 +329,7 @@ void mpt::torch::populateComplex(Table &t) {
              "fft_fftshift",
              "fft_ifftshift"},
             {0});
-  t.byParts({"select_scatter", "slice_scatter"}, {0, 1});
+  t.byParts({"diagonal_scatter", "select_scatter", "slice_scatter"}, {0, 1});
   t.byParts({"constant_pad_nd", "masked_fill.Scalar", "masked_fill.Tensor", "index_put",
              "_unsafe_index_put"},
             {0, 2});

@@ -87,8 +87,8 @@ static Value multiply(Lowering &l, Value a, Value b) {
   return l.reshape(result, shape);
 }
 
-/// Numbers of numpy are f64 unless one says otherwise: a matmul of such with weights of f32
-/// would be slow, and PyTorch has none.
+/// Numbers of numpy are f64 unless one says otherwise: a matmul of such with weights of
+/// f32 would be slow, and PyTorch has none.
 static bool requireOneWidth(Lowering &l, unsigned a, unsigned b) {
   return l.require(getElement(l.get(a)).isF64() == getElement(l.get(b)).isF64(),
                    "a matmul of element type f64 and another; cast one");

@@ -502,6 +502,35 @@ static void diagonal(Lowering &l) {
   l.set(diagonalOf(l, x, l.integer(1), a, b));
 }
 
+/// Operand 0 with operand 1 on a diagonal.
+static void diagonalScatter(Lowering &l) {
+  Value x = l.get(0), source = l.get(1, getElement(x));
+  const int64_t rank = getRank(x), offset = l.integer(2);
+  const int64_t a = l.isNone(3) ? 0 : l.dimension(3, rank);
+  const int64_t b = l.isNone(4) ? 1 : l.dimension(4, rank);
+  if (!l.require(rank >= 2 && a != b && getType(x).hasStaticShape() &&
+                     getRank(source) == rank - 1,
+                 "a matrix"))
+    return;
+  // Element k of the diagonal along the dimension that begins with it, as long as that.
+  const int64_t along = offset >= 0 ? a : b, other = offset >= 0 ? b : a,
+                count = getShape(source).back();
+  if (!l.require(count <= getShape(x)[along], "a diagonal that does not fit"))
+    return;
+  Shape low(rank - 1, 0), high(rank - 1, 0), shape(getShape(x));
+  high.back() = shape[along] - count;
+  source = l.moveFromLast(l.pad(source, low, high, 0), along - (other < along ? 1 : 0));
+  shape[other] = 1;
+  auto places = [&](int64_t dim) {
+    Shape line(rank, 1);
+    line[dim] = getShape(x)[dim];
+    return l.iota(line, dim, l.builder.getI64Type());
+  };
+  Value isDiagonal = l.compare(ComparePredicate::EQ,
+                               l.add(places(a), static_cast<double>(offset)), places(b));
+  l.set(l.where(isDiagonal, l.reshape(source, shape), x));
+}
+
 /// A matrix with x on a diagonal, in the last two dimensions.
 static Value diagonalMatrix(Lowering &l, Value x, int64_t offset) {
   int64_t size = getShape(x).back(), side = size + std::abs(offset);
@@ -803,6 +832,7 @@ void mpt::torch::populateShapes(Table &t) {
   t.add({"pixel_shuffle"}, pixelShuffle(false));
   t.add({"pixel_unshuffle"}, pixelShuffle(true));
   t.add({"select_scatter"}, selectScatter);
+  t.add({"diagonal_scatter"}, diagonalScatter);
   t.add({"slice_scatter"}, sliceScatter);
   t.add({"diff"}, diff);
 

@@ -4,7 +4,9 @@
 """Gradients that a loss function asks for itself: `torch.autograd.grad` and `torch.func.grad`.
 
 While a loss is traced, such a call becomes one op, `mpt::grad`, of its outputs, inputs and
-gradients of the outputs. When the graph is functional, `expand` puts in its place what
+gradients of the outputs. A derivative in a direction (`jvp`) is the gradient of a gradient by what that is
+linear in. Under `vmap` all rows are differentiated at once if the inputs have rows, which
+`torch.func` gives them, and one after another if not. When the graph is functional, `expand` puts in its place what
 PyTorch's autograd computes: the nodes between the inputs and the outputs are run under
 `make_fx`, and their backward pass is traced. It reads the values that the graph has, and
 computes none again but what the backward pass alone needs.
@@ -29,6 +31,73 @@ _library.impl("grad", lambda outputs, inputs, grad_outputs, zeros: [
 # The identity that a graph keeps: what is differentiated by is a value of its own.
 _library.define("independent(Tensor x) -> Tensor")
 _library.impl("independent", lambda x: x.clone(), "CompositeExplicitAutograd")
+# Rows that are differentiated one after another.
+_MOST_ROWS = 256
+
+
+def _independent_of_rows(info, dims, x):
+    return torch.ops.mpt.independent.default(x), dims[0]
+
+
+def _grad_of_rows(info, dims, outputs, inputs, seeds, zeros):
+    """`mpt::grad` under vmap."""
+    grad = torch.ops.mpt.grad.default
+    output_dims, input_dims, seed_dims = dims[:3]
+    output_dims, input_dims, seed_dims = (
+        [None] * len(group) if group_dims is None else list(group_dims)
+        for group, group_dims in zip((outputs, inputs, seeds),
+                                     (output_dims, input_dims, seed_dims)))
+    if all(dim is not None for dim in input_dims):
+        # A row of an output depends on that row of the inputs alone; what has no rows, on none.
+        chosen, weights = [], []
+        for output, dim, seed, seed_dim in zip(outputs, output_dims, seeds, seed_dims):
+            if dim is None:
+                seed = seed if seed_dim is None else seed.select(seed_dim, 0)
+            elif seed_dim is None:
+                seed = seed.unsqueeze(dim).expand_as(output)
+            else:
+                seed = seed.movedim(seed_dim, dim)
+            chosen.append(output)
+            weights.append(seed)
+        return grad(chosen, inputs, weights, zeros), input_dims
+    if any(dim is not None for dim in input_dims):
+        raise RuntimeError("torch.autograd.grad under vmap: some inputs have rows, and some do "
+                           "not; torch.func.grad gives all of them rows")
+    if info.batch_size > _MOST_ROWS:
+        raise RuntimeError(f"a Jacobian of {info.batch_size} rows: each is a backward pass of "
+                           f"its own, and there may be {_MOST_ROWS}; differentiate sums of rows, "
+                           "or let vmap call what is differentiated")
+
+    def row(group, group_dims, number):
+        return [x if dim is None else x.select(dim, number) for x, dim in zip(group, group_dims)]
+    rows = [grad(row(outputs, output_dims, number), inputs, row(seeds, seed_dims, number), zeros)
+            for number in range(info.batch_size)]
+    return [torch.stack(found) for found in zip(*rows)], [0] * len(inputs)
+
+
+torch.library.register_vmap("mpt::independent", _independent_of_rows, lib=_library)
+torch.library.register_vmap("mpt::grad", _grad_of_rows, lib=_library)
+
+
+def _with_rows(x: torch.Tensor) -> torch.Tensor:
+    """`x` as each vmap around sees it, with rows of its own, which are equal where it had
+    none."""
+    functorch = torch._C._functorch
+    try:  # What torch.export sees.
+        from torch._functorch.predispatch import _add_batch_dim
+    except ImportError:
+        _add_batch_dim = functorch._add_batch_dim
+    known, inner = set(), x
+    while functorch.is_batchedtensor(inner):
+        known.add(functorch.maybe_get_level(inner))
+        inner = functorch.get_unwrapped(inner)
+    for interpreter in functorch.get_interpreter_stack() or []:
+        level = interpreter.level()
+        if interpreter.key() == functorch.TransformType.Vmap and level not in known:
+            size = functorch.CVmapInterpreterPtr(interpreter).batchSize()
+            x = x + _add_batch_dim(x.new_zeros(size), 0, level)
+    return x
+
 
 # What autograd calls, as formulas of other ops.
 _BACKWARD = """
@@ -78,7 +147,8 @@ def patches(refuse_backward: Callable) -> "list[tuple]":
         return grad(outputs, inputs, grad_outputs, create_graph, allow_unused)
 
     def copy(tree):
-        return pytree.tree_map_only(torch.Tensor, torch.ops.mpt.independent.default, tree)
+        return pytree.tree_map_only(
+            torch.Tensor, lambda x: torch.ops.mpt.independent.default(_with_rows(x)), tree)
 
     def grad_and_value(func, argnums, has_aux, args, kwargs):
         numbers = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -112,7 +182,17 @@ def patches(refuse_backward: Callable) -> "list[tuple]":
         value = pytree.tree_unflatten(outputs, spec)
         return (value, of_seeds, result[1]) if has_aux else (value, of_seeds)
 
+    def jvp(func, primals, tangents, argnums, *, strict=False, has_aux=False):
+        value, of_seeds, *aux = vjp(func, *primals, argnums=argnums, has_aux=has_aux)
+        outputs, spec = pytree.tree_flatten(value)
+        # A gradient is linear in its seeds, and its derivative by them is the other way round.
+        seeds = [copy(torch.zeros_like(y)) for y in outputs]
+        found = pytree.tree_flatten(of_seeds(pytree.tree_unflatten(seeds, spec)))[0]
+        found = grad(found, seeds, pytree.tree_flatten(tangents)[0], True, True)
+        return (value, pytree.tree_unflatten(list(found), spec), *aux)
+
     return [(torch.autograd, "_engine_run_backward", run_backward),
+            (transforms, "_jvp_with_argnums", jvp),
             (transforms, "grad_and_value_impl", grad_and_value),
             (transforms, "_vjp_with_argnums", vjp)]
 

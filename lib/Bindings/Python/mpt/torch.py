@@ -381,10 +381,6 @@ def _remedy(error: BaseException) -> str:
         return ("\nHigher-order ops, such as torch.cond, scan and while_loop, have no counterpart: "
                 "for torch.cond compute both and choose by torch.where, for scan write a loop of "
                 "Python")
-    if "mpt::grad" in text:
-        return ("\nThe gradient of a function that vmap calls is not exported: where each row's "
-                "value depends on that row alone, differentiate the sum of all, as in "
-                "torch.func.grad(lambda x: f(x).sum())(x)")
     if kind == "UnsupportedOperatorException":
         return "\nPyTorch cannot trace this op; write the loss without it"
     return ""

@@ -97,6 +97,35 @@ def losses(model, x, y):
     return g.square().sum() + value
 
 
+def per_sample(model, x, y):
+    """Gradients of each sample by all parameters, and a value beside them."""
+    def of(parameters, x, y):
+        value = F.mse_loss(torch.func.functional_call(model, parameters, (x,)), y[:1])
+        return value, value * 2
+    parameters = dict(model.named_parameters())
+    found, double = torch.vmap(torch.func.grad(of, has_aux=True), (None, 0, 0))(parameters, x, y)
+    return sum(g.flatten(1).norm(dim=1).sum() for g in found.values()) + double.mean()
+
+
+def hessians(model, x, y):
+    """At each point; the second derivative of one direction; and rows that are columns."""
+    whole = torch.vmap(torch.func.hessian(lambda q: model(q)[0]))(x)
+    jacobians = torch.vmap(torch.func.jacrev(model), in_dims=1)(x.T)
+    return whole.square().mean() + (whole.diagonal(0, 1, 2).sum(1) * y[:, 0]).mean() + \
+        jacobians.square().sum()
+
+
+def jacobians(model, x, y):
+    """By both ways, nested vmaps of both kinds, and a second derivative by two jvp."""
+    forward = torch.func.jacfwd(model)(x[0])
+    backward = torch.func.jacrev(lambda x: model(x).sum(0))(x)
+    pairs = torch.vmap(lambda a: torch.vmap(lambda b: torch.func.grad(
+        lambda a: (model(a) * model(b)).sum())(a))(y))(x)
+    second = torch.func.jvp(lambda x: torch.func.jvp(model, (x,), (y,))[1], (x,), (y,))[1]
+    return forward.square().sum() + backward.square().sum() + pairs.square().mean() + \
+        second.square().mean()
+
+
 def line():
     return nn.Sequential(nn.Conv1d(1, 4, 3, 2, 1), nn.Tanh(), nn.Flatten(), nn.Linear(16, 4))
 
@@ -120,7 +149,9 @@ for loss, make, shape in (
         (first_order, lambda: network(2, 8, 1), plane),
         (second_order, lambda: network(2, 8, 8, 1), plane),
         (nested, lambda: network(2, 8, 1), plane), (products, lambda: network(2, 8, 1), plane),
-        (inside, lambda: network(2, 8, 1), plane), (losses, line, [5, 8])):
+        (inside, lambda: network(2, 8, 1), plane), (losses, line, [5, 8]),
+        (per_sample, lambda: network(2, 8, 1), plane), (hessians, lambda: network(2, 8, 1), plane),
+        (jacobians, lambda: network(2, 8, 1), plane)):
     torch.manual_seed(1)
     model, batch = make(), [torch.randn(shape) for _ in range(2)]
     try:

@@ -834,6 +834,15 @@ def _(d):
     return [d.float([3, 4]), d.float([4])], lambda op, x, s: op(x, s, 0, -1)
 
 
+@case(*["diagonal_scatter"] * 4)
+def _(d):
+    shape, offset = [d.choice([2, 3, 5]) for _ in range(d.int(2, 4))], d.int(-1, 1)
+    a, b = d.choice([(0, 1), (1, 0), (-1, 0), (-2, -1)])
+    x = d.float(shape)
+    return [x, d.float(list(x.diagonal(offset, a, b).shape))], \
+        lambda op, x, s: op(x, s, offset, a, b)
+
+
 @case("slice_scatter")
 def _(d):
     return [d.float([5, 4]), d.float([2, 4])], lambda op, x, s: op(x, s, 0, 1, 3)
@@ -1686,6 +1695,35 @@ def _(d):
             lambda op, i, s: torch.nan_to_num(op(
                 torch.full((90,), -torch.inf, dtype=s.dtype), 0, i, s.detach(), "amax"),
                 1.0, 2.0, 3.0))
+
+
+@case(*["scatter_reduce.two"] * 3)
+def _(d):
+    # Whole rows: some places are brought many of them, some none; equal numbers share.
+    kind, include, inner = d.choice(["amax", "amin"]), d.bool(), d.choice([[3], [2, 2]])
+    few = d.bool()
+    index = torch.where(torch.rand(300, generator=d.torch) < 0.4, d.ints([300], 0, 70), 7)
+    x, s = [(d.few if few else d.float)(shape + inner) for shape in ([70], [300])]
+    # PyTorch's gradient has a part for x where it equals the result, though it is not included.
+    x = x if include else x + 0.5
+
+    def run(op, x, i, s):
+        i = i.reshape([-1] + [1] * len(inner)).expand_as(s)
+        return op(x, 0, i, s, kind, include_self=include)
+
+    return [x, index, s], run
+
+
+@case("scatter_reduce.two")
+def _(d):
+    # Rows with infinities and NaNs, where PyTorch's gradient is 0 / 0.
+    s = d.distinct([90, 4])
+    s[d.int(0, 89)] = float("nan")
+    s[d.int(0, 89), 1] = float("inf")
+    return ([d.ints([90], 0, 66), s],
+            lambda op, i, s: torch.nan_to_num(op(
+                torch.full((66, 4), -torch.inf, dtype=s.dtype), 0, i[:, None].expand_as(s),
+                s.detach(), "amax"), 1.0, 2.0, 3.0))
 
 
 @case(*["scatter_reduce.two"] * 5)
