@@ -90,3 +90,95 @@ Value mpt::importer::findScattered(ImportBuilder &l, bool largest, Value x,
   value = l.add(value, addRows(l, position, change, places));
   return l.reshape(includeSelf ? value : l.where(named, value, x), shape);
 }
+
+/// The sum of the elements up to each, of [n] (Hillis and Steele 1986).
+static Value sumUpTo(ImportBuilder &l, Value x) {
+  const int64_t n = getShape(x)[0];
+  for (int64_t step = 1; step < n; step *= 2)
+    x = l.add(x, l.pad(l.slice(x, 0, 0, n - step), {step}, {0}, 0));
+  return x;
+}
+
+Value mpt::importer::findScatteredRows(ImportBuilder &l, bool largest, Value x,
+                                       Value rows, Value source, bool includeSelf) {
+  Type i64 = l.builder.getI64Type(), f32 = l.builder.getF32Type(),
+       element = getElement(x);
+  const Shape shape(getShape(x));
+  const int64_t places = shape[0], count = getShape(source)[0],
+                width = llvm::product_of(ArrayRef<int64_t>(shape).drop_front());
+  x = l.reshape(x, {places, width});
+  source = l.reshape(source, {count, width});
+  constexpr int64_t size = 16;
+  const int64_t blocks = places + count / size;
+  const double none = largest ? -std::numeric_limits<double>::infinity()
+                              : std::numeric_limits<double>::infinity();
+  auto choose = [&](Value a, Value b) {
+    return largest ? l.binary<MaximumOp>(a, b) : l.binary<MinimumOp>(a, b);
+  };
+  // The rows by their places, and where those of a place begin. A place has at least one
+  // block.
+  Value order = l.sortedIndices(l.cast(rows, l.builder.getI32Type()), false);
+  Value counts = l.cast(addRows(l, rows, l.constant(1, f32, {count}), places), i64);
+  Value ends = sumUpTo(l, counts), begins = l.sub(ends, counts);
+  Value own = l.binary<MaximumOp>(
+      l.binary<ShiftRightLogicalOp>(l.add(counts, size - 1.0), l.constant(4, i64)),
+      l.constant(1, i64));
+  Value blockEnds = sumUpTo(l, own), firsts = l.sub(blockEnds, own);
+  Value place = l.add(
+      sumUpTo(l, l.cast(addRows(l, firsts, l.constant(1, f32, {places}), blocks), i64)),
+      -1.0);
+  // The largest of each block.
+  Value inPlace = l.sub(l.iota({blocks}, 0, i64), l.gather(firsts, place));
+  Value first = l.add(l.gather(begins, place), l.mul(inPlace, static_cast<double>(size)));
+  Value at = l.add(l.reshape(first, {blocks, 1}), l.iota({1, size}, 1, i64));
+  Value isHere =
+      l.compare(ComparePredicate::LT, at, l.reshape(l.gather(ends, place), {blocks, 1}));
+  at = l.binary<MinimumOp>(at, l.constant(static_cast<double>(count - 1), i64));
+  Value fixed = l.unary<StopGradientOp>(source), fixedX = l.unary<StopGradientOp>(x);
+  Value best = l.where(l.reshape(isHere, {blocks, size, 1}),
+                       l.gather(fixed, l.gather(order, at)), l.constant(none, element));
+  for (int64_t half = size / 2; half > 0; half /= 2)
+    best = choose(l.slice(best, 1, 0, half), l.slice(best, 1, half, half));
+  best = l.reshape(best, {blocks, width});
+  // ... and of the blocks of a place up to each.
+  for (int64_t step = 1; step < blocks; step *= 2) {
+    auto shift = [&](Value value, double fill) {
+      Shape low(getRank(value), 0), high(getRank(value), 0);
+      low[0] = step;
+      return l.pad(l.slice(value, 0, 0, blocks - step), low, high, fill);
+    };
+    Value isSame = l.compare(ComparePredicate::EQ, shift(place, -1), place);
+    best = choose(best, l.where(l.reshape(isSame, {blocks, 1}), shift(best, none),
+                                l.constant(none, element)));
+  }
+  Value value = l.gather(best, l.add(blockEnds, -1.0));
+  if (includeSelf)
+    value = choose(value, fixedX);
+  // Nothing is added to the value but its gradient; infinities have none.
+  auto isBest = [&](Value number, Value value) {
+    return l.cast(l.compare(ComparePredicate::EQ, number, value), f32);
+  };
+  auto addAll = [&](Value numbers) {
+    return ScatterAddOp::create(l.builder, l.loc, getType(numbers).clone({places, width}),
+                                rows, numbers);
+  };
+  auto change = [&](Value number, Value fixed, Value isBest, Value share) {
+    Value passes = l.binary<AndOp>(
+        l.compare(ComparePredicate::GT, isBest, 0.0),
+        l.compare(ComparePredicate::LT, l.abs(fixed),
+                  l.constant(std::numeric_limits<double>::infinity(), element)));
+    return l.where(passes, l.div(l.sub(number, fixed), l.cast(share, element)),
+                   l.constant(0, element));
+  };
+  Value bestRows = isBest(fixed, l.gather(value, rows)), share = addAll(bestRows);
+  Value bestX = includeSelf ? isBest(fixedX, value) : Value();
+  if (includeSelf)
+    share = l.add(share, bestX);
+  value = l.add(value, addAll(change(source, fixed, bestRows, l.gather(share, rows))));
+  if (includeSelf)
+    value = l.add(value, change(x, fixedX, bestX, share));
+  else
+    value = l.where(l.reshape(l.compare(ComparePredicate::GT, counts, 0.0), {places, 1}),
+                    value, x);
+  return l.reshape(value, shape);
+}

@@ -409,6 +409,12 @@ static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices
   }
   // Few places look at all indices along `dim`.
   constexpr int64_t mostPlaces = 64;
+  // Rows are counted in f32.
+  const int64_t length = getShape(indices)[dim], mostRows = int64_t(1) << 24;
+  if (kind != "prod" && getShape(x)[dim] > mostPlaces && isa<FloatType>(element) &&
+      length > 0 && length < mostRows && rank > 1)
+    if (Value rows = getRowIndices(l, x, indices, dim))
+      return importer::findScatteredRows(l, kind == "amax", x, rows, source, includeSelf);
   if (kind != "prod" && getShape(x)[dim] > mostPlaces && isa<FloatType>(element) &&
       element.getIntOrFloatBitWidth() <= 32)
     return importer::findScattered(
@@ -418,7 +424,6 @@ static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices
                     : std::ldexp(1.0, element.getIntOrFloatBitWidth() - 2);
   double nothing = kind == "prod" ? 1 : kind == "amax" ? -most : most;
   constexpr int64_t limit = int64_t(1) << 26;
-  int64_t length = getShape(indices)[dim];
   if (!l.require(!element.isInteger(1), "a reduction of bools") ||
       !l.require(length < limit / std::max<int64_t>(count, 1),
                  "a reduction other than sum and mean, of more than 2^26 pairs of an "

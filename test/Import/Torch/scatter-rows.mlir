@@ -35,3 +35,35 @@ func.func @parts(%x: !torch.vtensor<[4,5],f32>, %i: !torch.vtensor<[4,1],si64>, 
   %z = "torch.aten.scatter_add"(%y, %1, %e, %s) : (!torch.vtensor<[4,5],f32>, !torch.int, !torch.vtensor<[4,5],si64>, !torch.vtensor<[4,5],f32>) -> !torch.vtensor<[4,5],f32>
   return %z : !torch.vtensor<[4,5],f32>
 }
+
+// The largest of whole rows to each of 100 places: rows are sorted and gathered, sixteen to a
+// block, and no element is scattered by itself.
+// CHECK-LABEL: func.func @largest(
+// CHECK: mpt.gather %{{.*}}, %{{.*}} : (tensor<320x3xf32>, tensor<120x16xi64>) -> tensor<120x16x3xf32>
+// CHECK: mpt.maximum {{.*}} : (tensor<120x8x3xf32>, tensor<120x8x3xf32>)
+// CHECK: mpt.scatter_add %{{.*}}, %{{.*}} : (tensor<320xi64>, tensor<320x3xf32>) -> tensor<100x3xf32>
+// CHECK-NOT: mpt.scatter_add {{.*}} tensor<960
+// CHECK: return
+func.func @largest(%x: !torch.vtensor<[100,3],f32>, %i: !torch.vtensor<[320,1],si64>, %s: !torch.vtensor<[320,3],f32>) -> !torch.vtensor<[100,3],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %all = "torch.constant.int"() {value = -1 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %amax = "torch.constant.str"() {value = "amax"} : () -> !torch.str
+  %sizes = "torch.prim.ListConstruct"(%all, %3) : (!torch.int, !torch.int) -> !torch.list<int>
+  %e = "torch.aten.expand"(%i, %sizes, %no) : (!torch.vtensor<[320,1],si64>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[320,3],si64>
+  %y = "torch.aten.scatter_reduce.two"(%x, %0, %e, %s, %amax, %no) : (!torch.vtensor<[100,3],f32>, !torch.int, !torch.vtensor<[320,3],si64>, !torch.vtensor<[320,3],f32>, !torch.str, !torch.bool) -> !torch.vtensor<[100,3],f32>
+  return %y : !torch.vtensor<[100,3],f32>
+}
+
+// Not those of elements with an index each.
+// CHECK-LABEL: func.func @elements(
+// CHECK: mpt.scatter_add {{.*}} tensor<960
+// CHECK: return
+func.func @elements(%x: !torch.vtensor<[100,3],f32>, %e: !torch.vtensor<[320,3],si64>, %s: !torch.vtensor<[320,3],f32>) -> !torch.vtensor<[100,3],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %amax = "torch.constant.str"() {value = "amax"} : () -> !torch.str
+  %y = "torch.aten.scatter_reduce.two"(%x, %0, %e, %s, %amax, %no) : (!torch.vtensor<[100,3],f32>, !torch.int, !torch.vtensor<[320,3],si64>, !torch.vtensor<[320,3],f32>, !torch.str, !torch.bool) -> !torch.vtensor<[100,3],f32>
+  return %y : !torch.vtensor<[100,3],f32>
+}

@@ -29,6 +29,14 @@ namespace mpt::importer {
 mlir::Value findScattered(ImportBuilder &l, bool largest, mlir::Value x,
                           mlir::Value position, mlir::Value source, bool includeSelf);
 
+/// The same where whole rows are scattered: `source` is [E, ..], `rows` [E], i64 and in
+/// range, names the row of x, [N, ..], of any float type. The rows of each place are
+/// brought together by sorting `rows`, sixteen to a block, and the N + E / 16 blocks that
+/// there are at most are reduced each, then those of a place in log2 steps. So what is
+/// moved is rows.
+mlir::Value findScatteredRows(ImportBuilder &l, bool largest, mlir::Value x,
+                              mlir::Value rows, mlir::Value source, bool includeSelf);
+
 } // namespace mpt::importer
 
 #endif // MPT_IMPORT_COMMON_SCATTEREDEXTREMES_H
