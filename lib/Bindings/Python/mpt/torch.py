@@ -537,13 +537,12 @@ def _refuse_what_tracing_loses():
 
 
 def _refuse_function(function: type) -> None:
-    """A torch.autograd.Function that is not PyTorch's is an error."""
+    """A torch.autograd.Function that is not PyTorch's is an error where its gradient is lost."""
     if not function.__module__.startswith("torch."):
         raise ExportError(
-            f"the loss function calls the torch.autograd.Function {function.__name__}, whose "
-            "backward() cannot be exported: call the formula of its forward(), with "
-            ".detach() where the gradient differs, as in `x + (f(x) - x).detach()` for f "
-            "with the gradient of x, or `2 * x.detach() - x` for a reversed gradient")
+            f"the loss function calls the torch.autograd.Function {function.__name__} by an "
+            "`apply` that was looked up before, which loses its backward(): call "
+            f"{function.__name__}.apply(...)")
 
 
 def _refuse_functions(loss: Any) -> None:
@@ -570,9 +569,10 @@ def _refuse_own_gradients():
 
     def apply(cls, *arguments, **named):
         if threading.get_ident() == exporting and torch.is_grad_enabled() \
+                and not cls.__module__.startswith("torch.") \
                 and any(isinstance(a, torch.Tensor) and a.requires_grad
                         for a in [*arguments, *named.values()]):
-            _refuse_function(cls)
+            return _inner_gradients.apply_function(cls, arguments, named)
         return own.__get__(None, cls)(*arguments, **named)
 
     def refuse(*arguments, **named):

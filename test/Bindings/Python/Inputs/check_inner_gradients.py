@@ -126,6 +126,66 @@ def jacobians(model, x, y):
         second.square().mean()
 
 
+class Reversed(torch.autograd.Function):
+    """Returns its operand, which has another gradient where it is used beside."""
+
+    @staticmethod
+    def forward(ctx, x, scale=1.0):
+        ctx.scale = scale
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return -ctx.scale * g, None
+
+
+class Straight(torch.autograd.Function):
+    """Of two results one has a gradient, and backward() has no second one."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        level = x.round()
+        ctx.mark_non_differentiable(level)
+        return torch.sign(x), level
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, g, _):
+        x, = ctx.saved_tensors
+        g = g.clone()
+        return torch.where(x.abs() <= 1, g, torch.zeros_like(g)).masked_fill(x == 2, 0)
+
+
+class Product(torch.autograd.Function):
+    """In the style of setup_context; a gradient for three operands, one of them not needed."""
+
+    @staticmethod
+    def forward(x, w, b, keep):
+        return (x @ w.t() + b).relu(), keep
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[:2], output[0])
+
+    @staticmethod
+    def backward(ctx, g, _):
+        x, w, y = ctx.saved_tensors
+        g = g * (y > 0)
+        return (g @ w if ctx.needs_input_grad[0] else None), g.t() @ x, g.sum(0), None
+
+
+def own_functions(model, x, y):
+    h, _ = Product.apply(x, model[0].weight, model[0].bias, "kept")
+    signs, level = Straight.apply(h - 0.5)
+    h = model[2](signs * 0.5 + h)
+    sides = Reversed.apply(h, 0.25).square().mean() + Reversed.apply(h).cos().mean() + h.sum()
+    value = (h - level.mean()).square().mean() + sides
+    with torch.no_grad():
+        fixed = Reversed.apply(h).mean()
+    return value * fixed
+
+
 def line():
     return nn.Sequential(nn.Conv1d(1, 4, 3, 2, 1), nn.Tanh(), nn.Flatten(), nn.Linear(16, 4))
 
@@ -151,7 +211,8 @@ for loss, make, shape in (
         (nested, lambda: network(2, 8, 1), plane), (products, lambda: network(2, 8, 1), plane),
         (inside, lambda: network(2, 8, 1), plane), (losses, line, [5, 8]),
         (per_sample, lambda: network(2, 8, 1), plane), (hessians, lambda: network(2, 8, 1), plane),
-        (jacobians, lambda: network(2, 8, 1), plane)):
+        (jacobians, lambda: network(2, 8, 1), plane),
+        (own_functions, lambda: network(2, 8, 1), plane)):
     torch.manual_seed(1)
     model, batch = make(), [torch.randn(shape) for _ in range(2)]
     try:
