@@ -43,7 +43,9 @@ constexpr int64_t panelFloats = 8192;
 constexpr int64_t mostProducts = 1 << 19, taskProducts = 1 << 18;
 /// ... of one whose left side is transposed, as of a weight gradient, and of one of many
 /// columns: a library brings the one's sides and the other's right side into its layout.
-constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21;
+/// Halves that need not be transposed or rounded it would widen, or pair, as well.
+constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21,
+                  mostHalfProducts = 1 << 24;
 /// Rows of a task that copies a part of the right side for them.
 constexpr int64_t taskRows = 3 * lanes;
 /// Elements of the right side of half types that are multiplied here for more rows, and
@@ -68,6 +70,10 @@ struct Sides {
   float *c;
   int64_t aRow, aStep, bStep, cStep, terms;
   bool isOdd;
+  /// Added to each row of c; null for none.
+  const float *bias = nullptr;
+  /// Where c is rounded to f16, instead of being stored in `c`; null for a c of f32.
+  uint16_t *halves = nullptr;
 };
 
 /// `rows` rows from `first` on by the columns of `vectors` vectors that are below
@@ -126,13 +132,32 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
         sums[i][j] = _mm512_dpbf16_ps(sums[i][j], left, (__m512bh)row[j]);
     }
   }
+  if (s.bias)
+#pragma clang loop unroll(full)
+    for (int j = 0; j < vectors; ++j) {
+      const __m512 bias = _mm512_maskz_loadu_ps(masks[j], s.bias + j * lanes);
+#pragma clang loop unroll(full)
+      for (int i = 0; i < rows; ++i)
+        sums[i][j] = _mm512_add_ps(sums[i][j], bias);
+    }
+  // Words are of bf16, and so are results of them.
+  if (!pairs && s.halves) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < rows; ++i) {
+      uint16_t *c = s.halves + std::min(first + i, m - 1) * s.cStep;
+#pragma clang loop unroll(full)
+      for (int j = 0; j < vectors; ++j)
+        _mm256_mask_storeu_epi16(c + j * lanes, masks[j],
+                                 _mm512_cvtps_ph(sums[i][j], _MM_FROUND_TO_NEAREST_INT));
+    }
+    return;
+  }
 #pragma clang loop unroll(full)
   for (int i = 0; i < rows; ++i) {
     float *c = s.c + std::min(first + i, m - 1) * s.cStep;
 #pragma clang loop unroll(full)
-    for (int j = 0; j < vectors; ++j) {
+    for (int j = 0; j < vectors; ++j)
       _mm512_mask_storeu_ps(c + j * lanes, masks[j], sums[i][j]);
-    }
   }
 }
 
@@ -151,6 +176,8 @@ void multiply(Sides s, int64_t m, int64_t n, int64_t block, int64_t blockStep) {
     Sides part = s;
     part.b += (j / block * blockStep + j % block) * (right == Right::F16 ? 2 : 4);
     part.c += j;
+    part.bias += s.bias ? j : 0;
+    part.halves += s.halves ? j : 0;
     const int64_t columns = n - j;
     if (m == 1 && columns > lanes)
       multiplyRows<1, 4, right>(part, m, columns);
@@ -299,6 +326,9 @@ private:
     float *out = s.out == DataType::F32
                      ? static_cast<float *>(buffers[outIndex]) + outFirst
                      : outPanel;
+    // Sums of one part are finished where they are made.
+    const bool isWhole = depth == s.k && epilogue == Epilogue::None,
+               narrows = isWhole && !pairs && s.out == DataType::F16;
     const int64_t size = pairs && !s.transposeLhs ? 2 : 4,
                   step = !s.transposeLhs ? 1
                          : !copiesLhs    ? s.m
@@ -321,6 +351,10 @@ private:
         sides.cStep = s.n;
         sides.terms = !pairs ? terms.count : (terms.count + !isOdd) / 2;
         sides.isOdd = isOdd;
+        if (isWhole && biasData)
+          sides.bias = biasData + column;
+        if (narrows)
+          sides.halves = static_cast<uint16_t *>(buffers[outIndex]) + outFirst + column;
         setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, terms, columns, rhsPanel);
         if (pairs)
           multiply<Right::Words>(sides, count, columns.count, block,
@@ -333,10 +367,10 @@ private:
       if (term > 0)
         finishRow(out, partPanel, count * s.n, Epilogue::None);
     }
-    if (biasData || epilogue != Epilogue::None)
+    if (!isWhole && (biasData || epilogue != Epilogue::None))
       for (int64_t row = 0; row < count; ++row)
         finishRow(out + row * s.n, biasData, s.n, epilogue);
-    if (s.out != DataType::F32)
+    if (s.out != DataType::F32 && !narrows)
       narrow(s.out, out, buffers[outIndex], outFirst, count * s.n);
   }
 
@@ -433,15 +467,19 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
   MatmulShape s;
   if (getVectorSet() != VectorSet::AVX512 || !getMatmulShape(instruction, s) ||
       !isFloat(s.lhs) || !isFloat(s.rhs) || s.batch == 0 || s.m == 0 || s.n == 0 ||
-      s.k == 0 || s.k * s.n > mostGradientProducts || planMatmul(s).sumChunk)
+      s.k == 0 || s.k * s.n > mostHalfProducts || planMatmul(s).sumChunk)
     return nullptr;
   const int64_t columns = roundUp(s.n, lanes);
   const bool isNarrow =
       s.lhs != DataType::F32 && !s.transposeLhs && s.k * columns <= mostShared;
-  const int64_t most = isNarrow                                  ? mostSharedProducts
-                       : s.transposeLhs                          ? mostGradientProducts
-                       : columns > 4 * lanes && s.m >= 4 * lanes ? mostWideProducts
-                                                                 : mostProducts;
+  const bool areHalves = s.lhs != DataType::F32 && s.rhs != DataType::F32,
+             isWide = columns > 4 * lanes && s.m >= 4 * lanes,
+             isCopied = s.transposeRhs || s.rounding != Rounding::None;
+  const int64_t most = isNarrow                 ? mostSharedProducts
+                       : areHalves && !isCopied ? mostHalfProducts
+                       : s.transposeLhs         ? mostGradientProducts
+                       : isWide                 ? mostWideProducts
+                                                : mostProducts;
   if (s.m * s.k > most || s.m * s.k * columns > most)
     return nullptr;
   const bool areBF16 = s.lhs == DataType::BF16 && s.rhs == DataType::BF16 && fastBF16;

@@ -123,18 +123,25 @@ TEST(MatmulTest, SmallShapes) {
                               // Sums in parts, of words that a row ends in, too.
                               {65, 32, 1152},
                               {33, 48, 700},
-                              {64, 80, 301}};
+                              {64, 80, 301},
+                              {300, 300, 50},
+                              {512, 96, 64}};
   for (auto [m, n, k] : sizes)
     for (auto [type, out] : {std::pair{F32, F32}, {BF16, BF16}, {BF16, F32}, {F16, F16}})
       for (int layout = 0; layout < 4; ++layout)
         check({1, m, n, k, type, type, out, layout % 2 != 0, layout / 2 != 0});
-  for (DataType type : {F32, BF16})
+  for (DataType type : {F32, BF16, F16}) {
     check({3, 20, 18, 5, type, type, type, false, true, /*sharedRhs=*/true, 1, true});
+    // A bias alone is added, and f16 made, where sums are; of sums in parts after that.
+    for (int epilogue = 0; epilogue < 3; ++epilogue)
+      for (int64_t k : {64, 301})
+        check({1, 21, 83, k, type, type, type, false, false, false, epilogue, true});
+  }
 }
 
-/// Weight gradients and matmuls of many columns take that way up to larger sizes. Not
-/// those whose sums are cut into tasks, since they have few rows, and not f32 that would
-/// only be transposed.
+/// Weight gradients and matmuls of many columns take that way up to larger sizes, and so
+/// do halves whose right side lies as it is read. Not those whose sums are cut into
+/// tasks, since they have few rows, and not f32 that would only be transposed.
 TEST(MatmulTest, WhatIsSmall) {
   if (getVectorSet() != VectorSet::AVX512 || !prefersPairMatmul())
     GTEST_SKIP() << "the code is for AVX-512 with bf16";
@@ -150,10 +157,13 @@ TEST(MatmulTest, WhatIsSmall) {
   for (DataType type : {F32, BF16, F16}) {
     EXPECT_TRUE(isSmall(type, 65, 32, 1152, true));
     EXPECT_FALSE(isSmall(type, 12, 10, 9001, true));
-    EXPECT_FALSE(isSmall(type, 300, 300, 50, true));
+    EXPECT_EQ(isSmall(type, 300, 300, 50, true), type != F32);
+    EXPECT_FALSE(isSmall(type, 700, 700, 50, true));
     EXPECT_TRUE(isSmall(type, 96, 256, 64, false));
-    EXPECT_FALSE(isSmall(type, 32, 256, 128, false));
-    EXPECT_FALSE(isSmall(type, 512, 128, 64, false));
+    EXPECT_EQ(isSmall(type, 32, 256, 128, false), type != F32);
+    EXPECT_EQ(isSmall(type, 512, 128, 64, false), type != F32);
+    EXPECT_FALSE(isSmall(type, 512, 128, 64, false, true));
+    EXPECT_FALSE(isSmall(type, 700, 128, 200, false));
     EXPECT_EQ(isSmall(type, 96, 256, 64, false, true), type != F32);
   }
 }
