@@ -74,3 +74,25 @@ func.func @checked(%g: tensor<13x1024xf32>, %s: tensor<f32>) -> (tensor<13x1024x
   %u, %ok = mpt.unscale %g, %s : (tensor<13x1024xf32>, tensor<f32>) -> (tensor<13x1024xf32>, tensor<i1>)
   return %u, %ok : tensor<13x1024xf32>, tensor<i1>
 }
+
+// -----
+
+// What is checked is unscaled in rows, so that one kernel does both.
+// CHECK-LABEL: @checked
+// CHECK: mpt.mul {{.*}} : (tensor<3x4096xf32>, tensor<f32>) -> tensor<3x4096xf32>
+func.func @checked(%g: tensor<96x128xf32>, %scale: tensor<f32>) -> (tensor<96x128xf32>, tensor<i1>) {
+  %u, %finite = mpt.unscale %g, %scale : (tensor<96x128xf32>, tensor<f32>) -> (tensor<96x128xf32>, tensor<i1>)
+  return %u, %finite : tensor<96x128xf32>, tensor<i1>
+}
+
+// -----
+
+// What is not has the shape that its update has.
+// CHECK-LABEL: @unchecked
+// CHECK-NOT: mpt.reshape
+// CHECK: mpt.mul {{.*}} : (tensor<96x128xf32>, tensor<f32>) -> tensor<96x128xf32>
+// CHECK-NOT: mpt.reshape
+func.func @unchecked(%g: tensor<96x128xf32>, %scale: tensor<f32>) -> tensor<96x128xf32> {
+  %u, %finite = mpt.unscale %g, %scale : (tensor<96x128xf32>, tensor<f32>) -> (tensor<96x128xf32>, tensor<i1>)
+  return %u : tensor<96x128xf32>
+}
