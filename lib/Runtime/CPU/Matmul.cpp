@@ -90,6 +90,8 @@ class Matmul : public Call {
   /// Most rows that are multiplied by a panel of columns at a time, so that they stay in
   /// the cache.
   static constexpr int64_t mostRows = 256;
+  /// Tasks per thread from which on each has all rows.
+  static constexpr int64_t columnTasks = 4;
 
 public:
   void init(const Instruction &instruction, int64_t maxThreads, bool fastBF16) {
@@ -592,24 +594,31 @@ private:
 
   void runColumns(void **buffers, char *scratch, const float *biasData,
                   ThreadTeam &team) {
-    parallelFor(plan.columnChunks * plan.rowGroups, team, [&](int64_t task, int thread) {
-      const int64_t firstColumn = task / plan.rowGroups * plan.columnChunk,
-                    columns = getColumns(task / plan.rowGroups),
-                    begin = task % plan.rowGroups * plan.rowGroup,
-                    end = std::min(begin + plan.rowGroup, s.m);
-      for (int64_t term = 0; term < s.k; term += plan.depth)
-        runColumnTask(buffers, biasData, firstColumn, columns, begin, end, term,
-                      scratch + plan.threadBytes * thread, thread);
+    // With enough columns for all threads, all groups of rows share a panel of them.
+    const bool joins = plan.columnChunks >= columnTasks * team.size();
+    const int64_t tasksOfColumns = joins ? 1 : plan.rowGroups;
+    parallelFor(plan.columnChunks * tasksOfColumns, team, [&](int64_t task, int thread) {
+      const int64_t chunk = task / tasksOfColumns, group = task % tasksOfColumns,
+                    firstColumn = chunk * plan.columnChunk, columns = getColumns(chunk);
+      char *panel = scratch + plan.threadBytes * thread;
+      for (int64_t term = 0; term < s.k; term += plan.depth) {
+        const void *rhs = getColumnPanel(buffers[1], firstColumn, columns, term,
+                                         std::min(plan.depth, s.k - term), panel, thread);
+        for (int64_t begin = group * plan.rowGroup; begin < s.m; begin += plan.rowGroup) {
+          runColumnTask(buffers, biasData, rhs, firstColumn, columns, begin,
+                        std::min(begin + plan.rowGroup, s.m), term, panel, thread);
+          if (!joins)
+            break;
+        }
+      }
     });
   }
   /// Some rows by some columns, with the next terms of each sum.
-  void runColumnTask(void **buffers, const float *biasData, int64_t firstColumn,
-                     int64_t columns, int64_t begin, int64_t end, int64_t firstTerm,
-                     char *panel, int thread) {
+  void runColumnTask(void **buffers, const float *biasData, const void *rhs,
+                     int64_t firstColumn, int64_t columns, int64_t begin, int64_t end,
+                     int64_t firstTerm, char *panel, int thread) {
     const int64_t terms = std::min(plan.depth, s.k - firstTerm);
     const bool isFirst = firstTerm == 0, isLast = firstTerm + terms == s.k;
-    const void *rhs =
-        getColumnPanel(buffers[1], firstColumn, columns, firstTerm, terms, panel, thread);
     auto *result = reinterpret_cast<float *>(panel + plan.columnBytes);
     float *rowPanel = result + alignUp(rowStep * plan.columnChunk * 4) / 4;
     for (int64_t first = begin; first < end; first += rowStep) {

@@ -30,11 +30,8 @@ MPT_AVX512 inline __m512 roundTo(Rounding rounding, __m512 value) {
   }
 }
 
-/// Bytes from one row to the next from which on the processor does not foresee what is
-/// read of so many rows, so that it is told.
-constexpr int64_t farApart = 2048;
-
-/// Asks for what lies `rows` rows below element `index`.
+/// Asks for what lies `rows` rows below element `index`: processors do not foresee what
+/// is read of so many rows.
 template <int64_t size>
 MPT_AVX512 inline void prefetchBelow(const StoredRows &matrix, int64_t index,
                                      int64_t rows) {
@@ -48,18 +45,17 @@ template <DataType type>
 MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &matrix,
                                                             float *target, int64_t lead) {
   constexpr int64_t size = type == DataType::F32 ? 4 : 2;
-  const bool prefetches = matrix.lead * size >= farApart;
   for (int64_t row = 0; row < matrix.rows; row += 16)
     for (int64_t column = 0; column < matrix.length; column += 16) {
       const __mmask16 columns = getLanes(matrix.length - column);
       const int64_t rows = matrix.rows - row;
       __m512i tile[16];
-      auto load = [&](auto hasAll, auto isFar) MPT_AVX512 {
+      auto load = [&](auto hasAll) MPT_AVX512 {
 #pragma clang loop unroll(full)
         for (int i = 0; i < 16; ++i) {
           const int64_t from = matrix.first + (row + i) * matrix.lead + column;
           const __mmask16 lanes = hasAll || i < rows ? columns : 0;
-          if (isFar)
+          if (hasAll)
             prefetchBelow<size>(matrix, from, 16);
           if (type == DataType::F32)
             tile[i] = _mm512_castps_si512(
@@ -73,12 +69,10 @@ MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &ma
                 lanes, static_cast<const uint16_t *>(matrix.data) + from)));
         }
       };
-      if (rows >= 16 && prefetches)
-        load(std::true_type(), std::true_type());
-      else if (rows >= 16)
-        load(std::true_type(), std::false_type());
+      if (rows >= 16)
+        load(std::true_type());
       else
-        load(std::false_type(), std::false_type());
+        load(std::false_type());
       transpose16(tile);
       const int64_t count = std::min<int64_t>(16, matrix.length - column);
       float *to = target + column * lead + row;
@@ -97,18 +91,17 @@ MPT_AVX512 __attribute__((noinline)) void
 transposeHalves(const StoredRows &matrix, uint16_t *target, int64_t lead) {
   const __m512i upper = _mm512_set1_epi32(-65536);
   constexpr int64_t size = isWide ? 4 : 2;
-  const bool prefetches = matrix.lead * size >= farApart;
   for (int64_t row = 0; row < matrix.rows; row += 32)
     for (int64_t column = 0; column < matrix.length; column += 16) {
       const __mmask16 columns = getLanes(matrix.length - column);
       const int64_t from = matrix.first + row * matrix.lead + column;
       const int64_t rows = matrix.rows - row;
       __m512i tile[16];
-      auto load = [&](auto hasAll, auto isFar) MPT_AVX512 {
+      auto load = [&](auto hasAll) MPT_AVX512 {
 #pragma clang loop unroll(full)
         for (int i = 0; i < 16; ++i) {
           for (int64_t ahead : {32, 33})
-            if (isFar)
+            if (hasAll)
               prefetchBelow<size>(matrix, from + 2 * i * matrix.lead, ahead);
           const __m512i even = loadUpper<isWide>(matrix.data, from + 2 * i * matrix.lead,
                                                  hasAll || 2 * i < rows ? columns : 0);
@@ -119,12 +112,10 @@ transposeHalves(const StoredRows &matrix, uint16_t *target, int64_t lead) {
               _mm512_or_si512(_mm512_srli_epi32(even, 16), _mm512_and_si512(odd, upper));
         }
       };
-      if (rows >= 32 && prefetches)
-        load(std::true_type(), std::true_type());
-      else if (rows >= 32)
-        load(std::true_type(), std::false_type());
+      if (rows >= 32)
+        load(std::true_type());
       else
-        load(std::false_type(), std::false_type());
+        load(std::false_type());
       transpose16(tile);
       const int64_t count = std::min<int64_t>(16, matrix.length - column);
       const auto lanes =

@@ -490,6 +490,17 @@ TEST(MatmulTest, SquareTasks) {
     check({1, 1030, 2050, 33, type, type, F32, /*transposeLhs=*/true});
 }
 
+/// With few threads all groups of rows share a panel of columns, with the same bits.
+TEST(MatmulTest, GroupsOfRows) {
+  MatmulShape shape;
+  shape.m = 150, shape.n = 520, shape.k = 40, shape.rhs = F16;
+  EXPECT_EQ(planMatmul(shape).columnChunks, 9);
+  EXPECT_EQ(planMatmul(shape).rowGroups, 2);
+  for (DataType type : {F16, BF16})
+    for (bool transposeRhs : {false, true})
+      check({1, 150, 520, 40, type, type, type, false, transposeRhs, false, 1, true});
+}
+
 /// Large right sides, and wide rows, are multiplied by chunks of columns in f32, too.
 TEST(MatmulTest, LargeRightSides) {
   for (bool transposeLhs : {false, true})
