@@ -161,17 +161,17 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
       // Both sides are widened or packed for each task, least often if it is square.
       columns = std::min(packsBoth ? 2 * columns : columns, getSquareTask(s.m, n));
     } else {
-      // Rows that are copied are copied for each chunk of columns. Where there are many,
-      // few chunks and more groups of rows move less.
-      const int64_t parts =
-          s.transposeLhs ? std::clamp<int64_t>(s.m / 1024, 1, matmulTasks) : 1;
+      // Rows are read, or copied, for each chunk of columns. Where there are many, few
+      // chunks and more groups of rows move less.
+      const int64_t parts = std::clamp<int64_t>(s.m / 1024, 1, matmulTasks);
       columns = std::min(columns, ceilDiv(ceilDiv(n * parts, matmulTasks), 16) * 16);
     }
-    // Some CPUs take columns in blocks of 64.
+    // Some CPUs take columns in blocks of 64. Chunks are about equal.
+    columns = std::clamp(columns, fewestColumns, mostColumns);
     if (!isF8(s.lhs))
-      columns = (columns + 63) / 64 * 64;
-    columns =
-        isSmall(s) ? columnsOfSmall : std::clamp(columns, fewestColumns, mostColumns);
+      columns = ceilDiv(ceilDiv(n, ceilDiv(n, columns)), 64) * 64;
+    if (isSmall(s))
+      columns = columnsOfSmall;
     plan.columnChunk = std::min(columns, n);
     plan.columnChunks = ceilDiv(n, plan.columnChunk);
     // No more rows than a task has if there are to be enough tasks.
