@@ -90,6 +90,60 @@ void runCall(const GatherCall &, const Instruction &call, void **buffers,
   });
 }
 
+/// Rows of `width` floats, of which the first is that of index `first`, the last that
+/// before index `end`; `stride` apart, as are the sums.
+struct AddedRows {
+  float *sums;
+  const float *values;
+  int64_t stride, width, first, end;
+};
+
+/// Adds each row to the sums of its index, in order.
+template <typename Index>
+MPT_INLINE void addRowsAt(const Index *at, const AddedRows &r) {
+  constexpr int64_t lanes = 16;
+  using Floats = float __attribute__((vector_size(4 * lanes)));
+  const float *value = r.values;
+  if (r.stride == 1) {
+    for (int64_t i = r.first; i < r.end; ++i)
+      r.sums[at[i]] += *value++;
+    return;
+  }
+  for (int64_t i = r.first; i < r.end; ++i, value += r.stride) {
+    float *sum = r.sums + at[i] * r.stride;
+    int64_t c = 0;
+    for (; c + lanes <= r.width; c += lanes) {
+      Floats read, total;
+      std::memcpy(&read, value + c, sizeof(read));
+      std::memcpy(&total, sum + c, sizeof(total));
+      total += read;
+      std::memcpy(sum + c, &total, sizeof(total));
+    }
+    for (; c < r.width; ++c)
+      sum[c] += value[c];
+  }
+}
+
+MPT_INLINE void addAtIndices(DataType type, const void *at, const AddedRows &rows) {
+  if (type == DataType::I64)
+    return addRowsAt(static_cast<const int64_t *>(at), rows);
+  addRowsAt(static_cast<const int32_t *>(at), rows);
+}
+
+#if defined(__x86_64__)
+MPT_AVX512 void addAtIndicesAVX512(DataType type, const void *at, const AddedRows &rows) {
+  addAtIndices(type, at, rows);
+}
+#endif
+
+void addAtIndices(const BufferRef &indices, const void *at, const AddedRows &rows) {
+#if defined(__x86_64__)
+  if (getVectorSet() == VectorSet::AVX512)
+    return addAtIndicesAVX512(indices.type, at, rows);
+#endif
+  addAtIndices(indices.type, at, rows);
+}
+
 void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
              ThreadTeam &team) {
   const BufferRef &indices = call.refs[0], &updates = call.refs[1], &table = call.refs[2];
@@ -104,24 +158,23 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
                 0.0f);
   });
   // Tasks own columns, so every sum is in the order of the indices.
-  int64_t perTask = std::max<int64_t>(16, (row + 15) / 16);
+  const int64_t perTask = std::max<int64_t>(16, (row + team.size() - 1) / team.size());
   parallelFor((row + perTask - 1) / perTask, team, [&](int64_t task, int) {
-    int64_t first = task * perTask, width = std::min(perTask, row - first);
-    float piece[64];
-    // Rows of one element are widened many at a time.
-    for (int64_t i = 0; row == 1 && i < count; i += 64) {
-      const int64_t length = std::min<int64_t>(64, count - i);
-      widen(updates.type, buffers[1], i, piece, length);
-      for (int64_t j = 0; j < length; ++j)
-        sums[readIndex(indices, buffers[0], i + j)] += piece[j];
-    }
-    for (int64_t i = 0; row > 1 && i < count; ++i) {
-      float *target = sums + readIndex(indices, buffers[0], i) * row + first;
-      for (int64_t at = 0; at < width; at += 64) {
-        int64_t length = std::min<int64_t>(64, width - at);
-        widen(updates.type, buffers[1], i * row + first + at, piece, length);
-        for (int64_t c = 0; c < length; ++c)
-          target[at + c] += piece[c];
+    const int64_t first = task * perTask, width = std::min(perTask, row - first);
+    if (updates.type == DataType::F32)
+      return addAtIndices(indices, buffers[0],
+                          {sums + first, static_cast<const float *>(buffers[1]) + first,
+                           row, width, 0, count});
+    // Others are widened before: as many rows as fit, or a part of one.
+    float piece[1024];
+    const int64_t length = std::min<int64_t>(width, 1024);
+    const int64_t rows = length == row ? 1024 / row : 1;
+    for (int64_t i = 0; i < count; i += rows) {
+      const int64_t end = std::min(count, i + rows);
+      for (int64_t at = 0; at < width; at += length) {
+        const int64_t taken = std::min(length, width - at);
+        widen(updates.type, buffers[1], i * row + first + at, piece, (end - i) * taken);
+        addAtIndices(indices, buffers[0], {sums + first + at, piece, row, taken, i, end});
       }
     }
   });

@@ -372,22 +372,25 @@ TEST(ScatterAddTest, NoRows) {
 TEST(ScatterAddTest, AgainstSums) {
   for (DataType updatesType : {F32, F16, BF16})
     for (DataType type : {F32, updatesType})
-      for (int64_t width : {1, 5, 200}) {
-        Tensor at(I32, {50}), updates = randomTensor(updatesType, {50, width}, 2);
+      for (int64_t width : {1, 5, 16, 39, 1100}) {
+        // Rows that are widened together, one row, and parts of one row.
+        const int64_t count = width < 100 ? 300 : 50;
+        Tensor at(width == 16 ? I64 : I32, {count}),
+            updates = randomTensor(updatesType, {count, width}, 2);
         std::mt19937 rng(3);
-        for (int64_t i = 0; i < 50; ++i)
+        for (int64_t i = 0; i < count; ++i)
           at.set(i, rng() % 4 + (i % 2 ? 0 : 2)); // row 6 gets nothing
         Tensor table(type, {7, width});
         ASSERT_EQ(runCall(ScatterAddCall(), {&at, &updates}, table), "");
         std::vector<double> sums(table.count()), sizes(table.count());
-        for (int64_t i = 0; i < 50; ++i)
+        for (int64_t i = 0; i < count; ++i)
           for (int64_t c = 0; c < width; ++c) {
             auto target = static_cast<int64_t>(at[i]) * width + c;
             sums[target] += updates[i * width + c];
             sizes[target] += std::fabs(updates[i * width + c]);
           }
         for (int64_t i = 0; i < table.count(); ++i) {
-          double bound = gammaOf(50) * sizes[i];
+          double bound = gammaOf(count) * sizes[i];
           ASSERT_NEAR(table[i], sums[i],
                       bound + roundingError(type, std::fabs(sums[i]) + bound));
         }
