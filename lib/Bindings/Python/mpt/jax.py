@@ -17,6 +17,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import warnings
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import jax
@@ -51,18 +52,6 @@ def _import_mlir():
     return ir, (chlo, sdy, stablehlo)
 
 
-def _find_calls(jaxpr, primitives):
-    """The equations of `primitives` in a jaxpr and in those within it."""
-    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-    for equation in jaxpr.eqns:
-        if equation.primitive in primitives:
-            yield equation
-        for value in equation.params.values():
-            for inner in value if isinstance(value, (tuple, list)) else (value,):
-                if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
-                    yield from _find_calls(inner, primitives)
-
-
 def _solve_linear(*arguments, const_lengths, jaxprs):
     """What `jax.lax.custom_linear_solve` computes, as jnp.linalg.solve does, in a form whose
     derivative is that of the solution, x + S(b - A x), where x = S(b) and what S reads of A
@@ -83,10 +72,157 @@ def _solve_linear(*arguments, const_lengths, jaxprs):
         jax.lax.stop_gradient(value) for value in first[len(right):]]
 
 
+def _inner_jaxprs(equation):
+    """The jaxprs that an equation holds."""
+    for value in equation.params.values():
+        for inner in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
+                yield getattr(inner, "jaxpr", inner)
+
+
+def _is_float(value) -> bool:
+    return jax.numpy.issubdtype(jax.typeof(value).dtype, jax.numpy.floating)
+
+
+def _find_constant(jaxpr, linear, zeros) -> Optional[str]:
+    """The primitive that makes a jaxpr no linear function of the variables `linear`, for
+    adding what does not depend on them; None if it adds but `zeros`."""
+    def is_zero(atom):
+        return not numpy.any(atom.val) if hasattr(atom, "val") else atom in zeros
+
+    linear, zeros = set(linear), set(zeros)
+    for equation in jaxpr.eqns:
+        name, values = equation.primitive.name, list(equation.invars)
+        is_linear = [not hasattr(x, "val") and x in linear for x in values]
+        if not any(is_linear):
+            if name in ("broadcast_in_dim", "reshape", "convert_element_type", "squeeze",
+                        "transpose", "neg", "copy") and is_zero(values[0]):
+                zeros.update(equation.outvars)
+            continue
+        summands = {"add": slice(None), "sub": slice(None), "add_any": slice(None),
+                    "concatenate": slice(None), "pad": slice(None), "select_n": slice(1, None),
+                    "dynamic_update_slice": slice(2), "scatter": slice(0, None, 2),
+                    "scatter-add": slice(0, None, 2)}.get(name, slice(0))
+        if not all(a or is_zero(x) for a, x in zip(is_linear[summands], values[summands])):
+            return name
+        for inner in _inner_jaxprs(equation) if name in ("jit", "custom_jvp_call") else ():
+            found = _find_constant(inner, *(
+                [to for x, to in zip(values, inner.invars) if keep(x)]
+                for keep in (lambda x: not hasattr(x, "val") and x in linear, is_zero)))
+            if found:
+                return found
+        linear.update(equation.outvars)
+    return None
+
+
+def _transpose_rule(function, values, changes):
+    """What `function` returns, and J times `changes`, J^T being what its rule of jax.custom_vjp
+    multiplies gradients by."""
+    found, pull_back = jax.vjp(function, *values)
+    floats = [i for i, y in enumerate(found) if _is_float(y)]
+
+    def back(*gradients):
+        all = [numpy.zeros(y.shape, jax.dtypes.float0) for y in found]
+        for i, gradient in zip(floats, gradients):
+            all[i] = gradient
+        return pull_back(all)
+
+    zeros = [jax.numpy.zeros(found[i].shape, found[i].dtype) for i in floats]
+    closed = jax.make_jaxpr(back)(*zeros)
+    constants = [v for v, c in zip(closed.jaxpr.constvars, closed.consts)
+                 if not isinstance(c, jax.core.Tracer) and not numpy.any(c)]
+    adds = _find_constant(closed.jaxpr, closed.jaxpr.invars, constants)
+    if adds:
+        raise ValueError(f"{adds} of the gradient and of what does not depend on it")
+    moved = iter(jax.linear_transpose(back, *zeros)(tuple(changes)))
+    return found, [next(moved) if i in floats else None for i in range(len(found))]
+
+
+def _follow_rule(primitive, is_vjp, *values, call_jaxpr, **params):
+    """A function with a rule of derivatives in a form whose derivative is the rule's: f(x) +
+    J (x - x), where all but the first x are constants."""
+    params["call_jaxpr"] = call_jaxpr
+    stop = jax.lax.stop_gradient
+    floats = [i for i, x in enumerate(values) if _is_float(x)]
+
+    def function(*given):
+        all = [stop(x) for x in values]
+        for i, x in zip(floats, given):
+            all[i] = x
+        return primitive.bind(*all, **primitive.get_bind_params(params))
+
+    given, changes = [], []
+    for i in floats:
+        given.append(stop(values[i]))
+        # Infinity minus infinity is no zero.
+        finite = jax.numpy.where(jax.numpy.isfinite(values[i]), values[i], 0)
+        changes.append(finite - stop(finite))
+    if is_vjp:
+        try:
+            found, moved = _transpose_rule(function, given, changes)
+        except Exception as error:
+            place = call_jaxpr.jaxpr.debug_info.func_src_info or "a function at an unknown place"
+            raise Error(f"the loss: {place} has a jax.custom_vjp that does more with a gradient "
+                        "than to multiply it by what does not depend on it, for which MPT has no "
+                        f"word ({str(error).splitlines()[0] if str(error) else 'no linear function'}"
+                        "). Leave the rule out, or differentiate with jax.grad: whole steps run "
+                        "by autocast, or mpt-opt --mpt-convert-stablehlo") from error
+    else:
+        found, moved = jax.jvp(function, given, changes) if floats else (function(), [])
+        moved = list(moved) or [None] * len(found)
+    return [stop(y) + dy if _is_float(y) else y for y, dy in zip(found, moved)]
+
+
+def _is_saved(policy, equation) -> bool:
+    """Whether a policy of jax.checkpoint keeps what an equation computes. What it moves to
+    the host's memory is kept: there is no other."""
+    if list(_inner_jaxprs(equation)):
+        return False  # It is asked about what is inside.
+    found = policy(equation.primitive, *[x.aval for x in equation.invars], **equation.params)
+    return found if isinstance(found, bool) else type(found).__name__ != "RecomputeType"
+
+
+def _saves_inside(policy, equation) -> bool:
+    return any(_is_saved(policy, inner) or _saves_inside(policy, inner)
+               for jaxpr in _inner_jaxprs(equation) for inner in jaxpr.eqns)
+
+
+def _saves_all(policy, jaxpr) -> bool:
+    return all(all(_saves_all(policy, inner) for inner in _inner_jaxprs(equation))
+               if list(_inner_jaxprs(equation)) else _is_saved(policy, equation)
+               for equation in jaxpr.eqns)
+
+
+def _evaluate(jaxpr, constants, values, policy, kept, as_function):
+    """Computes a jaxpr, equation by equation. What `policy` keeps is appended to `kept`."""
+    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *values]))
+
+    def read(atom):
+        return atom.val if hasattr(atom, "val") else known[atom]
+
+    for equation in jaxpr.eqns:
+        variables = list(dict.fromkeys(x for x in equation.invars if not hasattr(x, "val")))
+        if equation.primitive.name in ("jit", "custom_jvp_call", "closed_call") \
+                and _saves_inside(policy, equation):
+            inner = next(x for x in equation.params.values() if hasattr(x, "jaxpr"))
+            found = _evaluate(inner.jaxpr, inner.consts, list(map(read, equation.invars)),
+                              policy, kept, as_function)
+        else:
+            # This equation alone, at its place.
+            found = as_function(jaxpr.replace(
+                constvars=[], invars=variables, outvars=list(equation.outvars),
+                eqns=[equation]))(*map(read, variables))
+            if _is_saved(policy, equation):
+                kept.extend(found)
+        known.update(zip(equation.outvars, found))
+    return list(map(read, jaxpr.outvars))
+
+
 def _lower_forward(jitted, *arguments):
     """A function that MPT will differentiate, as StableHLO, which has no word for what JAX
     knows of gradients. `stop_gradient` and `jax.checkpoint` become composites, which
-    --mpt-convert-stablehlo knows; rules of derivatives that are not JAX's own are errors."""
+    --mpt-convert-stablehlo knows; functions with rules of derivatives that are not JAX's own,
+    others that have the rules' derivatives."""
     try:
         from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
         from jax.extend.core.primitives import (custom_jvp_call_p, custom_vjp_call_p,
@@ -100,28 +236,51 @@ def _lower_forward(jitted, *arguments):
     modules = [jax, sys.modules.get("optax.losses")]  # What is not imported is not called.
     libraries = tuple(os.path.join(os.path.dirname(os.path.abspath(module.__file__)), "")
                       for module in modules if module is not None)
-    for call in _find_calls(traced.jaxpr, (custom_jvp_call_p, custom_vjp_call_p)):
-        place = call.params["call_jaxpr"].jaxpr.debug_info.func_src_info or ""
-        name, _, file = place.partition(" at ")
-        # Those of libraries, as relu's and logaddexp's, are the functions' derivatives.
-        if call.primitive is custom_vjp_call_p and call.params["bwd"] is not _pass_backward \
-                or call.primitive is custom_jvp_call_p and \
-                not file.startswith(libraries):
-            rule = "custom_vjp" if call.primitive is custom_vjp_call_p else "custom_jvp"
-            raise Error(f"the loss: {name or 'a function'} at {file or 'an unknown place'} has "
-                        f"a jax.{rule}, which MPT would ignore: it differentiates what the "
-                        "function computes. Leave the rule out, or differentiate with jax.grad: "
-                        "whole steps run by autocast, or mpt-opt --mpt-convert-stablehlo")
     mark = jax.lax.composite(lambda x: x, name="mpt.stop_gradient")
 
+    def custom_jvp(*values, call_jaxpr, **params):
+        name, _, file = (call_jaxpr.jaxpr.debug_info.func_src_info or "").partition(" at ")
+        # Those of libraries, as relu's and logaddexp's, are the functions' derivatives, but
+        # not where the function divides by 0 or iterates.
+        if file.startswith(libraries) and name not in ("_det", "_custom_root", "_pinv"):
+            return jaxpr_as_fun(call_jaxpr)(*values)
+        return _follow_rule(custom_jvp_call_p, False, *values, call_jaxpr=call_jaxpr, **params)
+
+    def custom_vjp(*values, call_jaxpr, **params):
+        if params["bwd"] is _pass_backward:
+            return jaxpr_as_fun(call_jaxpr)(*values)
+        return _follow_rule(custom_vjp_call_p, True, *values, call_jaxpr=call_jaxpr, **params)
+
     def checkpoint(*values, jaxpr, policy, **_):
-        function = jaxpr_as_fun(ClosedJaxpr(jaxpr, ()))
-        # A policy says what to keep of it, which MPT leaves to `memory_budget`.
-        if policy in (None, jax.checkpoint_policies.nothing_saveable):
-            function = jax.lax.composite(function, name="mpt.checkpoint")
-        return function(*values)
+        def as_function(jaxpr):
+            return jaxpr_as_fun(ClosedJaxpr(jaxpr, ()))
+
+        policy = policy or jax.checkpoint_policies.nothing_saveable
+        if jaxpr.eqns and _saves_all(policy, jaxpr):
+            return as_function(jaxpr)(*values)
+        for equation in jaxpr.eqns:
+            if equation.primitive.name in ("scan", "while", "cond") \
+                    and _saves_inside(policy, equation):
+                warnings.warn(
+                    f"the loss: jax.checkpoint of {jaxpr.debug_info.func_src_info or 'a function'}:"
+                    " its policy keeps values inside of a loop or branch, which MPT computes "
+                    "again; put jax.checkpoint around the loop's body", stacklevel=2)
+                break
+        # What leaves an mpt.checkpoint is kept.
+        def function(*values):
+            kept = []
+            found = _evaluate(jaxpr, (), values, policy, kept, as_function)
+            return [*found, *kept]
+
+        if not any(_is_saved(policy, equation) or _saves_inside(policy, equation)
+                   for equation in jaxpr.eqns):
+            function = as_function(jaxpr)
+        found = jax.lax.composite(function, name="mpt.checkpoint")(*values)
+        return list(found)[:len(jaxpr.outvars)]
 
     rules = ((stop_gradient_p, lower_fun(mark, multiple_results=False)),
+             (custom_jvp_call_p, lower_fun(custom_jvp, multiple_results=True)),
+             (custom_vjp_call_p, lower_fun(custom_vjp, multiple_results=True)),
              (remat_p, lower_fun(checkpoint, multiple_results=True)),
              (linear_solve_p, lower_fun(_solve_linear, multiple_results=True)))
     return traced.lower(_private_parameters=LoweringParameters(override_lowering_rules=rules))

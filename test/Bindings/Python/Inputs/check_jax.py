@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import warnings
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Two devices; each convert rounds.
@@ -153,11 +154,14 @@ def train_step():
         print("half:", result.loss == float(expected), result["z"].dtype,
               all(numpy.array_equal(result[n], outputs[n]) for n in outputs))
 
-    # What jax.checkpoint says is computed again, but not where it says what to keep. The
-    # parameters are one array.
+    # What jax.checkpoint says is computed again, what its policy says is kept. The parameters
+    # are one array.
+    from jax.ad_checkpoint import checkpoint_name
+
     def blocks(remat):
         def block(x, w):
-            return jnp.sin(jnp.tanh(x @ w) * 2) + x, None
+            y = checkpoint_name(jnp.tanh(jax.nn.relu(x @ w)), "y")
+            return jnp.tanh(checkpoint_name(jnp.sin(y * 2), "z")) + x, None
 
         def loss(params, x):
             return (jax.lax.scan(remat(block), x, params)[0] ** 2).mean()
@@ -165,14 +169,24 @@ def train_step():
 
     layers = rng.normal(size=(8, 32, 32)).astype("f") / 6
     rows = rng.normal(size=(256, 32)).astype("f")
-    steps = [mpt.jax.train_step(blocks(remat), layers, (rows,), "sgd") for remat in (
-        lambda f: f, jax.checkpoint,
-        functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.nothing_saveable),
-        functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable))]
-    arenas = [step.arena_bytes for step in steps]
-    norms = [float(step(rows).grad_norm) for step in steps]
-    print("checkpoint:", arenas[1] < 0.7 * arenas[0], arenas[2] == arenas[1],
-          arenas[3] == arenas[0], numpy.ptp(norms) < 1e-5 * norms[0])
+    policies = jax.checkpoint_policies
+    names = dict(offload_src="device", offload_dst="pinned_host")
+    plain, *steps = [mpt.jax.train_step(blocks(remat), layers, (rows,), "sgd") for remat in (
+        lambda f: f, jax.checkpoint, *(functools.partial(jax.checkpoint, policy=policy) for policy in (
+            policies.nothing_saveable, policies.everything_saveable, policies.dots_saveable,
+            policies.save_only_these_names("y"), policies.save_any_names_but_these("y"),
+            policies.save_and_offload_only_these_names(
+                names_which_can_be_saved=["z"], names_which_can_be_offloaded=["y"], **names))))]
+    kept = [(step.arena_bytes - steps[0].arena_bytes) / rows.nbytes for step in steps]
+    norms = [float(step(rows).grad_norm) for step in (plain, *steps)]
+    print("checkpoint:", steps[0].arena_bytes < 0.7 * plain.arena_bytes, kept[1] == 0,
+          steps[2].arena_bytes == plain.arena_bytes, [6.5 <= n <= 8 for n in kept[3:]],
+          numpy.ptp(norms) < 1e-5 * norms[0])
+    around = jax.checkpoint(blocks(lambda f: f), policy=policies.dots_saveable)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mpt.jax.train_step(around, layers, (rows,), "sgd")
+    print("a policy around a loop:", *{str(w.message) for w in caught})
 
     # A budget for temporary values: other memory, the same numbers.
     def deep(params, x):
@@ -322,7 +336,60 @@ def derivatives():
                               (numpy.ones((2, 4), "f"),))
     print("of optax.losses:", isinstance(rule, jax.custom_jvp),
           verdict(abs(float(step(numpy.ones((2, 4), "f")).loss) - 8 * numpy.log(4)), 1e-4))
+    rules()
     print("scaled:", "= mpt." not in scaled, "xf16>" in scaled, "@norm" in scaled or "acme.norm" in scaled)
+
+
+def rules():
+    """Functions whose derivatives are those of rules, of JAX and of the loss."""
+    reverse = jax.custom_vjp(lambda x, scale: x)
+    reverse.defvjp(lambda x, scale: (x, scale), lambda scale, g: (-scale * g, jnp.zeros_like(scale)))
+    sign = jax.custom_vjp(jnp.sign)
+    sign.defvjp(lambda x: (jnp.sign(x), x), lambda x, g: (jnp.where(jnp.abs(x) < 1, g, 0),))
+    rounded = jax.custom_jvp(lambda x: jnp.round(x))
+    rounded.defjvp(lambda primals, tangents: (rounded(*primals), 2 * tangents[0]))
+    # Of matmuls, with an argument that is no array, an integer, and a result that is one.
+    multiply = jax.custom_vjp(lambda count, x, w, n: (x @ w * count, n + 1), nondiff_argnums=(0,))
+    multiply.defvjp(lambda count, x, w, n: (multiply(count, x, w, n), (x, w)),
+                    lambda count, saved, g: (g[0] @ saved[1].T, saved[0].T @ g[0] / count, None))
+    # Infinite numbers that nothing multiplies by 0.
+    softmax = jax.custom_jvp(lambda x: jax.nn.softmax(x))
+    softmax.defjvp(lambda primals, tangents: (
+        (p := softmax(*primals)), p * (tangents[0] - (p * tangents[0]).sum(-1, keepdims=True))))
+
+    def root(w, x):
+        return jax.lax.custom_root(
+            lambda z: z ** 3 + z - jnp.tanh(x @ w).sum(), 0.5,
+            lambda f, z: jax.lax.fori_loop(0, 20, lambda i, z: z - f(z) / (3 * z * z + 1), z),
+            lambda g, y: y / g(1.0)) ** 2
+
+    def scanned(w, x):
+        layer = lambda carry, _: (jax.checkpoint(lambda x: rounded(x @ w * 8) / 8)(carry), None)
+        return (jax.lax.scan(layer, x, None, length=3)[0] ** 2).mean()
+
+    singular = rng.normal(size=(4, 4)).astype("f")
+    singular[3] = singular[0]
+    cases = {
+        "reversed": lambda w, x: (reverse(jnp.tanh(x @ w), 0.3) ** 2).mean(),
+        "straight": lambda w, x: ((sign(x @ w) - x) ** 2).mean(),
+        "matmuls": lambda w, x: (jnp.sin(multiply(1.5, x, w, 3)[0]) * multiply(2, x, w, 3)[1]).mean(),
+        "of examples": lambda w, x: (jax.vmap(lambda x: reverse(jnp.tanh(x @ w), 0.3))(x) ** 3).mean(),
+        "infinite": lambda w, x: ((softmax(jnp.where(jnp.tril(jnp.ones((6, 6), bool)), x @ w @ x.T, -jnp.inf))
+                                   @ x) ** 2).mean(),
+        "in a loop": scanned, "implicit": root,
+        "determinant": lambda w, x: jnp.linalg.det(w) + (jnp.tanh(x @ w) ** 2).mean(),
+        "simplex": lambda w, x: (optax.projections.projection_simplex(x[0] @ w * 0.1) ** 2).sum()}
+    batch = rng.normal(size=(6, 4)).astype("f")
+    for name, loss in cases.items():
+        step = mpt.jax.train_step(loss, singular, (batch,), "sgd", lr=0.01)
+        theirs, least = singular, 0
+        for _ in range(3):
+            expected, gradient = jax.value_and_grad(loss)(theirs, batch)
+            theirs = theirs - numpy.float32(0.01) * gradient
+            least = max(least, abs(float(step(batch).loss) - float(expected)) / abs(float(expected)))
+        moved = numpy.linalg.norm(theirs - singular)
+        print(f"{name}:", verdict(least, 1e-5),
+              verdict(numpy.linalg.norm(step.params - theirs) / moved, 1e-4), moved > 0)
 
 
 def generic():
@@ -402,26 +469,20 @@ def errors():
     fails(lambda: mpt.jax.autocast(whole, "f8"))
     fails(lambda: mpt.jax.autocast(jax.jit(lambda x, n: x * n, static_argnums=1))(x, 3))
     fails(lambda: mpt.jax.autocast(lambda x: (jax.debug.print("{}", x), x @ x.T)[1])(jnp.ones((4, 4))))
-    @jax.custom_vjp
-    def clipped(x):
-        return x
+    # Rules that no function has as its derivative.
+    def rule(backward):
+        @jax.custom_vjp
+        def ruled(x):
+            return x
 
-    clipped.defvjp(lambda x: (x, None), lambda _, g: (jnp.clip(g, -1, 1),))
+        ruled.defvjp(lambda x: (x, x), backward)
+        return ruled
 
-    @jax.custom_jvp
-    def straight(x):
-        return jnp.round(x)
-
-    straight.defjvp(lambda primals, tangents: (straight(*primals), tangents[0]))
-    # Not optax's, for all that its path ends alike.
-    places = {"jax": jax, "jnp": jnp}
-    exec(compile("@jax.custom_jvp\ndef rounded(x):\n    return jnp.round(x)\n",
-                 "/mine/optax/losses/rules.py", "exec"), places)
-    rounded = places["rounded"]
-    rounded.defjvp(lambda primals, tangents: (rounded(*primals), tangents[0]))
-    for rule in clipped, straight, rounded:
+    for ruled in (rule(lambda x, g: (jnp.clip(g, -1, 1),)), rule(lambda x, g: (g + 0.1 * x,)),
+                  rule(lambda x, g: (jax.jit(lambda x, g: jnp.where(x > 0, g, x))(x, g),)),
+                  rule(lambda x, g: (g / jnp.linalg.norm(g),))):
         fails(lambda: mpt.jax.train_step(
-            lambda p, x, y: (jax.nn.relu(rule(p["w"])) * x).sum(), {"w": numpy.ones(1, "f")}, batch))
+            lambda p, x, y: (jax.nn.relu(ruled(p["w"])) * x).sum(), {"w": numpy.ones(1, "f")}, batch))
     fails(lambda: mpt.jax.grad_seed(jnp.ones(3)))
     # A JAX that has other insides than MPT knows.
     from jax.interpreters import mlir
