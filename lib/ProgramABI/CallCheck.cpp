@@ -169,7 +169,8 @@ const char *Check::check(const MatmulCall &matmul) const {
     (call.refs[i].type == DataType::F64 ? isWide : isNarrow) = true;
   }
   if (isWide && isNarrow)
-    return "matmuls of element type f64 and others together are not supported; cast to one";
+    return "matmuls of element type f64 and others together are not supported; cast to "
+           "one";
   if ((matmul.lhsRounding != Rounding::None && in(0).type != DataType::F32) ||
       (matmul.rounding != Rounding::None && in(1).type != DataType::F32))
     return "only an operand of f32 is rounded";

@@ -100,10 +100,10 @@ struct MixedPrecisionOptions : mlir::PassPipelineOptions<MixedPrecisionOptions> 
       llvm::cl::init("f32")};
   Option<int64_t> accumulate{*this, "accumulate",
                              llvm::cl::desc("Micro-batches per step"), llvm::cl::init(1)};
-  Option<std::string> optimizer{*this, "optimizer",
-                                llvm::cl::desc(
-                                    "sgd, momentum, adam, adamw, or @NAME, a function"),
-                                llvm::cl::init("adamw")};
+  Option<std::string> optimizer{
+      *this, "optimizer",
+      llvm::cl::desc("sgd, momentum, adam, adamw, or @NAME, a function"),
+      llvm::cl::init("adamw")};
   Option<double> lr{*this, "lr", llvm::cl::desc("Initial learning rate"),
                     llvm::cl::init(1.0e-3)};
   Option<double> weightDecay{*this, "weight-decay", llvm::cl::desc("Weight decay"),

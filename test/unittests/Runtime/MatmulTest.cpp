@@ -745,8 +745,9 @@ TEST(MatmulTest, Misfits) {
   std::string mixed;
   EXPECT_FALSE(
       checkCall(makeInstruction(matmul(), {wide.ref, narrow.ref}, wide.ref), mixed));
-  EXPECT_EQ(mixed,
-            "matmuls of element type f64 and others together are not supported; cast to one");
+  EXPECT_EQ(
+      mixed,
+      "matmuls of element type f64 and others together are not supported; cast to one");
 }
 
 TEST(MatmulTest, WorkspaceIsChecked) {

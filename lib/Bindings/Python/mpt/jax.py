@@ -37,6 +37,8 @@ __all__ = ["StepResult", "TrainStep", "autocast", "generic", "grad_seed", "gradi
 
 _FLOATS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
+# The function that an optimizer of optax becomes, and where its state is.
+_OPTIMIZER = "optimizer"
 
 
 def _import_mlir():
@@ -355,21 +357,31 @@ class TrainStep:
             raise Error(f"precision: expected {', '.join(PRECISIONS)}, found {precision!r}")
         if max_programs < 1:
             raise Error(f"max_programs: expected at least 1, found {max_programs}")
-        if not isinstance(optimizer, str) or optimizer.split()[:1] == [] \
-                or optimizer.split()[0] not in _OPTIMIZERS:
+        # One of optax's transformations, or None.
+        self._transform = optimizer if all(
+            callable(getattr(optimizer, name, None)) for name in ("init", "update")) else None
+        if self._transform is None and (
+                not isinstance(optimizer, str) or optimizer.split()[:1] == []
+                or optimizer.split()[0] not in _OPTIMIZERS):
             raise Error(f"optimizer: expected {', '.join(_OPTIMIZERS)}, with options of "
-                        "mpt-train-step such as \"adamw weight-decay=0.01\", found "
-                        f"{optimizer!r}; a step with an optimizer of optax runs by autocast "
-                        "or mpt-opt --mpt-convert-stablehlo")
+                        "mpt-train-step such as \"adamw weight-decay=0.01\", or a "
+                        f"GradientTransformation of optax, found {optimizer!r}")
+        if self._transform and lr is not None:
+            raise Error("lr: the optimizer has its own learning rate, which may be a schedule "
+                        "of optax; leave out lr")
         check_memory_budget(memory_budget)
         self._loss, self._precision, self._has_state = loss, precision, state is not None
-        self._optimizer = optimizer.split()
+        self._optimizer = [f"@{_OPTIMIZER}"] if self._transform else optimizer.split()
         self._memory_budget, self._clip_norm, self._ema = memory_budget, clip_norm, ema
         self._loss_scale = spell_loss_scale(loss_scale, precision)
         self._fp8 = Fp8(fp8)
         self._optimizer_state = spell_optimizer_state(optimizer_state)
+        if self._transform and self._optimizer_state:
+            raise Error(f"optimizer_state: expected f32, found {optimizer_state!r}: only the "
+                        f"moments of {', '.join(_OPTIMIZERS)} are stored in less, not the state "
+                        "of an optimizer of optax")
         self._threads, self._max_programs, self._seed = threads, max_programs, seed
-        self._lr, self._count, self._skipped = lr, 0, 0
+        self._lr, self._count, self._skipped = 1e-3 if lr is None else lr, 0, 0
         self._named = list(batch) if isinstance(batch, Mapping) else None
         batch = self._order(batch if isinstance(batch, Mapping) else None,
                             () if isinstance(batch, Mapping) else batch)
@@ -403,8 +415,9 @@ class TrainStep:
         self._profile: Optional[StepProfile] = None
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         self._first: Optional[_Compiled] = None
+        self._lower_optimizer(params, taken)
         self._first = self._find(parts, batch)
-        for name, value in zip(self._names, self._values):
+        for name, value in zip(self._names + self._moment_names, self._values + self._moments):
             if name in self._first.types:
                 # Parameters of 16 bits have masters of 32. NumPy hands over no bf16.
                 kept = _FLOATS.get(self._first.types[name], value.dtype)
@@ -440,6 +453,61 @@ class TrainStep:
             for leaf, kind in zip(leaves, self._kinds)])
 
     # Compilation.
+
+    def _lower_optimizer(self, params, taken) -> None:
+        """An optimizer of optax as the function @optimizer, and its state."""
+        self._moment_names, self._moments, self._update = [], [], ""
+        if not self._transform:
+            return
+        ir, _ = _import_mlir()
+        tree = jax.tree.structure(params)
+        moments = self._transform.init(params)
+        leaves, self._moment_tree = jax.tree.flatten(moments)
+        self._moment_kinds = [jax.random.key_impl(x) if _is_key(x) else None for x in leaves]
+        self._moment_names = _name_leaves(moments, _OPTIMIZER, taken)
+        self._moments = [_to_array(x) for x in _strip_keys(leaves)]
+
+        def update(params, gradients, moments):
+            params, gradients = (jax.tree.unflatten(tree, x) for x in (params, gradients))
+            changes, new = self._transform.update(gradients, self._join_moments(moments), params)
+            if jax.tree.structure(new) != self._moment_tree:
+                raise Error("optimizer: its update gives state of another structure than its "
+                            f"init, {jax.tree.structure(new)}")
+            params = jax.tree.map(lambda p, u: p if u is None else (p + u).astype(p.dtype), params,
+                                  changes, is_leaf=lambda x: x is None)
+            return jax.tree.leaves(params), _strip_keys(jax.tree.leaves(new))
+
+        values = self._values[:self._num_params]
+        names = self._names[:self._num_params]
+        try:
+            lowered = _lower_forward(jax.jit(update, keep_unused=True), values, values,
+                                     self._moments)
+        except TypeError as error:
+            raise Error(f"optimizer: its update(gradients, state, params) fails: {error}") from error
+        module = lowered.compiler_ir("stablehlo")
+        with module.context as context, ir.Location.unknown():
+            context.allow_unregistered_dialects = True
+            inline_calls(module, ir)
+            main = next(op for op in module.body.operations
+                        if ir.StringAttr(op.attributes["sym_name"]).value == "main")
+
+            def attributes(**values):
+                return ir.DictAttr.get({f"mpt.{key}": ir.StringAttr.get(value)
+                                        for key, value in values.items()})
+
+            main.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [attributes(name=name, role="parameter") for name in names]
+                + [attributes(name=f"grad.{name}", role="input") for name in names]
+                + [attributes(name=name, role="optimizer_state") for name in self._moment_names])
+            main.attributes["res_attrs"] = ir.ArrayAttr.get(
+                [attributes(updates=name) for name in names + self._moment_names])
+            main.attributes["sym_name"] = ir.StringAttr.get(_OPTIMIZER)
+            self._update = main.get_asm(print_generic_op_form=True, enable_debug_info=False)
+
+    def _join_moments(self, leaves):
+        return jax.tree.unflatten(self._moment_tree, [
+            leaf if kind is None else jax.random.wrap_key_data(leaf, impl=kind)
+            for leaf, kind in zip(leaves, self._moment_kinds)])
 
     def _lower(self, batch) -> str:
         """The loss as MLIR, with the names and roles that MPT reads."""
@@ -497,6 +565,8 @@ class TrainStep:
             main.attributes["sym_name"] = ir.StringAttr.get("loss")
             if self._memory_budget is not None:
                 main.attributes["mpt.memory_budget"] = ir.StringAttr.get(self._memory_budget)
+            if self._update:
+                module.body.append(ir.Operation.parse(self._update, context=context))
             return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
 
     def _passes(self) -> "list[str]":
@@ -582,13 +652,20 @@ class TrainStep:
     def lr(self) -> float:
         """The learning rate. If it is a function of the number of the step, its value for
         the next one."""
+        self._check_has_rate()
         return float(self._lr(self._count) if callable(self._lr) else self._lr)
 
     @lr.setter
     def lr(self, value: "Union[float, Callable[[int], float]]") -> None:
+        self._check_has_rate()
         self._lr = value
         if not callable(value):
             self._write_rate(value)
+
+    def _check_has_rate(self) -> None:
+        if self._transform:
+            raise Error("lr: an optimizer of optax has its own learning rate, which may be a "
+                        "schedule; step.opt_state has what optax.inject_hyperparams keeps")
 
     # State.
 
@@ -619,6 +696,19 @@ class TrainStep:
         return self._held()[1] if self._has_state else None
 
     @property
+    def opt_state(self) -> Any:
+        """As `params`, the state of an optimizer of optax."""
+        if not self._transform:
+            raise Error("opt_state: expected an optimizer of optax, found "
+                        f"{self._optimizer[0]!r}, whose state `save` writes")
+        leaves = []
+        for name, value in zip(self._moment_names, self._moments):
+            array = self._read(name)
+            leaves.append(array.view(value.dtype) if value.dtype.kind == "u"
+                          else array.astype(value.dtype))
+        return self._join_moments(leaves)
+
+    @property
     def ema_params(self) -> Any:
         """The averages of the parameters that `ema=` keeps."""
         if self._ema is None:
@@ -645,7 +735,7 @@ class TrainStep:
         mpt-run, from C, or as mpt.Program. `options` are mpt-compile's."""
         path = os.fspath(path)
         with tempfile.TemporaryDirectory() as folder:
-            self._write_rate(self.lr)
+            self._write_rate(self._lr(self._count) if callable(self._lr) else self._lr)
             values = os.path.join(folder, "state.safetensors")
             self.save(values)
             self._first.module.compile(
@@ -697,8 +787,8 @@ class TrainStep:
 
 
 def train_step(loss: Callable[..., Any], params: Any, batch: Any,
-               optimizer: str = "adamw", precision: str = "f32", *, state: Any = None,
-               lr: "Union[float, Callable[[int], float]]" = 1e-3,
+               optimizer: Any = "adamw", precision: str = "f32", *, state: Any = None,
+               lr: "Union[None, float, Callable[[int], float]]" = None,
                fp8: Optional[str] = None, optimizer_state: str = "f32",
                memory_budget: Optional[str] = None, clip_norm: Optional[float] = None,
                ema: Optional[float] = None, seed: int = 0,
@@ -714,11 +804,13 @@ def train_step(loss: Callable[..., Any], params: Any, batch: Any,
     batch: one batch, as it will be passed to the step: a tuple of trees of arrays, or a
         dictionary, which is passed by name. Other shapes are compiled when they come.
     optimizer: sgd, momentum, adam or adamw, then options of mpt-train-step such as
-        "adamw weight-decay=0.01 beta2=0.95".
+        "adamw weight-decay=0.01 beta2=0.95". Or an optimizer of optax, whose `update` becomes
+        part of the step; `step.opt_state` gives its state back.
     precision: f32, f16 or bf16: the type of the heavy arithmetic. Parameters stay as they
         are.
     state: a tree of arrays that the loss changes, such as flax's batch_stats.
-    lr: the learning rate, or a function of the number of the step, such as optax's schedules.
+    lr: the learning rate (1e-3), or a function of the number of the step, such as optax's
+        schedules. An optimizer of optax has its own.
     optimizer_state: "f32", "bf16" or "block8", with options of mpt-optimizer-state after it.
     fp8, memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs: as in
         mpt.torch.TrainStep.

@@ -444,7 +444,7 @@ def errors():
             print(str(error).splitlines()[0])
 
     batch = (x, y)
-    fails(lambda: mpt.jax.train_step(loss, params, batch, optimizer, state=state))
+    fails(lambda: mpt.jax.train_step(loss, params, batch, optimizer, state=state, lr=0.1))
     fails(lambda: mpt.jax.train_step(loss, params, batch, "lion", state=state))
     fails(lambda: mpt.jax.train_step(loss, params, batch, precision="f8", state=state))
     fails(lambda: mpt.jax.train_step(loss, params, batch, max_programs=0, state=state))
