@@ -370,6 +370,258 @@ Value mpt::importer::invert(ImportBuilder &l, Value a) {
 }
 
 //===----------------------------------------------------------------------===//
+// Reflections
+//===----------------------------------------------------------------------===//
+
+QRFactors mpt::importer::factorizeQR(ImportBuilder &l, Value a) {
+  KeepPrecision keep(l);
+  const int64_t batch = getShape(a)[0], m = getShape(a)[1], n = getShape(a)[2];
+  Type i32 = l.builder.getI32Type();
+  RankedTensorType scale = getType(a).clone({batch});
+  SmallVector<Value> results =
+      scanColumns(l, std::min(m, n), {a}, scale, [&](Value k, ValueRange carried) {
+        Value x = carried[0], zero = l.number(x, 0), one = l.number(x, 1);
+        Value rows = l.iota({1, m, 1}, 1, i32), columns = l.iota({1, 1, n}, 2, i32);
+        Value isThis = l.compare(ComparePredicate::EQ, columns, k);
+        Value isRow = l.compare(ComparePredicate::EQ, rows, k),
+              isBelow = l.compare(ComparePredicate::GT, rows, k);
+        Value column = l.reduce(ReduceKind::Sum, l.where(isThis, x, zero), {2}, true);
+        Value below = l.where(isBelow, column, zero);
+        auto sumRows = [&](Value x) { return l.reduce(ReduceKind::Sum, x, {1}, true); };
+        Value alpha = sumRows(l.where(isRow, column, zero)); // [B, 1, 1]
+        Value rest = sumRows(l.square(below));
+        // Nothing below: no reflection, as in LAPACK.
+        Value isDone = l.compare(ComparePredicate::EQ, rest, 0.0);
+        Value norm = l.unary<SqrtOp>(l.where(isDone, one, l.add(l.square(alpha), rest)));
+        Value beta =
+            l.where(l.compare(ComparePredicate::LT, alpha, 0.0), norm, l.neg(norm));
+        Value tau = l.where(isDone, zero, l.div(l.sub(beta, alpha), beta));
+        Value vector =
+            l.div(below, l.where(isDone, one, l.sub(alpha, beta))); // [B, m, 1]
+        Value whole = l.where(isRow, one, vector);
+        Value change = l.mul(l.mul(whole, tau), sumRows(l.mul(whole, x)));
+        Value isRight = l.compare(ComparePredicate::GT, columns, k);
+        Value mine = l.where(isBelow, vector,
+                             l.where(isRow, l.where(isDone, alpha, beta), column));
+        Value next = l.where(isRight, l.sub(x, change), l.where(isThis, mine, x));
+        return SmallVector<Value>{next, l.reshape(tau, {batch})};
+      });
+  return {results[0], l.transpose(results[1], {1, 0})};
+}
+
+/// As I - V T V^T (Schreiber and Van Loan 1989), with T = (I + D W)^-1 D for D =
+/// diag(tau) and W the part of V^T V above its diagonal.
+Value mpt::importer::multiplyReflections(ImportBuilder &l, Value a, Value scales) {
+  KeepPrecision keep(l);
+  Type i32 = l.builder.getI32Type();
+  const int64_t m = getShape(a)[1], n = getShape(a)[2], k = getShape(scales)[1];
+  Value row = l.iota({1, m, 1}, 1, i32), column = l.iota({1, 1, n}, 2, i32);
+  Value zero = l.number(a, 0);
+  Value one = l.where(l.compare(ComparePredicate::EQ, row, column), l.number(a, 1), zero);
+  Value v = l.add(l.where(l.compare(ComparePredicate::GT, row, column), a, zero), one);
+  v = l.slice(v, 2, 0, k);
+  Value factors = l.reshape(scales, {getShape(scales)[0], k, 1});
+  // The diagonal of the system is taken as ones, what is below as zeros.
+  Value system = l.mul(factors, l.matmul(v, v, /*transposeA=*/true));
+  Value first = l.slice(v, 1, 0, n); // V^T's first n columns, transposed.
+  Value right = l.mul(factors, transposed(l, first));
+  Value inner = solveTriangular(l, system, right, {true, true});
+  return l.sub(one, l.matmul(v, inner));
+}
+
+//===----------------------------------------------------------------------===//
+// Rotations
+//===----------------------------------------------------------------------===//
+
+/// The rotations of row i and row i + h that make their product `both` zero, of rows of
+/// squares `first` and `second`, all [B, h, 1]: sines, and sine / (1 + cosine).
+static std::pair<Value, Value> makeRotations(ImportBuilder &l, Value first, Value second,
+                                             Value both) {
+  Value one = l.number(both, 1), zero = l.number(both, 0);
+  Value isZero = l.compare(ComparePredicate::EQ, both, 0.0);
+  Value tau = l.div(l.sub(second, first), l.mul(l.where(isZero, one, both), 2.0));
+  Value sign = l.where(l.compare(ComparePredicate::GE, tau, 0.0), one, l.number(tau, -1));
+  Value root = l.unary<SqrtOp>(l.add(l.square(tau), 1.0));
+  Value tangent = l.where(isZero, zero, l.div(sign, l.add(l.abs(tau), root)));
+  Value cosine = l.div(one, l.unary<SqrtOp>(l.add(l.square(tangent), 1.0)));
+  Value sine = l.mul(tangent, cosine);
+  return {sine, l.div(sine, l.add(cosine, 1.0))};
+}
+
+/// Rotates row i with row i + h and orders rows such that the next pairs lie so; after
+/// 2 h - 1 times all pairs have met, and rows lie as they did. In the form of Rutishauser
+/// (1966), which rounds little where an angle is small.
+static Value rotateRows(ImportBuilder &l, Value x, std::pair<Value, Value> rotations) {
+  auto [sine, ratio] = rotations;
+  const int64_t h = getShape(x)[1] / 2;
+  Value top = l.slice(x, 1, 0, h), bottom = l.slice(x, 1, h, h);
+  Value first = l.sub(top, l.mul(sine, l.add(bottom, l.mul(ratio, top)))),
+        second = l.add(bottom, l.mul(sine, l.sub(top, l.mul(ratio, bottom))));
+  if (h == 1)
+    return l.concat({first, second}, 1);
+  SmallVector<Value> rows{l.slice(first, 1, 0, 1), l.slice(second, 1, 0, 1)};
+  if (h > 2)
+    rows.push_back(l.slice(first, 1, 1, h - 2));
+  rows.push_back(l.slice(second, 1, 1, h - 1));
+  rows.push_back(l.slice(first, 1, h - 1, 1));
+  return l.concat(rows, 1);
+}
+
+/// The rows of `x` closer to orthogonal ones of length 1: x + (x - x x^T x) / 2.
+static Value orthogonalize(ImportBuilder &l, Value x) {
+  Value product = l.matmul(l.matmul(x, x, false, /*transposeB=*/true), x);
+  return l.add(x, l.mul(l.sub(x, product), 0.5));
+}
+
+/// Rounds of all pairs, but for the last ones.
+static int64_t countSweeps(Value x, int64_t n) {
+  return (n <= 32 ? 7 : 11) + (getElement(x).isF64() ? 2 : 0);
+}
+
+/// The vectors in rows, of an even number, after `sweeps` of a symmetric matrix, and what
+/// the matrix is in them.
+static std::pair<Value, Value> sweepMatrix(ImportBuilder &l, Value a, Value vectors,
+                                           int64_t sweeps) {
+  const int64_t n = getShape(a)[1], h = n / 2;
+  SmallVector<Value> results =
+      scanColumns(l, sweeps * (n - 1), {a, vectors}, {}, [&](Value, ValueRange carried) {
+        auto getDiagonal = [&](int64_t row, int64_t column) {
+          Value part =
+              take(l, block(l, carried[0], row, column, h, h), ComparePredicate::EQ);
+          return l.reduceLast(ReduceKind::Sum, part, true);
+        };
+        auto rotations =
+            makeRotations(l, getDiagonal(0, 0), getDiagonal(h, h), getDiagonal(0, h));
+        Value rotated =
+            rotateRows(l, transposed(l, rotateRows(l, carried[0], rotations)), rotations);
+        return SmallVector<Value>{rotated, rotateRows(l, carried[1], rotations)};
+      });
+  return {results[0], results[1]};
+}
+
+/// The vectors in rows that make the rows of `x`, an even number, orthogonal.
+static Value sweepRows(ImportBuilder &l, Value x, Value vectors, int64_t sweeps) {
+  const int64_t n = getShape(x)[1], h = n / 2;
+  SmallVector<Value> results =
+      scanColumns(l, sweeps * (n - 1), {x, vectors}, {}, [&](Value, ValueRange carried) {
+        Value top = l.slice(carried[0], 1, 0, h), bottom = l.slice(carried[0], 1, h, h);
+        auto multiplyRows = [&](Value a, Value b) {
+          return l.reduceLast(ReduceKind::Sum, l.mul(a, b), true);
+        };
+        auto rotations =
+            makeRotations(l, multiplyRows(top, top), multiplyRows(bottom, bottom),
+                          multiplyRows(top, bottom));
+        return SmallVector<Value>{rotateRows(l, carried[0], rotations),
+                                  rotateRows(l, carried[1], rotations)};
+      });
+  return results[1];
+}
+
+/// `x`, [B, n, m], with its rows in the order of `indices`, [B, n].
+static Value orderRows(ImportBuilder &l, Value x, Value indices) {
+  const int64_t batch = getShape(x)[0], n = getShape(x)[1], m = getShape(x)[2];
+  Value first = l.mul(l.iota({batch, 1}, 0, getElement(indices)), static_cast<double>(n));
+  Value rows = l.gather(l.reshape(x, {batch * n, m}),
+                        l.reshape(l.add(indices, first), {batch * n}));
+  return l.reshape(rows, getShape(x));
+}
+
+/// [B, n, n] of 1 / (x_j - x_i) for rows i and columns j, 0 where they are equal.
+static Value invertDifferences(ImportBuilder &l, Value x) {
+  const int64_t batch = getShape(x)[0], n = getShape(x)[1];
+  Value difference = l.sub(l.reshape(x, {batch, 1, n}), l.reshape(x, {batch, n, 1}));
+  Value isZero = l.compare(ComparePredicate::EQ, difference, 0.0);
+  return l.where(isZero, l.number(x, 0),
+                 l.div(l.number(x, 1), l.where(isZero, l.number(x, 1), difference)));
+}
+
+static Value takeDiagonal(ImportBuilder &l, Value x) {
+  return l.reduceLast(ReduceKind::Sum, take(l, x, ComparePredicate::EQ));
+}
+
+EigenDecomposition mpt::importer::findEigenvectors(ImportBuilder &l, Value a) {
+  KeepPrecision keep(l);
+  const int64_t n = getShape(a)[1], odd = n % 2;
+  Value given = stop(l, a);
+  Value x = l.add(take(l, given, ComparePredicate::GE),
+                  transposed(l, take(l, given, ComparePredicate::GT)));
+  // A row of zeros meets the one that is left over, and stays as it is.
+  if (odd)
+    x = l.pad(x, {0, 0, 0}, {0, 1, 1}, 0);
+  Value start = l.broadcast(identity(l, x), getShape(x));
+  Value rows = sweepMatrix(l, x, start, countSweeps(x, n)).second;
+  rows = orthogonalize(l, orthogonalize(l, rows));
+  Value anew = l.matmul(l.matmul(rows, x), rows, false, /*transposeB=*/true);
+  anew = l.mul(l.add(anew, transposed(l, anew)), 0.5);
+  Value last = sweepMatrix(l, anew, start, 3).second;
+  rows = orthogonalize(l, l.matmul(last, rows));
+  Value values = l.reduceLast(ReduceKind::Sum, l.mul(l.matmul(rows, x), rows));
+  if (odd) {
+    rows = block(l, rows, 0, 0, n, n);
+    values = l.slice(values, 1, 0, n);
+  }
+  Value order = l.sortedIndices(values, /*descending=*/false);
+  values = stop(l, l.takeLast(values, order));
+  Value vectors = stop(l, transposed(l, orderRows(l, rows, order)));
+  // Zero, with the gradient of `a`.
+  Value rest = l.sub(a, given);
+  Value inside = l.matmul(l.matmul(vectors, rest, /*transposeA=*/true), vectors);
+  Value change = l.matmul(vectors, l.mul(invertDifferences(l, values), inside));
+  return {l.add(values, takeDiagonal(l, inside)), l.add(vectors, change)};
+}
+
+SingularValues mpt::importer::findSingularValues(ImportBuilder &l, Value a) {
+  const int64_t batch = getShape(a)[0];
+  if (getShape(a)[1] < getShape(a)[2]) {
+    SingularValues found = findSingularValues(l, transposed(l, a));
+    return {transposed(l, found.right), found.values, transposed(l, found.left)};
+  }
+  KeepPrecision keep(l);
+  const int64_t n = getShape(a)[2], odd = n % 2;
+  Value given = stop(l, a), x = transposed(l, given); // Columns are rows.
+  if (odd)
+    x = l.pad(x, {0, 0, 0}, {0, 1, 0}, 0);
+  Value one = l.number(x, 1), zero = l.number(x, 0);
+  Value square = l.matmul(x, x, false, /*transposeB=*/true);
+  Value start = l.broadcast(identity(l, square), getShape(square));
+  Value rows = sweepRows(l, x, start, countSweeps(x, n));
+  rows = orthogonalize(l, orthogonalize(l, rows));
+  Value last = sweepRows(l, l.matmul(rows, x), start, n <= 32 ? 3 : 6);
+  rows = orthogonalize(l, l.matmul(last, rows));
+  Value scaled = l.matmul(rows, x); // U^T, each row times its singular value.
+  if (odd) {
+    rows = block(l, rows, 0, 0, n, n);
+    scaled = l.slice(scaled, 1, 0, n);
+  }
+  Value values = l.unary<SqrtOp>(l.reduceLast(ReduceKind::Sum, l.square(scaled)));
+  Value order = l.sortedIndices(values, /*descending=*/true);
+  values = stop(l, l.takeLast(values, order));
+  Value isZero = l.compare(ComparePredicate::EQ, values, 0.0);
+  Value inverse = l.where(isZero, zero, l.div(one, l.where(isZero, one, values)));
+  Value right = stop(l, orderRows(l, rows, order)); // V^T
+  // U is the Q of U diag(s), whose R is diagonal but for rounding, so that it is
+  // orthogonal where s is near 0, too.
+  QRFactors reflections = factorizeQR(l, transposed(l, orderRows(l, scaled, order)));
+  Value left = multiplyReflections(l, reflections.factors, reflections.scales);
+  Value diagonal = takeDiagonal(l, l.slice(reflections.factors, 1, 0, n));
+  Value isNegative = l.compare(ComparePredicate::LT, diagonal, 0.0);
+  left = l.where(l.reshape(isNegative, {batch, 1, n}), l.neg(left), left);
+  left = stop(l, left);
+  // Zero, with the gradient of `a`.
+  Value rest = l.matmul(l.sub(a, given), right, false, /*transposeB=*/true); // [B, m, n]
+  Value inside = l.matmul(left, rest, /*transposeA=*/true);
+  Value wide = l.reshape(values, {batch, 1, n}), high = l.reshape(values, {batch, n, 1});
+  Value differences = invertDifferences(l, l.square(values));
+  auto both = [&](Value x) { return l.mul(differences, l.add(x, transposed(l, x))); };
+  Value changeLeft = l.matmul(left, both(l.mul(inside, wide)));
+  Value outside = l.sub(rest, l.matmul(left, inside));
+  changeLeft = l.add(changeLeft, l.mul(outside, l.reshape(inverse, {batch, 1, n})));
+  Value changeRight = l.matmul(both(l.mul(inside, high)), right, /*transposeA=*/true);
+  return {l.add(left, changeLeft), l.add(values, takeDiagonal(l, inside)),
+          l.add(right, changeRight)};
+}
+
+//===----------------------------------------------------------------------===//
 // Exponentials
 //===----------------------------------------------------------------------===//
 

@@ -108,6 +108,7 @@ static StringRef getReason(Operation *op) {
       .Cases({"stablehlo.uniform_quantize", "stablehlo.uniform_dequantize"},
              "quantized types")
       .Cases({"stablehlo.tuple", "stablehlo.get_tuple_element"}, "tuples")
+      .Case("stablehlo.custom_call", "a function of XLA's or your own; write it with ops")
       .Case("stablehlo.rng", "random numbers of a generator that XLA chooses")
       .Default("");
 }

@@ -121,7 +121,8 @@ bool WhileConverter::runCounters() {
     std::optional<int64_t> goesOn = test.evaluate(condition.back().getOperand(0));
     if (!l.require(goesOn.has_value(),
                    "a condition that depends on more than constants and "
-                   "counters: the trip count is not constant") ||
+                   "counters: the trip count is not constant; write jax.lax.scan or "
+                   "fori_loop with a number, or pass what the loop makes") ||
         !l.require(trips < maxTrips, "more than 1048576 iterations"))
       return false;
     if (!*goesOn) {

@@ -1,4 +1,4 @@
-//===- MatrixFactorizations.cpp - Cholesky, LU, triangles -------*- C++ -*-===//
+//===- MatrixFactorizations.cpp - Cholesky, LU, QR, .. ---------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -87,9 +87,83 @@ static void factorizeLU(Lowering &l) {
   setNoError(l, 2);
 }
 
+/// LAPACK's geqrf: R with the vectors of reflections below, and their factors.
+static void factorizeQR(Lowering &l) {
+  Value a = l.get(0);
+  if (!requireMatrices(l, a))
+    return;
+  importer::QRFactors made = importer::factorizeQR(l, flatten(l, a));
+  l.set(l.reshape(made.factors, l.resultShape()));
+  l.set(l.reshape(made.scales, l.resultShape(1)), 1);
+}
+
+/// LAPACK's orgqr.
+static void multiplyReflections(Lowering &l) {
+  Value a = l.get(0), scales = l.get(1);
+  if (!requireMatrices(l, a))
+    return;
+  const int64_t m = getShape(a).drop_back().back(), n = getShape(a).back();
+  if (!l.require(getRank(scales) == getRank(a) - 1 &&
+                     getShape(scales).drop_back() == getShape(a).drop_back(2) &&
+                     getShape(scales).back() <= n && n <= m &&
+                     getElement(scales) == getElement(a),
+                 "reflections that do not fit the matrix"))
+    return;
+  Value flat = l.reshape(
+      scales, {llvm::product_of(getShape(scales).drop_back()), getShape(scales).back()});
+  l.set(
+      l.reshape(importer::multiplyReflections(l, flatten(l, a), flat), l.resultShape()));
+}
+
+/// LAPACK's syevd: the vectors, the values, and whether it went wrong.
+static void findEigenvectors(Lowering &l) {
+  Value a = l.get(0);
+  const bool isLower = getLetter(l, "uplo", "LU") == 'L';
+  getLetter(l, "mode", "VN");
+  if (!requireSquare(l, a) || !l.refusal.empty())
+    return;
+  a = flatten(l, a);
+  importer::EigenDecomposition made =
+      importer::findEigenvectors(l, isLower ? a : transposed(l, a));
+  l.set(l.reshape(made.vectors, l.resultShape()));
+  l.set(l.reshape(made.values, l.resultShape(1)), 1);
+  setNoError(l, 2);
+}
+
+/// LAPACK's gesdd: what it leaves of the matrix, s, U, V^T, and whether it went wrong.
+static void findSingularValues(Lowering &l) {
+  Value a = l.get(0);
+  const char mode = getLetter(l, "mode", "SNA");
+  if (!requireMatrices(l, a) || !l.refusal.empty())
+    return;
+  const bool isSquare = getShape(a).back() == getShape(a).drop_back().back();
+  if (!l.require(mode != 'A' || isSquare,
+                 "singular vectors of zeros; say full_matrices=False"))
+    return;
+  importer::SingularValues made = importer::findSingularValues(l, flatten(l, a));
+  // What LAPACK leaves undefined is zeros.
+  auto setZeros = [&](unsigned index) {
+    l.set(l.constant(0, getElement(a), l.resultShape(index)), index);
+  };
+  setZeros(0);
+  l.set(l.reshape(made.values, l.resultShape(1)), 1);
+  if (mode == 'N') {
+    setZeros(2);
+    setZeros(3);
+  } else {
+    l.set(l.reshape(made.left, l.resultShape(2)), 2);
+    l.set(l.reshape(made.right, l.resultShape(3)), 3);
+  }
+  setNoError(l, 4);
+}
+
 void mpt::stablehlo::populateMatrixFactorizations(Table &t) {
   t.add({"stablehlo.cholesky"}, [](Lowering &l) { cholesky(l, l.flag("lower")); });
   t.add({"stablehlo.triangular_solve"}, [](Lowering &l) {
+    for (StringRef name : {"left_side", "lower", "unit_diagonal"})
+      if (!l.require(isa_and_nonnull<BoolAttr>(l.attribute(name)),
+                     "attribute " + name + ": expected true or false"))
+        return;
     StringRef transpose = getText(l.attribute("transpose_a"));
     transpose.consume_front("transpose ");
     transpose = transpose.trim("<> ");
@@ -109,4 +183,8 @@ void mpt::stablehlo::populateMatrixFactorizations(Table &t) {
             getLetter(l, "diag", "NU") == 'U', getLetter(l, "trans_x", "NTC") != 'N'});
   });
   t.add({"@lapack_sgetrf_ffi", "@lapack_dgetrf_ffi"}, factorizeLU);
+  t.add({"@lapack_sgeqrf_ffi", "@lapack_dgeqrf_ffi"}, factorizeQR);
+  t.add({"@lapack_sorgqr_ffi", "@lapack_dorgqr_ffi"}, multiplyReflections);
+  t.add({"@lapack_ssyevd_ffi", "@lapack_dsyevd_ffi"}, findEigenvectors);
+  t.add({"@lapack_sgesdd_ffi", "@lapack_dgesdd_ffi"}, findSingularValues);
 }

@@ -174,10 +174,6 @@ static void exponentiate(Lowering &l) {
     l.set(unflatten(l, importer::exponentiate(l, flatten(l, a)), getBatch(a)));
 }
 
-/// The first k columns of the product of the reflections I - tau[i] v[i] v[i]^T, where
-/// v[i] has zeros, then 1, then what is below the diagonal in column i. As I - V T V^T
-/// (Schreiber and Van Loan 1989), with T = (I + D W)^-1 D for D = diag(tau) and W the
-/// part of V^T V above its diagonal.
 static void multiplyReflections(Lowering &l) {
   Value a = l.get(0), tau = l.get(1);
   if (!requireMatrices(l, a))
@@ -190,21 +186,10 @@ static void multiplyReflections(Lowering &l) {
                  "factors for another number of reflections than there are columns") ||
       !l.require(getElement(a) == getElement(tau), "factors of another type"))
     return;
-  importer::KeepPrecision keep(l);
-  Type i32 = l.builder.getI32Type();
-  Value row = l.iota({1, m, 1}, 1, i32), column = l.iota({1, 1, k}, 2, i32);
-  Value x = flatten(l, a);
-  Value isDiagonal = l.compare(ComparePredicate::EQ, row, column);
-  Value one = l.where(isDiagonal, l.number(x, 1), l.number(x, 0));
-  Value v = l.add(
-      l.where(l.compare(ComparePredicate::GT, row, column), x, l.number(x, 0)), one);
-  Value factors = l.reshape(tau, {llvm::product_of(batch), k, 1});
-  // The diagonal of the system is taken as ones, what is below as zeros.
-  Value system = l.mul(factors, l.matmul(v, v, /*transposeA=*/true));
-  Value first = l.slice(v, 1, 0, k); // V^T's first k columns, transposed.
-  Value right = l.mul(factors, l.transpose(first, {0, 2, 1}));
-  Value inner = importer::solveTriangular(l, system, right, {true, true});
-  l.set(unflatten(l, l.sub(one, l.matmul(v, inner)), batch));
+  l.set(unflatten(l,
+                  importer::multiplyReflections(
+                      l, flatten(l, a), l.reshape(tau, {llvm::product_of(batch), k})),
+                  batch));
 }
 
 enum class Determinant { Value, Log, SignAndLog };

@@ -12,7 +12,7 @@
 // CHECK-NEXT: at {{.*}}
 // CHECK-NEXT: stablehlo.xor, 1 time: the bits of floats
 // CHECK-NEXT: at {{.*}}
-// CHECK-NEXT: stablehlo.while, 1 time: a condition that depends on more than constants and counters: the trip count is not constant
+// CHECK-NEXT: stablehlo.while, 1 time: a condition that depends on more than constants and counters: the trip count is not constant; write jax.lax.scan or fori_loop with a number, or pass what the loop makes
 // CHECK-NEXT: at {{.*}}
 // CHECK-NEXT: `mpt-opt --mpt-stablehlo-ops` lists the ops that have one
 "func.func"() <{function_type = (tensor<4xi1>, tensor<4xf32>) -> (tensor<4xi1>, tensor<4xf32>), sym_name = "all"}> ({
@@ -245,4 +245,27 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
 ^bb0(%x: tensor<3xf32>):
   %0 = "stablehlo.convert"(%x) : (tensor<3xf32>) -> tensor<3xi4>
   "func.return"(%0) : (tensor<3xi4>) -> ()
+}) : () -> ()
+
+// -----
+
+// Attributes of triangular_solve have no defaults, and singular vectors of what is no singular
+// value are not made.
+// CHECK: error: mpt-convert-stablehlo: 7 ops of @factors have no counterpart in the mpt dialect:
+// CHECK-NEXT: stablehlo.triangular_solve, 1 time: attribute left_side: expected true or false
+// CHECK: stablehlo.triangular_solve, 1 time: attribute unit_diagonal: expected true or false
+// CHECK: stablehlo.triangular_solve, 1 time: attribute transpose_a: expected NO_TRANSPOSE, TRANSPOSE or ADJOINT
+// CHECK: stablehlo.custom_call @lapack_sgesdd_ffi, 1 time: singular vectors of zeros; say full_matrices=False
+// CHECK: stablehlo.custom_call @lapack_ssyevd_ffi, 1 time: mhlo.backend_config: expected uplo to be one of the letters LU
+// CHECK: stablehlo.custom_call @lapack_sorgqr_ffi, 1 time: reflections that do not fit the matrix
+"func.func"() <{function_type = (tensor<4x4xf32>, tensor<4x6xf32>, tensor<3xf32>) -> tensor<4x4xf32>, sym_name = "factors"}> ({
+^bb0(%m: tensor<4x4xf32>, %x: tensor<4x6xf32>, %t: tensor<3xf32>):
+  %0 = "stablehlo.triangular_solve"(%m, %m) <{lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "stablehlo.triangular_solve"(%m, %m) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = "stablehlo.triangular_solve"(%m, %m) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE_INVALID>}> : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3:5 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack_sgesdd_ffi"}> {mhlo.backend_config = {mode = 65 : ui8}} : (tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<6x6xf32>, tensor<i32>)
+  %4:3 = "stablehlo.custom_call"(%m) <{call_target_name = "lapack_ssyevd_ffi"}> {mhlo.backend_config = {mode = 86 : ui8}} : (tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<i32>)
+  %5 = "stablehlo.custom_call"(%x, %t) <{call_target_name = "lapack_sorgqr_ffi"}> {mhlo.backend_config = {}} : (tensor<4x6xf32>, tensor<3xf32>) -> tensor<4x6xf32>
+  "test.use"(%0, %1, %2, %3#3, %4#0, %5) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<6x6xf32>, tensor<4x4xf32>, tensor<4x6xf32>) -> ()
+  "func.return"(%m) : (tensor<4x4xf32>) -> ()
 }) : () -> ()

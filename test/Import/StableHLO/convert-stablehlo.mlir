@@ -420,3 +420,19 @@
   }) : (tensor<8xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<8xf32>
   "func.return"(%0, %1) : (tensor<40xf32>, tensor<8xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// A Cholesky factor that says nothing is the upper one: that of the transposed matrix, transposed.
+// CHECK-LABEL: func.func @upper(
+// CHECK-SAME: %[[A:.*]]: tensor<4x4xf32>
+// CHECK: mpt.transpose
+// CHECK: mpt.scan
+// CHECK: %[[FACTOR:.*]] = mpt.transpose %{{.*}} {permutation = array<i64: 0, 2, 1>} : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
+// CHECK-NEXT: %[[FLAT:.*]] = mpt.reshape %[[FACTOR]]
+// CHECK-NEXT: return %[[FLAT]]
+"func.func"() <{function_type = (tensor<4x4xf32>) -> tensor<4x4xf32>, sym_name = "upper"}> ({
+^bb0(%a: tensor<4x4xf32>):
+  %0 = "stablehlo.cholesky"(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  "func.return"(%0) : (tensor<4x4xf32>) -> ()
+}) : () -> ()

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Factorizations of square matrices and solutions of linear systems, which the mpt
-/// dialect has no ops for, for importers. Matrices are [B, n, n], right sides [B, n, m],
-/// of f32 or f64, for a batch of B. All stays in f32 under autocast.
+/// Factorizations of matrices and solutions of linear systems, which the mpt dialect has
+/// no ops for, for importers. Square matrices are [B, n, n], others and right sides [B,
+/// n, m], of f32 or f64, for a batch of B. All stays in f32 under autocast.
 ///
 /// Numbers come from elimination, which runs as a scan over columns (LU, and Cholesky in
 /// blocks of `kCholeskyBlock`), and from inverses of triangles, whose blocks double in
@@ -108,6 +108,41 @@ LUFactors factorizeLU(ImportBuilder &l, mlir::Value a);
 
 /// x of a x = b. The batch may be 1 in either.
 mlir::Value solve(ImportBuilder &l, mlir::Value a, mlir::Value b);
+
+/// Of a QR decomposition (LAPACK's geqrf): R, and below its diagonal the vectors of
+/// reflections; and their factors, [B, min(m, n)]. The gradient passes through the scan
+/// over columns, which keeps a matrix for each.
+struct QRFactors {
+  mlir::Value factors, scales;
+};
+QRFactors factorizeQR(ImportBuilder &l, mlir::Value a);
+
+/// As many columns as `a` [B, m, n] has of the product of the reflections I - tau[i] v[i]
+/// v[i]^T for `scales` [B, k], k <= n <= m, where v[i] has zeros, then 1, then what is
+/// below the diagonal in column i of `a`.
+mlir::Value multiplyReflections(ImportBuilder &l, mlir::Value a, mlir::Value scales);
+
+/// Of a symmetric matrix, of which the lower triangle decides: eigenvalues in ascending
+/// order, [B, n], and eigenvectors of length 1 in the columns of [B, n, n]. By Jacobi's
+/// rotations, of n / 2 rows at a time in the order of a tournament (Brent and Luk 1985):
+/// 10 rounds of all pairs up to 32 rows, 14 for more, 2 more in f64. Before the last 3
+/// the vectors are made orthogonal and the matrix is made of them anew, so that errors do
+/// not grow with the number of rotations. The gradient is that of any matrix, as in JAX;
+/// equal eigenvalues do not change each other's vectors.
+struct EigenDecomposition {
+  mlir::Value values, vectors;
+};
+EigenDecomposition findEigenvectors(ImportBuilder &l, mlir::Value a);
+
+/// a = U diag(s) V^T for a of [B, m, n] and k = min(m, n): U [B, m, k], s [B, k] in
+/// descending order, V^T [B, k, n]. By Jacobi's rotations of the shorter dimension
+/// (Hestenes 1958), as `findEigenvectors`, with 3 rounds more for more than 32 rows; the
+/// other vectors are Q of a QR decomposition, so that they are orthogonal where s is 0,
+/// too.
+struct SingularValues {
+  mlir::Value left, values, right;
+};
+SingularValues findSingularValues(ImportBuilder &l, mlir::Value a);
 
 /// a^-1.
 mlir::Value invert(ImportBuilder &l, mlir::Value a);

@@ -592,6 +592,25 @@ def cases(d):
                 lambda a, b, left=left, lower=lower, turned=turned, unit=unit:
                 lax.linalg.triangular_solve(a, b if left else b.mT, left_side=left, lower=lower,
                                             transpose_a=turned, unit_diagonal=unit), m, b)
+        # Of eigenvectors and singular vectors only what their signs do not change.
+        def rebuilt(a):
+            values, vectors = jnp.linalg.eigh(a)
+            return values, (vectors * jnp.exp(-values)[..., None, :]) @ vectors.mT
+        add(f"eigh {shape}", rebuilt, m)
+        add(f"eigh upper {shape}", lambda a: lax.linalg.eigh(
+            a, lower=False, symmetrize_input=False)[1], (numpy.triu(m) - numpy.tril(m, -1)))
+    for shape in (1, 1), (5, 3), (3, 5), (2, 3, 6, 4), (70, 40):
+        m = d.f(*shape)
+        add(f"qr {shape}", jnp.linalg.qr, m)
+        add(f"qr complete {shape}", lambda a: jnp.linalg.qr(a, mode="complete"), m)
+        add(f"svd {shape}", lambda a: (
+            (usv := jnp.linalg.svd(a, full_matrices=False))[1], (usv[0] * usv[1][..., None, :]) @ usv[2],
+            usv[0] @ usv[2], jnp.linalg.svd(a, compute_uv=False)), m)
+    m = d.f(5, 4)
+    m[:, 1], m[2:, 2] = m[:, 0], 0
+    add("qr of dependent columns", lambda a: jnp.matmul(*jnp.linalg.qr(a)), m)
+    add("svd of dependent columns", lambda a: jnp.linalg.svd(a, full_matrices=False)[1], m)
+    add("eigh of equal values", lambda a: jnp.linalg.eigh(a), numpy.eye(6, dtype="f") * 2)
     add("complex of real", lambda a: (a + 0j).imag + (a * 1j).imag, x)
     # A loop over what is complex, with slices and results of each step, also backwards.
     add_complex("complex scan", lambda w, z: lax.scan(

@@ -35,7 +35,7 @@
   "test.use"(%31#0, %32, %33, %34#0) : (tensor<4xf32>, !stablehlo.token, !stablehlo.token, tensor<4xf32>) -> ()
 
   %40 = "stablehlo.cholesky"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %41 = "stablehlo.triangular_solve"(%m, %x) <{transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %41 = "stablehlo.triangular_solve"(%m, %x) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %42 = "stablehlo.uniform_quantize"(%x) : (tensor<4xf32>) -> tensor<4xi8>
   %43 = "stablehlo.uniform_dequantize"(%42) : (tensor<4xi8>) -> tensor<4xf32>
   %44 = "stablehlo.tuple"(%x, %i) : (tensor<4xf32>, tensor<4xi32>) -> tuple<tensor<4xf32>, tensor<4xi32>>
