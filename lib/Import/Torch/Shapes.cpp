@@ -465,12 +465,27 @@ static void sliceScatter(Lowering &l) {
   int64_t dim = l.dimension(2, getRank(x));
   if (!l.require(getRank(x) > 0 && getRank(x) == getRank(source),
                  "a part of this rank") ||
-      !l.require(l.integer(5, 1) == 1, "a step other than 1") ||
       !l.require(!ShapedType::isDynamic(getShape(x)[dim]), "a part of an open dimension"))
     return;
   int64_t size = getShape(x)[dim], begin = l.integer(3, 0);
   begin = std::clamp<int64_t>(begin < 0 ? begin + size : begin, 0, size);
-  scatterSlice(l, dim, begin, source);
+  const int64_t step = l.integer(5, 1), count = getShape(source)[dim];
+  if (step == 1 || count <= 1)
+    return scatterSlice(l, dim, begin, source);
+  const int64_t end = begin + (count - 1) * step + 1;
+  if (!l.require(step > 0 && end <= size, "a part that does not fit"))
+    return;
+  SmallVector<double> isPart(size, 0);
+  for (int64_t i = begin; i < end; i += step)
+    isPart[i] = 1;
+  Shape low(getRank(x), 0), high(low), between(low), line(getRank(x), 1);
+  low[dim] = begin;
+  high[dim] = size - end;
+  between[dim] = step - 1;
+  line[dim] = size;
+  Value mask = l.compare(ComparePredicate::GT,
+                         l.floats(isPart, l.builder.getF32Type(), line), 0.0);
+  l.set(l.where(mask, l.pad(l.cast(source, getElement(x)), low, high, 0, between), x));
 }
 
 Value mpt::torch::diagonalOf(Lowering &l, Value x, int64_t offset, int64_t a, int64_t b) {

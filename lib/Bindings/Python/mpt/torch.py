@@ -32,7 +32,7 @@ import torch.fx.traceback
 import torch.utils.checkpoint
 from torch.export.graph_signature import InputKind, OutputKind
 
-from mpt import _inner_gradients
+from mpt import _formulas, _inner_gradients
 from mpt._constants import FoldConstants
 from mpt._names import RESULT_NAMES, STEP_NAMES, rename
 
@@ -265,7 +265,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program)
-            program = program.run_decompositions(_inner_gradients.decompositions())
+            program = program.run_decompositions(
+                {**_inner_gradients.decompositions(), **_formulas.formulas(program)})
         _inner_gradients.expand(program, _fail_at)
         _drop_assertions(program.graph_module)
     except ExportError:
@@ -531,7 +532,11 @@ def _refuse_what_tracing_loses():
                (torch.Tensor, "backward", refuse_backward),
                (torch._VF, "_pack_padded_sequence",
                 refuse("pack_padded_sequence", "run the layer over the padded tensor, and mask "
-                       "what comes after each sequence's end"))]
+                       "what comes after each sequence's end")),
+               (torch, "embedding_renorm_",
+                refuse("an embedding with max_norm, which changes its weight in place",
+                       "scale the rows that are looked up, as in rows * (max_norm / "
+                       "rows.norm(dim=-1, keepdim=True)).clamp(max=1)"))]
     with _patched(patches):
         yield
 

@@ -120,6 +120,11 @@ def own_gradient_bound():
     return Net(), lambda model, x, y: {"loss": rounded(model(x)).sum()}, make()[2]
 
 
+def largest_norm():
+    rows = torch.nn.Embedding(5, 3, max_norm=1.0)
+    return rows, lambda model, x: model(x).sum(), (torch.tensor([1, 2]),)
+
+
 def own_function():
     """Its gradient does not count here."""
     def loss(model, x, y):

@@ -843,6 +843,17 @@ def _(d):
         lambda op, x, s: op(x, s, offset, a, b)
 
 
+@case("slice_scatter", "slice_scatter")
+def _(d):
+    # Every second or third.
+    step, begin = d.choice([2, 3]), d.choice([0, 1, -6])
+    x = d.float([7, 3, 8])
+    dim = d.choice([0, 2])
+    end = d.choice([x.shape[dim], 6])
+    part = x.movedim(dim, 0)[begin:end:step].movedim(0, dim)
+    return [x, d.float(list(part.shape))], lambda op, x, s: op(x, s, dim, begin, end, step)
+
+
 @case("slice_scatter")
 def _(d):
     return [d.float([5, 4]), d.float([2, 4])], lambda op, x, s: op(x, s, 0, 1, 3)

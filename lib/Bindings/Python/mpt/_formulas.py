@@ -1,0 +1,226 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Formulas of ops that the conversion does not know, by ops that it knows.
+
+They take the places of the ops when a graph is made functional. Each has its op's operands and
+results, and, as its derivative, the op's gradient.
+"""
+from __future__ import annotations
+
+import math
+
+import torch
+
+_aten = torch.ops.aten
+
+
+def _pair(x) -> "list[int]":
+    x = [x] if isinstance(x, int) else list(x)
+    return x * 2 if len(x) == 1 else x
+
+
+# Order statistics.
+
+def _quantile(x, q, dim, keepdim, interpolation, ignores_nan):
+    vector = isinstance(q, torch.Tensor) and q.dim() == 1
+    q = q if isinstance(q, torch.Tensor) else x.new_full((), q)
+    if dim is None:
+        shape = [1] * x.dim()
+        x, dim = x.reshape(-1), 0
+    else:
+        shape = [1 if i == dim % x.dim() else size for i, size in enumerate(x.shape)]
+    x = x.movedim(dim, -1)
+    last = torch.sort(x, dim=-1)[0]  # NaN comes last.
+    nan = torch.isnan(x)
+    count = (~nan).sum(-1, keepdim=True).to(x.dtype) if ignores_nan else float(x.shape[-1])
+    place = q.reshape([-1] + [1] * x.dim()) * (count - 1)
+    place = place.clamp(min=0).expand([-1, *x.shape[:-1], 1])
+
+    def take(place):
+        return torch.gather(last.expand(place.shape[0], *last.shape), -1, place.long())
+    low, high = place.floor(), place.ceil()
+    if interpolation == "lower":
+        result = take(low)
+    elif interpolation == "higher":
+        result = take(high)
+    elif interpolation == "nearest":
+        result = take(place.round())
+    else:
+        weight = torch.full_like(place, 0.5) if interpolation == "midpoint" else place - low
+        result = torch.lerp(take(low), take(high), weight.to(x.dtype))
+    if not ignores_nan:
+        result = torch.where(nan.any(-1, keepdim=True), math.nan, result)
+    result = result.squeeze(-1)
+    if keepdim:
+        result = result.reshape([result.shape[0], *shape])
+    return result if vector else result.squeeze(0)
+
+
+def quantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
+    return _quantile(x, q, dim, keepdim, interpolation, False)
+
+
+def nanquantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
+    return _quantile(x, q, dim, keepdim, interpolation, True)
+
+
+def renorm(x, p, dim, maxnorm):
+    others = [i for i in range(x.dim()) if i != dim % x.dim()]
+    norm = torch.linalg.vector_norm(x, p, others, keepdim=True)
+    return x * torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+
+
+# Linear systems.
+
+def tensorsolve(a, b, dims=None):
+    if dims is not None:
+        kept = [i for i in range(a.dim()) if i not in [d % a.dim() for d in dims]]
+        a = a.permute(kept + [d % a.dim() for d in dims])
+    shape = a.shape[b.dim():]
+    return torch.linalg.solve(a.reshape(b.numel(), -1), b.reshape(-1)).reshape(shape)
+
+
+def tensorinv(a, ind=2):
+    rows = math.prod(a.shape[:ind])
+    return torch.linalg.inv(a.reshape(rows, -1)).reshape(*a.shape[ind:], *a.shape[:ind])
+
+
+# Pooling with the places of the largest.
+
+def max_pool2d_with_indices(x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    h, w = x.shape[-2:]
+    kernel, padding, dilation = _pair(kernel_size), _pair(padding), _pair(dilation)
+    stride = _pair(stride) if stride not in ((), [], None) else kernel
+
+    def count(i, size):
+        reach = size + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1
+        windows = (-(-reach // stride[i]) if ceil_mode else reach // stride[i]) + 1
+        # The last begins in the image or the padding before it.
+        return windows - (ceil_mode and (windows - 1) * stride[i] >= size + padding[i])
+    rows, columns = count(0, h), count(1, w)
+    low = torch.finfo(x.dtype).min if x.is_floating_point() else torch.iinfo(x.dtype).min
+    needed = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(
+        (rows, columns), stride, dilation, kernel)]
+    place = torch.arange(h * w, device=x.device).reshape([1] * (x.dim() - 2) + [h, w])
+
+    def windows(t, fill):
+        after = [max(n - size - p, 0) for n, size, p in zip(needed, (h, w), padding)]
+        t = torch.nn.functional.pad(t, [padding[1], after[1], padding[0], after[0]], value=fill)
+        parts = [t[..., i * dilation[0]:i * dilation[0] + (rows - 1) * stride[0] + 1:stride[0],
+                   j * dilation[1]:j * dilation[1] + (columns - 1) * stride[1] + 1:stride[1]]
+                 for i in range(kernel[0]) for j in range(kernel[1])]
+        return torch.stack(parts, -1)
+    values, places = windows(x, low), windows(place, 0)
+    best = values.argmax(-1, keepdim=True)
+    index = torch.gather(places.expand(values.shape), -1, best).squeeze(-1)
+    return torch.gather(values, -1, best).squeeze(-1), index
+
+
+def max_unpool2d(x, indices, output_size):
+    h, w = output_size
+    flat = torch.zeros([*x.shape[:-2], h * w], dtype=x.dtype, device=x.device)
+    return flat.scatter(-1, indices.flatten(-2), x.flatten(-2)).reshape([*x.shape[:-2], h, w])
+
+
+# torchvision's.
+
+def _bilinear(x, batch, row, column, border):
+    """x [N, C, H, W] at fractions of pixels, [.., P], of image `batch`, [.., 1]: [.., P, C].
+    Outside there are zeros; from `border` on, or between the last pixel and the end of it, the
+    last pixel's."""
+    count, channels, h, w = x.shape
+    pixels = x.permute(0, 2, 3, 1).reshape(-1, channels)
+    inside = (row > -1) & (row < h) & (column > -1) & (column < w) if border is None else \
+        (row >= -border) & (row <= h) & (column >= -border) & (column <= w)
+    if border is not None:
+        row, column = row.clamp(0, h - 1), column.clamp(0, w - 1)
+    top, left = row.detach().floor(), column.detach().floor()
+    # Between pixels; at one, the derivative is that to the next.
+    shares = [[1 - part, part] for part in (row - top, column - left)]
+    result = 0
+    for down in (0, 1):
+        for right in (0, 1):
+            i, j = (top + down).long(), (left + right).long()
+            weight = shares[0][down] * shares[1][right]
+            valid = inside & (i >= 0) & (i < h) & (j >= 0) & (j < w)
+            at = (batch * h + i.clamp(0, h - 1)) * w + j.clamp(0, w - 1)
+            result = result + pixels[at] * torch.where(valid, weight, 0.0).unsqueeze(-1)
+    return result
+
+
+def deform_conv2d(x, weight, offset, mask, bias, stride_h, stride_w, pad_h, pad_w, dilation_h,
+                  dilation_w, groups, offset_groups, use_mask):
+    """Dai et al., 2017; with a mask Zhu et al., 2019."""
+    count, channels, h, w = x.shape
+    filters, _, kernel_h, kernel_w = weight.shape
+    rows, columns = offset.shape[-2:]
+    taps, part = kernel_h * kernel_w, channels // offset_groups
+    offset = offset.reshape(count, offset_groups, taps, 2, rows, columns)
+
+    def places(size, stride, pad, dim):
+        line = torch.arange(size, device=x.device, dtype=x.dtype) * stride - pad
+        return line.reshape([size if i == dim else 1 for i in range(2)])
+    tap = torch.arange(taps, device=x.device)
+    row = places(rows, stride_h, pad_h, 0) + offset[:, :, :, 0] + \
+        (tap // kernel_w * dilation_h).to(x.dtype).reshape(taps, 1, 1)
+    column = places(columns, stride_w, pad_w, 1) + offset[:, :, :, 1] + \
+        (tap % kernel_w * dilation_w).to(x.dtype).reshape(taps, 1, 1)
+    images = x.reshape(count * offset_groups, part, h, w)
+    batch = torch.arange(count * offset_groups, device=x.device).reshape(-1, 1)
+    shape = [count * offset_groups, taps * rows * columns]
+    found = _bilinear(images, batch, row.reshape(shape), column.reshape(shape), None)
+    found = found.reshape(count, offset_groups, taps, rows * columns, part)
+    if use_mask:
+        found = found * mask.reshape(count, offset_groups, taps, rows * columns, 1)
+    # [N, pixels, C, taps] by groups.
+    found = found.permute(0, 3, 1, 4, 2).reshape(count, rows * columns, groups, -1)
+    result = torch.einsum("npgk,gfk->ngfp", found,
+                          weight.reshape(groups, filters // groups, -1))
+    return result.reshape(count, filters, rows, columns) + bias.reshape(1, -1, 1, 1)
+
+
+def roi_align(x, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
+    """He et al., 2017. The number of samples in a bin must be given. Boxes have no gradient."""
+    rois = rois.detach()
+    if sampling_ratio <= 0:
+        raise RuntimeError("roi_align with sampling_ratio <= 0, where the number of samples "
+                           "depends on the boxes; pass 2, as the detectors of torchvision do")
+    batch = rois[:, 0].long().reshape(-1, 1)
+    left, top, right, bottom = (rois[:, i] * spatial_scale - (0.5 if aligned else 0.0)
+                                for i in range(1, 5))
+    width, height = right - left, bottom - top
+    if not aligned:
+        width, height = width.clamp(min=1.0), height.clamp(min=1.0)
+
+    def samples(begin, size, bins):
+        steps = bins * sampling_ratio
+        line = (torch.arange(steps, device=x.device, dtype=x.dtype) + 0.5) / steps
+        return begin.unsqueeze(1) + size.unsqueeze(1) * line
+    row, column = samples(top, height, pooled_height), samples(left, width, pooled_width)
+    shape = [rois.shape[0], row.shape[1], column.shape[1]]
+    found = _bilinear(x, batch, row.unsqueeze(2).expand(shape).flatten(1),
+                      column.unsqueeze(1).expand(shape).flatten(1), 1)
+    found = found.reshape(shape[0], pooled_height, sampling_ratio, pooled_width, sampling_ratio, -1)
+    return found.mean((2, 4)).permute(0, 3, 1, 2)
+
+
+def _reads_places(program: torch.export.ExportedProgram) -> bool:
+    """Whether the indices that a max pooling returns are used."""
+    return any(user.args[1] == 1 for module in program.graph_module.modules()
+               if isinstance(module, torch.fx.GraphModule) for node in module.graph.nodes
+               if node.target is _aten.max_pool2d_with_indices.default for user in node.users)
+
+
+def formulas(program: torch.export.ExportedProgram) -> "dict[torch._ops.OpOverload, object]":
+    """Those for `program` by op. torchvision need not be there."""
+    table = {_aten.quantile.default: quantile, _aten.quantile.scalar: quantile,
+             _aten.nanquantile.default: nanquantile, _aten.nanquantile.scalar: nanquantile,
+             _aten.renorm.default: renorm, _aten.linalg_tensorsolve.default: tensorsolve,
+             _aten.linalg_tensorinv.default: tensorinv, _aten.max_unpool2d.default: max_unpool2d}
+    if _reads_places(program):
+        table[_aten.max_pool2d_with_indices.default] = max_pool2d_with_indices
+    for name, formula in (("deform_conv2d", deform_conv2d), ("roi_align", roi_align)):
+        if hasattr(torch.ops.torchvision, name):
+            table[getattr(torch.ops.torchvision, name).default] = formula
+    return table

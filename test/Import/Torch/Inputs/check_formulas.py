@@ -1,0 +1,144 @@
+"""Ops that are converted by formulas of others: the loss and the gradients of a parameter equal
+PyTorch's in f64, as closely as PyTorch's in f32 are, times 8."""
+import copy
+import sys
+import warnings
+
+import torch
+import torchvision
+from torch import nn
+
+import mpt.torch
+
+warnings.filterwarnings("ignore")
+torch.set_num_threads(1)
+nan = float("nan")
+
+
+def weigh(result):
+    """A sum with a weight for each number."""
+    place = torch.arange(result.numel(), dtype=result.dtype).reshape(result.shape)
+    return (result * torch.cos(place)).sum() + result.square().mean()
+
+
+def quantiles(x):
+    few = torch.tensor([0.1, 0.5, 0.95], dtype=x.dtype)
+    results = [torch.quantile(x, 0.3), torch.quantile(x, 0.25, 0, keepdim=True),
+               torch.quantile(x, few, 1), torch.quantile(x, few, -1, keepdim=True),
+               torch.quantile(x, few), torch.quantile(x[0, 0], 1.0)]
+    for way in ("lower", "higher", "nearest", "midpoint"):
+        results.append(torch.quantile(x, 0.45, 1, interpolation=way))
+    return sum(weigh(r) for r in results)
+
+
+def nanquantiles(x):
+    holes = torch.zeros_like(x, dtype=torch.bool)
+    holes[0, 1:, ::2] = holes[1, :, 0] = True
+    x = torch.where(holes, nan, x)
+    # Of some rows nothing is left.
+    results = [torch.nanquantile(x, 0.3, 1), torch.nanquantile(x, 0.7, 2, keepdim=True),
+               x.quantile(0.5, 1), x[0, :1].nanquantile(0.2)]
+    return sum(weigh(torch.nan_to_num(r, 0.5)) for r in results)
+
+
+def renorms(x):
+    return sum(weigh(torch.renorm(x, p, dim, most)) for p, dim, most in (
+        (2, 0, 2.0), (1, 1, 4.0), (float("inf"), -1, 1.5), (3, 0, 100.0)))
+
+
+def tensors(x):
+    a = x.reshape(2, 3, 6) + 4 * torch.eye(6, dtype=x.dtype).reshape(2, 3, 6)
+    right = torch.ones(2, 3, dtype=x.dtype) + x[0, 0, 0]
+    return weigh(torch.linalg.tensorsolve(a, right)) + \
+        weigh(torch.linalg.tensorsolve(a.permute(2, 0, 1), right, dims=(0,))) + \
+        weigh(torch.linalg.tensorinv(a, 2)) + \
+        weigh(torch.linalg.tensorinv(a.permute(2, 0, 1), 1))
+
+
+def unpool(x):
+    total = 0
+    for options in (dict(kernel_size=2), dict(kernel_size=3, stride=2, padding=1),
+                    dict(kernel_size=(2, 3), stride=(3, 2), dilation=(2, 1)),
+                    dict(kernel_size=3, stride=2, ceil_mode=True)):
+        pool = nn.MaxPool2d(return_indices=True, **options)
+        y, places = pool(torch.tanh(x))
+        total = total + weigh(y) + (places % 7).to(x.dtype).sum()
+        if "stride" not in options:
+            total = total + weigh(nn.functional.max_unpool2d(y * 2, places, 2)) + \
+                weigh(nn.functional.max_unpool2d(y, places, 2, output_size=x.shape[-2:]))
+    return total + weigh(nn.functional.max_pool2d(x[0], 2, return_indices=True)[0])
+
+
+def deformed(offsets):
+    def run(x):
+        total = 0
+        for size, groups, parts, stride, dilation, padding, masked in (
+                (3, 1, 1, 1, 1, 1, False), ((2, 3), 2, 1, (2, 1), 1, (1, 0), True),
+                (3, 1, 2, 1, 2, 2, True)):
+            kernel = torch.Size((size, size) if isinstance(size, int) else size)
+            weight = torch.cos(torch.arange(6 * 4 // groups * kernel.numel(), dtype=x.dtype)
+                               ).reshape(6, 4 // groups, *kernel) * (1 + x.mean())
+            taps, plain = 2 * parts * kernel.numel(), torch.zeros_like(x[:1, :1])
+            out = nn.functional.conv2d(
+                plain, plain.new_zeros(1, 1, *kernel), None, stride, padding, dilation).shape[-2:]
+            rows = x.flatten(1)[:, :1, None, None] * offsets + torch.sin(torch.arange(
+                taps * out.numel(), dtype=x.dtype)).reshape(1, taps, *out) * offsets
+            mask = torch.sigmoid(rows[:, :taps // 2] + x.mean()) if masked else None
+            total = total + weigh(torchvision.ops.deform_conv2d(
+                x, rows, weight, weight[:, 0, 0, 0] if masked else None, stride, padding,
+                dilation, mask))
+        return total
+    return run
+
+
+def regions(x):
+    boxes = torch.tensor([[0, 1.0, 1, 8, 8], [1, 2, 3, 10.5, 11.25], [0, -3, -2, 5, 30],
+                          [1, 4, 4, 4.25, 4.5], [0, 20, 20, 30, 40]], dtype=x.dtype)
+    return sum(weigh(torchvision.ops.roi_align(x, boxes, size, scale, samples, aligned))
+               for size, scale, samples, aligned in (
+                   (3, 0.5, 2, False), ((2, 4), 0.5, 2, True), (2, 1.0, 1, True),
+                   (2, 0.25, 3, False)))
+
+
+class Holder(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        torch.manual_seed(4)
+        self.w = nn.Parameter(torch.randn(shape))
+
+    def forward(self, x):
+        return self.function(self.w.to(x.dtype) * x)
+
+
+for name, function, shape in (
+        ("quantiles", quantiles, [3, 5, 7]), ("nanquantiles", nanquantiles, [3, 5, 7]),
+        ("renorms", renorms, [3, 4, 5]), ("tensors", tensors, [2, 3, 6]),
+        ("unpool", unpool, [2, 3, 8, 8]), ("deformed", deformed(1.3), [2, 4, 7, 6]),
+        ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10])):
+    model = Holder(shape)
+    model.function = function
+    x = torch.ones(())
+
+    def gradient_of(model, x):
+        value = model(x)
+        value.backward()
+        return value.item(), model.w.grad.double()
+
+    try:
+        exact = gradient_of(copy.deepcopy(model).double(), x.double())
+        single = gradient_of(copy.deepcopy(model), x)
+        step = mpt.torch.TrainStep(model, lambda model, x: model(x),
+                                   torch.optim.SGD(model.parameters(), 1.0), example=(x,))
+        before = model.w.detach().double()
+        value = step(x).loss
+        ours = value, before - step.state_dict()["w"].double()
+    except Exception as error:
+        print(f"{name}: {type(error).__name__}: {error}")
+        continue
+    size = max(1, abs(exact[0]), exact[1].abs().max().item())
+    apart = [max(abs(a[0] - exact[0]), (a[1] - exact[1]).abs().max().item()) / size
+             for a in (ours, single)]
+    # The step's own rounding of the parameter is one of f32.
+    print(name, "equal" if apart[0] <= 8 * apart[1] + 1e-6 else
+          f"differs by {apart[0]}, PyTorch by {apart[1]}")
+    sys.stdout.flush()
