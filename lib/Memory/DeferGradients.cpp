@@ -216,7 +216,8 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
     auto updates = cast<RankedTensorType>(scatter.getUpdates().getType());
     std::optional<double> largest = getLargest(scatter.getUpdates());
     if (!indices || !indices.hasStaticShape() || updates.getNumElements() == 0 ||
-        !isOneUse || !largest || !getElementTypeOrSelf(scatter.getTable()).isF32())
+        scatter.getInit() || !isOneUse || !largest ||
+        !getElementTypeOrSelf(scatter.getTable()).isF32())
       return std::nullopt;
     product.indices = scatter.getIndices();
     product.taps = indices.getNumElements();

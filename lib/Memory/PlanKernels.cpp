@@ -354,6 +354,7 @@ LogicalResult KernelPlanner::fuseAll(ModuleOp module,
     decompose.addPass(createDeferGradientsPass());
     decompose.addPass(createMultiplyPatchesPass());
     decompose.addPass(createFoldTransposesPass());
+    decompose.addPass(createFoldScatterAddsPass());
     decompose.addPass(createPoolBeforeReluPass());
   }
   addDecomposePasses(decompose, decomposeOptions);

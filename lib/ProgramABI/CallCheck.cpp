@@ -44,7 +44,7 @@ public:
   const char *check(const AvgPoolCall &pool) const { return checkPool(pool); }
   const char *check(const AvgPoolGradCall &pool) const { return checkPool(pool); }
   const char *check(const GatherCall &) const;
-  const char *check(const ScatterAddCall &) const;
+  const char *check(const ScatterAddCall &scatter) const;
   const char *check(const CopyCall &copy) const;
   const char *check(const FillCall &) const { return nullptr; }
   const char *check(const ReduceCall &reduce) const;
@@ -237,11 +237,12 @@ const char *Check::check(const GatherCall &) const {
   return nullptr;
 }
 
-const char *Check::check(const ScatterAddCall &) const {
+const char *Check::check(const ScatterAddCall &scatter) const {
   if (!isIndex(in(0)) || !isFloat(in(1)) || !isFloat(out()) ||
       in(1).type == DataType::F64 || out().type == DataType::F64 || out().dims.empty() ||
       in(1).count() !=
-          in(0).count() * (out().count() / std::max<int64_t>(out().dims[0], 1)))
+          in(0).count() * (out().count() / std::max<int64_t>(out().dims[0], 1)) ||
+      (scatter.hasInit && (in(2).type != out().type || in(2).dims != out().dims)))
     return "the operands of a scatter_add do not fit together";
   return nullptr;
 }

@@ -622,14 +622,6 @@ PoolPlan mpt::rt::planPool(const Instruction &instruction) {
   return PoolPlan();
 }
 
-std::optional<uint32_t> mpt::rt::getOverwrittenInput(const Instruction &instruction) {
-  std::string error;
-  if (instruction.getCall<MaxPoolGradCall>() && checkCall(instruction, error) &&
-      planPool(instruction).isInPlace)
-    return 1;
-  return std::nullopt;
-}
-
 /// Tasks of a gradient, about: where there are fewer heads, they are cut into parts.
 static constexpr int64_t attentionTasks = 8;
 
@@ -713,6 +705,20 @@ bool mpt::rt::planAttention(const Instruction &instruction, AttentionPlan &plan)
     return makeAttentionPlan(*attention, instruction, plan);
   if (const auto *attention = instruction.getCall<AttentionGradCall>())
     return makeAttentionPlan(*attention, instruction, plan);
+  return false;
+}
+
+bool mpt::rt::mayOverwrite(const Instruction &instruction, uint32_t output,
+                           uint32_t input) {
+  std::string error;
+  if (!checkCall(instruction, error))
+    return false;
+  if (instruction.getCall<MaxPoolGradCall>())
+    return output == 0 && input == 1 && planPool(instruction).isInPlace;
+  if (const auto *scatter = instruction.getCall<ScatterAddCall>())
+    return output == 0 && input == 2 && scatter->hasInit;
+  if (const auto *matmul = instruction.getCall<MatmulCall>())
+    return output == 0 && input == 2 && matmul->hasAddend;
   return false;
 }
 

@@ -680,20 +680,19 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
         return fail(where + " writes an input or a constant");
     if (std::string why = exchanges.visit(instruction, counts); !why.empty())
       return fail(where + " " + why);
-    // Kernels may work in place; of calls a matmul may that adds to an input, some
-    // gradients of poolings, and an all_reduce, tensor by tensor, and who waits for one.
-    const auto *matmul = instruction.getCall<MatmulCall>();
-    const std::optional<uint32_t> overwritten = matmul && matmul->hasAddend
-                                                    ? std::optional<uint32_t>(2)
-                                                    : getOverwrittenInput(instruction);
+    // Kernels may work in place; so may calls that say so, and an all_reduce, tensor by
+    // tensor, and who waits for one.
     const bool isAllReduce =
         instruction.getCall<AllReduceCall>() || instruction.getCall<WaitCall>();
     auto isInPlace = [&](size_t output, size_t input) {
       const BufferRef &to = instruction.refs[output], &from = instruction.refs[input];
-      const bool isPair = isAllReduce
-                              ? output < 2 * size_t(instruction.numInputs) &&
-                                    output - input == instruction.numInputs
-                              : output == instruction.numInputs && input == overwritten;
+      const bool isPair =
+          isAllReduce
+              ? output < 2 * size_t(instruction.numInputs) &&
+                    output - input == instruction.numInputs
+              : input < instruction.numInputs &&
+                    mayOverwrite(instruction, uint32_t(output) - instruction.numInputs,
+                                 uint32_t(input));
       return isPair && to.offset == from.offset && to.bytes() == from.bytes() &&
              to.strides == from.strides;
     };

@@ -190,7 +190,8 @@ static LogicalResult evaluateScatterAdd(ScatterAddOp op, Frame &frame) {
   if (failed(checkIndices(op, frame, rows, shape.front())))
     return failure();
   int64_t width = product(ArrayRef<int64_t>(shape).drop_front());
-  std::vector<double> table = frame.zeros(op.getTable());
+  std::vector<double> table =
+      op.getInit() ? frame.floats(op.getInit()) : frame.zeros(op.getTable());
   for (size_t r = 0; r < rows.size(); ++r)
     for (int64_t i = 0; i < width; ++i)
       table[rows[r] * width + i] += updates[r * width + i];

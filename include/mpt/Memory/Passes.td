@@ -100,6 +100,22 @@ def FoldTransposesPass : Pass<"mpt-fold-transposes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def FoldScatterAddsPass : Pass<"mpt-fold-scatter-adds", "::mlir::ModuleOp"> {
+  let summary = "Rows are added to a gradient where it lies";
+  let description = [{
+    A table that is read as an embedding and multiplied as the output head gets the sum of
+    two gradients: an `mpt.scatter_add` of few rows, and a matmul. So does one that is read
+    twice. Here the second one to be made takes the first as its `init`, in whose bytes a
+    program lets it add, and no second table is made. Sums are taken in another order then,
+    in f32 as before.
+
+    That is done if both are of one type and read by nothing else, if the other one is of a
+    matmul, an `mpt.conv2d_filter_grad` or an `mpt.scatter_add`, and if the rows that wait for a
+    matmul that comes later are smaller than the table. Ops with `mpt.save` stay as they are.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def PoolBeforeReluPass : Pass<"mpt-pool-before-relu", "::mlir::ModuleOp"> {
   let summary = "Max poolings of ReLUs become ReLUs of max poolings";
   let description = [{

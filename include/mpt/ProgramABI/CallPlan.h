@@ -178,9 +178,10 @@ struct PoolPlan {
 };
 PoolPlan planPool(const Instruction &instruction);
 
-/// The input, as a number, in whose place a CPU may write the first output of
-/// `instruction` if it is not needed after that; nullopt if there is none.
-std::optional<uint32_t> getOverwrittenInput(const Instruction &instruction);
+/// Whether output `output` of the call `instruction` may be written where input `input`
+/// lies if nothing reads that after the call: by CPUs, and of a scatter_add and of a
+/// matmul's addend by GPUs. Both are numbers among outputs and among inputs.
+bool mayOverwrite(const Instruction &instruction, uint32_t output, uint32_t input);
 
 /// Whether `call` rounds an operand of f32 while it reads it.
 bool roundsOperands(LibraryCall call);

@@ -41,7 +41,7 @@ namespace {
 
 class ScatterAdd {
 public:
-  explicit ScatterAdd(const CallSite &site);
+  ScatterAdd(const rt::ScatterAddCall &call, const CallSite &site);
   DeviceCall emit();
 
 private:
@@ -54,9 +54,14 @@ private:
                  Index firstRow, Index listed);
   void emitAdd(GPUFunctionBuilder &code, Index listed);
   void emitStore(GPUFunctionBuilder &code, Index firstRow);
+  /// `init` from element `at` on, as a sum.
+  Value loadInit(GPUFunctionBuilder &code, Index at);
   void emitSlices(GPUFunctionBuilder &code);
 
   const CallSite &site;
+  bool hasInit;
+  /// The number of the parameter that is the table. `init` is the one before.
+  int64_t out;
   Type indexElement, from, to, number;
   int64_t size, row, count, lanes;
   /// Vectors of a row; threads along it, groups of them, blocks along it.
@@ -73,10 +78,10 @@ private:
 
 } // namespace
 
-ScatterAdd::ScatterAdd(const CallSite &site)
-    : site(site), indexElement(site.elements[0]), from(site.elements[1]),
-      to(site.elements[2]) {
-  const rt::BufferRef &table = site.ref(2);
+ScatterAdd::ScatterAdd(const rt::ScatterAddCall &call, const CallSite &site)
+    : site(site), hasInit(call.hasInit), out(call.numInputs()),
+      indexElement(site.elements[0]), from(site.elements[1]), to(site.elements[out]) {
+  const rt::BufferRef &table = site.ref(out);
   number = to.isF64() ? to : Type(Float32Type::get(site.device.getContext()));
   size = table.dims[0];
   row = size ? table.count() / size : 0;
@@ -149,7 +154,7 @@ Index ScatterAdd::emitList(GPUFunctionBuilder &code, ValueRange loaded, Index ba
       if (!isWhole)
         outside = both(outside, code.isLess(position, end));
       code.ifThen(outside, [&] {
-        code.fault(code.parameter(slices == 1 ? 3 : 4), position, index);
+        code.fault(code.parameter(slices == 1 ? out + 1 : out + 2), position, index);
       });
     }
   });
@@ -257,14 +262,18 @@ void ScatterAdd::emitStore(GPUFunctionBuilder &code, Index firstRow) {
             Value sum = code.load(sums, number, from, width);
             Index at = (firstRow + r) * row + column * lanes;
             if (slices == 1)
-              code.storeNumber(sum, code.parameter(2), to, at, width);
+              code.storeNumber(sum, code.parameter(out), to, at, width);
             else
-              code.store(sum, code.parameter(3), number,
+              code.store(sum, code.parameter(out + 1), number,
                          code.blockY() % slices * (size * row) + at, width);
           });
           return {};
         });
   });
+}
+
+Value ScatterAdd::loadInit(GPUFunctionBuilder &code, Index at) {
+  return code.loadNumber(code.parameter(2), to, at, lanes == 1 ? 0 : lanes);
 }
 
 void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
@@ -281,7 +290,12 @@ void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
   // Each sum has one thread.
   Value zero = code.constant(width ? Type(VectorType::get({lanes}, number)) : number, 0);
   code.loop(group, blockRows, groups, {}, [&](Index r, ValueRange) -> SmallVector<Value> {
-    code.store(zero, sums, number, (r * columnThreads + inRow) * lanes, width);
+    Value first = zero;
+    if (hasInit && slices == 1) {
+      Index row = smaller(firstRow + r, size - 1), read = smaller(column, vectors - 1);
+      first = loadInit(code, row * this->row + read * lanes);
+    }
+    code.store(first, sums, number, (r * columnThreads + inRow) * lanes, width);
     return {};
   });
   const int64_t chunks = llvm::divideCeil(count, chunk), lastChunk = (chunks - 1) * chunk;
@@ -315,14 +329,14 @@ void ScatterAdd::emitSlices(GPUFunctionBuilder &code) {
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, size * vectors), [&] {
     Type type = width ? Type(VectorType::get({lanes}, number)) : number;
-    auto total =
-        code.loop(0, slices, 1, code.constant(type, 0),
-                  [&](Index slice, ValueRange carried) -> SmallVector<Value> {
-                    Value part = code.load(code.parameter(3), number,
-                                           slice * (size * row) + at * lanes, width);
-                    return {arith::AddFOp::create(code.b, code.loc, carried[0], part)};
-                  });
-    code.storeNumber(total[0], code.parameter(2), to, at * lanes, width);
+    Value first = hasInit ? loadInit(code, at * lanes) : code.constant(type, 0);
+    auto total = code.loop(
+        0, slices, 1, first, [&](Index slice, ValueRange carried) -> SmallVector<Value> {
+          Value part = code.load(code.parameter(out + 1), number,
+                                 slice * (size * row) + at * lanes, width);
+          return {arith::AddFOp::create(code.b, code.loc, carried[0], part)};
+        });
+    code.storeNumber(total[0], code.parameter(out), to, at * lanes, width);
   });
 }
 
@@ -337,8 +351,8 @@ DeviceCall ScatterAdd::emit() {
   launch.blocks[1] = columnBlocks * slices;
   launch.bound = size;
   {
-    GPUFunctionBuilder code(site.device, site.loc, site.name, slices == 1 ? 4 : 5,
-                            kThreads, site.isWide());
+    GPUFunctionBuilder code(site.device, site.loc, site.name,
+                            slices == 1 ? out + 2 : out + 3, kThreads, site.isWide());
     emitBlock(code);
     code.finish();
   }
@@ -348,7 +362,7 @@ DeviceCall ScatterAdd::emit() {
   CallSite second = site;
   second.name += "_combine";
   DeviceLaunch combining = launchFor(second, size * vectors);
-  GPUFunctionBuilder code(site.device, site.loc, second.name, 4, combining.threads,
+  GPUFunctionBuilder code(site.device, site.loc, second.name, out + 2, combining.threads,
                           site.isWide());
   emitSlices(code);
   code.finish();
@@ -357,6 +371,6 @@ DeviceCall ScatterAdd::emit() {
   return result;
 }
 
-DeviceCall mpt::detail::emitCall(const rt::ScatterAddCall &, const CallSite &site) {
-  return ScatterAdd(site).emit();
+DeviceCall mpt::detail::emitCall(const rt::ScatterAddCall &call, const CallSite &site) {
+  return ScatterAdd(call, site).emit();
 }

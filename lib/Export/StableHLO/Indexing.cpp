@@ -51,11 +51,12 @@ static void convertScatterAdd(ScatterAddOp op, Emitter &e) {
   Type element = getElement(updates);
   ArrayRef<int64_t> table = e.resultType().getShape();
   int64_t rank = getRank(indices), columns = static_cast<int64_t>(table.size()) - 1;
+  Value init = op.getInit() ? e.widen(e.get(op.getInit())) : e.splat(element, table, 0.0);
   std::string windows =
       columns ? "update_window_dims = [" + spellRange(rank, columns) + "], " : "";
   Operation *scatter = e.build(
       "scatter", RankedTensorType::get(table, element),
-      {e.splat(element, table, 0.0), asVectors(e, indices), updates},
+      {init, asVectors(e, indices), updates},
       {e.flag("indices_are_sorted", false),
        e.opaque("scatter_dimension_numbers",
                 "scatter<" + windows +

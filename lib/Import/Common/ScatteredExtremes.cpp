@@ -18,7 +18,7 @@ using namespace mpt::importer;
 static Value addRows(ImportBuilder &l, Value indices, Value numbers, int64_t rows) {
   return ScatterAddOp::create(l.builder, l.loc,
                               RankedTensorType::get({rows}, getElement(numbers)), indices,
-                              numbers);
+                              numbers, Value());
 }
 
 /// A number of `element`, of 16 bits or more, whose order `orderedBits` gives.
@@ -160,7 +160,7 @@ Value mpt::importer::findScatteredRows(ImportBuilder &l, bool largest, Value x,
   };
   auto addAll = [&](Value numbers) {
     return ScatterAddOp::create(l.builder, l.loc, getType(numbers).clone({places, width}),
-                                rows, numbers);
+                                rows, numbers, Value());
   };
   auto change = [&](Value number, Value fixed, Value isBest, Value share) {
     Value passes = l.binary<AndOp>(

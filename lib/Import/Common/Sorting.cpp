@@ -339,7 +339,7 @@ Value ImportBuilder::sortedIndices(Value before, Value equal) {
     return place;
   Value sorted = ScatterAddOp::create(builder, loc, RankedTensorType::get({count}, f32),
                                       flatPosition(shape, place, rank - 1),
-                                      iota(shape, rank - 1, f32));
+                                      iota(shape, rank - 1, f32), Value());
   return cast(reshape(sorted, shape), i64);
 }
 

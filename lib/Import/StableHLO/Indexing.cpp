@@ -311,7 +311,7 @@ struct RowScatter {
     Shape shape{rows + 1, getShape(numbers)[1]};
     Value all = ScatterAddOp::create(l.builder, l.loc,
                                      RankedTensorType::get(shape, getElement(numbers)),
-                                     safe, numbers);
+                                     safe, numbers, Value());
     return l.slice(all, 0, 0, rows);
   }
 

@@ -194,7 +194,7 @@ static Value scatterFloats(Lowering &l, Value indices, Value updates, int64_t ro
   Shape shape(getShape(updates).drop_front(getRank(indices)));
   shape.insert(shape.begin(), rows);
   return ScatterAddOp::create(l.builder, l.loc, getType(updates).clone(shape), indices,
-                              updates);
+                              updates, Value());
 }
 
 /// As `scatterFloats`, for any type. Integers are summed as three digits to the base 4096

@@ -43,7 +43,7 @@ std::optional<IndexRange> getIndexRange(const GatherCall &, const Instruction &c
   return IndexRange{1, call.refs[0].dims[0], std::nullopt};
 }
 std::optional<IndexRange> getIndexRange(const ScatterAddCall &, const Instruction &call) {
-  return IndexRange{0, call.refs[2].dims[0], std::nullopt};
+  return IndexRange{0, call.refs[call.numInputs].dims[0], std::nullopt};
 }
 std::optional<IndexRange> getIndexRange(const CheckIndicesCall &check,
                                         const Instruction &) {
@@ -146,16 +146,22 @@ void addAtIndices(const BufferRef &indices, const void *at, const AddedRows &row
 
 void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
              ThreadTeam &team) {
-  const BufferRef &indices = call.refs[0], &updates = call.refs[1], &table = call.refs[2];
+  const uint32_t out = call.numInputs;
+  const BufferRef &indices = call.refs[0], &updates = call.refs[1],
+                  &table = call.refs[out];
   bool isWide = table.type == DataType::F32;
-  auto *sums = static_cast<float *>(isWide ? buffers[2] : buffers[3]);
+  auto *sums = static_cast<float *>(buffers[isWide ? out : out + 1]);
   int64_t row = table.dims[0] ? table.count() / table.dims[0] : 0;
   int64_t count = indices.count();
   const int64_t elements = table.count(), perPiece = 65536;
   const int64_t pieces = (elements + perPiece - 1) / perPiece;
-  parallelFor(pieces, team, [&](int64_t piece, int) {
-    std::fill_n(sums + piece * perPiece, std::min(perPiece, elements - piece * perPiece),
-                0.0f);
+  const bool hasInit = out > 2, isThere = hasInit && buffers[2] == sums;
+  parallelFor(isThere ? 0 : pieces, team, [&](int64_t piece, int) {
+    const int64_t first = piece * perPiece, length = std::min(perPiece, elements - first);
+    if (hasInit)
+      widen(table.type, buffers[2], first, sums + first, length);
+    else
+      std::fill_n(sums + first, length, 0.0f);
   });
   // Tasks own columns, so every sum is in the order of the indices.
   const int64_t perTask = std::max<int64_t>(16, (row + team.size() - 1) / team.size());
@@ -182,7 +188,7 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
     return;
   parallelFor(pieces, team, [&](int64_t piece, int) {
     const int64_t first = piece * perPiece;
-    narrow(table.type, sums + first, buffers[2], first,
+    narrow(table.type, sums + first, buffers[out], first,
            std::min(perPiece, elements - first));
   });
 }

@@ -406,6 +406,14 @@ func.func @scatter_updates(%i: tensor<4xi32>, %u: tensor<4x3xf32>) {
 
 // -----
 
+func.func @scatter_init(%i: tensor<4xi32>, %u: tensor<4x3xbf16>, %t: tensor<8x3xbf16>) {
+  // expected-error @+1 {{'mpt.scatter_add' op expected 'init' of the table's type 'tensor<8x3xf32>', found 'tensor<8x3xbf16>'}}
+  %y = mpt.scatter_add %i, %u, %t : (tensor<4xi32>, tensor<4x3xbf16>, tensor<8x3xbf16>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
 func.func @check_indices_size(%i: tensor<4xi32>) {
   // expected-error @+1 {{'mpt.check_indices' op expected values of at least 0 in 'size', found -1}}
   %y = mpt.check_indices %i {size = -1 : i64} : (tensor<4xi32>) -> tensor<4xi32>

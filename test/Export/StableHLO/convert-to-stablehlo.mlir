@@ -57,9 +57,11 @@ func.func @moves(%x: tensor<2x6x6x3xf32>, %f: tensor<3x3x3x4xf32>,
   // CHECK: "stablehlo.gather"
   // CHECK-SAME: #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
   %g = mpt.gather %table, %rows : (tensor<10x4xf32>, tensor<5xi32>) -> tensor<5x4xf32>
-  // CHECK: "stablehlo.scatter"
+  // CHECK: [[ROWS:%.*]] = "stablehlo.scatter"
   // CHECK-SAME: #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
-  %s = mpt.scatter_add %rows, %g : (tensor<5xi32>, tensor<5x4xf32>) -> tensor<10x4xf32>
+  %z = mpt.scatter_add %rows, %g : (tensor<5xi32>, tensor<5x4xf32>) -> tensor<10x4xf32>
+  // CHECK: "stablehlo.scatter"([[ROWS]],
+  %s = mpt.scatter_add %rows, %g, %z : (tensor<5xi32>, tensor<5x4xf32>, tensor<10x4xf32>) -> tensor<10x4xf32>
   return %p, %g, %s : tensor<2x3x3x4xf32>, tensor<5x4xf32>, tensor<10x4xf32>
 }
 

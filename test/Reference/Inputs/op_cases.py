@@ -278,6 +278,10 @@ def shape_cases(random):
         np.add.at(size, ids[1], abs(updates[1]))
         np.add.at(count, ids[1], 1)
         yield Case("scatter_add", [ids, updates], [(type, want)], error=count * size)
+        # One more term, the first.
+        init = random(type, (7, 3))
+        yield Case("scatter_add", [ids, updates, init], [(type, want + init[1])],
+                   error=(count + 1) * (size + abs(init[1])))
     ids = ("i32", np.array([[0, 3], [-1, 2]]))
     yield Case("check_indices", [ids], [ids], "size = 4 : i64, ignore_index = -1 : i64")
     for op in ("stop_gradient", "barrier"):

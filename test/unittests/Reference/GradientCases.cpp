@@ -253,6 +253,7 @@ void addShapes(Cases &c) {
   GradientArgument ids = {"ids", "2x3xi32", 0, 0, {4, 0, 4, 1, 4, 2}};
   c.add("gather", {{"t", "5x3xf64"}, ids}, "", "2x3x3xf64");
   c.add("scatter_add", {ids, {"u", "2x3x4xf64"}}, "", "5x4xf64");
+  c.add("scatter_add", {ids, {"u", "2x3x4xf64"}, {"t", "5x4xf64"}}, "", "5x4xf64");
   c.add("stop_gradient", {{"x", "3x4xf64"}}, "", "3x4xf64");
   c.add("barrier", {{"x", "3x4xf64"}}, "", "3x4xf64");
   c.text("barrier", {{"x", "3xf64"}, {"z", "3xf64"}},

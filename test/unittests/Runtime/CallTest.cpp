@@ -71,8 +71,8 @@ void checkInPlace(const Pool &pool, const Tensor &dy, const Tensor &x, const Ten
       makeInstruction(pool.call<MaxPoolGradCall>(), {dy.ref, x.ref}, dx.ref);
   const bool isInPlace =
       pool.windowH <= pool.strideH && pool.windowW <= pool.strideW && pool.top == 0;
-  ASSERT_EQ(getOverwrittenInput(call),
-            isInPlace ? std::optional<uint32_t>(1) : std::nullopt);
+  ASSERT_EQ(mayOverwrite(call, 0, 1), isInPlace);
+  ASSERT_FALSE(mayOverwrite(call, 0, 0));
   if (!isInPlace)
     return;
   for (int threads : {1, 3}) {
@@ -358,6 +358,13 @@ TEST(GatherTest, Misfits) {
   misfit = "the operands of a scatter_add do not fit together";
   EXPECT_EQ(runCall(ScatterAddCall(), {&at, &more}, table), misfit);
   EXPECT_EQ(runCall(ScatterAddCall(), {&floats, &rows}, table), misfit);
+  ScatterAddCall added;
+  added.hasInit = true;
+  Tensor narrow(F16, {7, 2}), turned(F32, {2, 7});
+  EXPECT_EQ(runCall(added, {&at, &rows, &narrow}, table), misfit);
+  EXPECT_EQ(runCall(added, {&at, &rows, &turned}, table), misfit);
+  EXPECT_EQ(runCall(added, {&at, &rows}, table),
+            "'scatter_add' needs 3 inputs and 1 outputs, found 2 and 1");
 }
 
 TEST(ScatterAddTest, NoRows) {
@@ -395,6 +402,67 @@ TEST(ScatterAddTest, AgainstSums) {
                       bound + roundingError(type, std::fabs(sums[i]) + bound));
         }
       }
+}
+
+/// In a buffer of its own and where `init` lies, with the same bits; each sum against
+/// f64.
+TEST(ScatterAddTest, AddsToInit) {
+  ScatterAddCall added;
+  added.hasInit = true;
+  for (DataType type : {F32, F16, BF16})
+    for (int64_t width : {1, 5, 200}) {
+      // 400 x 200 are filled by two tasks.
+      const int64_t rows = 400, count = 50;
+      Tensor at(I32, {count}), updates = randomTensor(type, {count, width}, 2),
+                               init = randomTensor(type, {rows, width}, 4);
+      std::mt19937 rng(3);
+      for (int64_t i = 0; i < count; ++i)
+        at.set(i, rng() % 4);
+      Tensor table(type, {rows, width});
+      ASSERT_EQ(runCall(added, {&at, &updates, &init}, table), "");
+      std::vector<double> sums(table.count()), sizes(table.count());
+      for (int64_t i = 0; i < table.count(); ++i) {
+        sums[i] = init[i];
+        sizes[i] = std::fabs(init[i]);
+      }
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t c = 0; c < width; ++c) {
+          const int64_t target = static_cast<int64_t>(at[i]) * width + c;
+          sums[target] += updates[i * width + c];
+          sizes[target] += std::fabs(updates[i * width + c]);
+        }
+      for (int64_t i = 0; i < table.count(); ++i) {
+        double bound = gammaOf(count + 1) * sizes[i];
+        ASSERT_NEAR(table[i], sums[i],
+                    bound + roundingError(type, std::fabs(sums[i]) + bound));
+      }
+      Instruction call =
+          makeInstruction(added, {at.ref, updates.ref, init.ref}, table.ref);
+      ASSERT_TRUE(mayOverwrite(call, 0, 2));
+      ASSERT_FALSE(mayOverwrite(call, 0, 1));
+      for (int threads : {1, 3}) {
+        Tensor both = castTensor(init, type);
+        Instruction whole = call;
+        addScratch(whole, threads);
+        Tensor workspace(DataType::I8,
+                         {whole.hasScratch ? whole.refs.back().count() : 0});
+        std::string error;
+        std::unique_ptr<Call> made = makeCall(whole, threads, error, hasFastBF16());
+        ASSERT_TRUE(made) << error;
+        void *buffers[] = {at.data(), updates.data(), both.data(), both.data(),
+                           workspace.data()};
+        OneThread one;
+        ThreadTeam team(threads);
+        ASSERT_TRUE(made->run(buffers, team, error)) << error;
+        EXPECT_TRUE(both.isIntact());
+        EXPECT_TRUE(both.bytes() == table.bytes()) << threads;
+      }
+    }
+  Tensor at(I32, {3}), updates(F32, {3, 2}), table(F32, {7, 2});
+  const Instruction plain =
+      makeInstruction(ScatterAddCall(), {at.ref, updates.ref}, table.ref);
+  for (uint32_t input : {0, 1, 2})
+    EXPECT_FALSE(mayOverwrite(plain, 0, input));
 }
 
 //===----------------------------------------------------------------------===//

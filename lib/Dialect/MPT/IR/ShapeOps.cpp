@@ -490,6 +490,9 @@ LogicalResult ScatterAddOp::verify() {
   auto table = getTensor(getTable());
   if (table.getRank() < 1)
     return emitOpError("expected a table of rank 1 or more, found ") << table;
+  if (getInit() && getInit().getType() != table)
+    return emitOpError("expected 'init' of the table's type ")
+           << table << ", found " << getInit().getType();
   Shape shape(getTensor(getIndices()).getShape());
   shape.append(table.getShape().drop_front().begin(), table.getShape().end());
   return checkSameShape(*this, getUpdates(), "updates", shape,

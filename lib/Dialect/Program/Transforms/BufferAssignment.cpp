@@ -286,8 +286,12 @@ bool Planner::mayShare(const StepInstruction &instruction, unsigned index, Value
            llvm::count_if(reduce.getInputs(), [&](Value input) {
              return schedule.getOwner(input) == old;
            }) == 1;
-  if (instruction.overwritten)
-    return index == 0 && instruction.inputs[*instruction.overwritten].value == old &&
+  if (!instruction.overwrites.empty())
+    return llvm::any_of(instruction.overwrites,
+                        [&](std::pair<uint32_t, uint32_t> pair) {
+                          return pair.first == index &&
+                                 instruction.inputs[pair.second].value == old;
+                        }) &&
            llvm::count_if(instruction.inputs, [&](const BufferView &input) {
              return input.value == old;
            }) == 1;

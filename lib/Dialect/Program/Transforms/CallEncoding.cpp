@@ -155,7 +155,11 @@ rt::LibraryCall getCall(AvgPoolGradOp op) {
   return call;
 }
 rt::LibraryCall getCall(GatherOp) { return rt::GatherCall(); }
-rt::LibraryCall getCall(ScatterAddOp) { return rt::ScatterAddCall(); }
+rt::LibraryCall getCall(ScatterAddOp op) {
+  rt::ScatterAddCall call;
+  call.hasInit = op.getInit() != nullptr;
+  return call;
+}
 rt::LibraryCall getCall(ReduceOp op) {
   rt::ReduceCall call;
   call.kind = static_cast<rt::ReduceKind>(op.getKind());

@@ -176,8 +176,11 @@ private:
       return failure();
     instruction.scratchBytes = isForGPU ? rt::getCudaWorkspace(*encoded)
                                         : rt::getCallWorkspace(*encoded, maxThreads);
-    if (!isForGPU)
-      instruction.overwritten = rt::getOverwrittenInput(*encoded);
+    if (!isForGPU || isa<ScatterAddOp>(op))
+      for (uint32_t output = 0; output < outputs.size(); ++output)
+        for (uint32_t input = 0; input < inputs.size(); ++input)
+          if (rt::mayOverwrite(*encoded, output, input))
+            instruction.overwrites.push_back({output, input});
     schedule.instructions.push_back(std::move(instruction));
     return success();
   }

@@ -32,9 +32,13 @@ def call(callee, ins, out, config="", workspace=0):
               for i, (prefix, kind, dims) in enumerate(ins)]
     output = buffer("output", out[0], out[1], "y_%d_%s" % (index, callee))
     text = "  mpt_program.%s" % callee
+    init = inputs[2:] if callee == "scatter_add" else []
+    inputs = inputs[:len(inputs) - len(init)]
     if inputs:
         text += " ins(%s : %s)" % (", ".join(v for v, _ in inputs),
                                    ", ".join(t for _, t in inputs))
+    if init:
+        text += " init(%s : %s)" % init[0]
     text += " outs(%s : %s)" % output
     if workspace:
         text += " workspace(%s : %s)" % buffer("arena", "i8", [workspace])
@@ -58,6 +62,13 @@ for size, count, row, kind, update in [
     workspace = 0 if kind == "f32" else (size * row * 4 + 63) // 64 * 64
     call("scatter_add", [("i%d" % size, "i32", [count]), ("x", update, [count, row])],
          (kind, [size, row]), workspace=workspace)
+# Added to a table, by one block a row, and by several, whose sums a second function adds.
+for size, count, row, kind, update in [
+        (600, 700, 8, "f32", "bf16"), (600, 700, 8, "bf16", "bf16"), (530, 300, 600, "f32", "f32"),
+        (5, 10000, 3, "f32", "f16")]:
+    workspace = 0 if kind == "f32" else (size * row * 4 + 63) // 64 * 64
+    call("scatter_add", [("i%d" % size, "i32", [count]), ("x", update, [count, row]),
+                         ("x", kind, [size, row])], (kind, [size, row]), workspace=workspace)
 call("scatter_add", [("i7", "i64", [20, 30]), ("x", "f32", [20, 30, 2, 4])], ("f32", [7, 2, 4]))
 call("scatter_add", [("i900", "i64", [5120]), ("x", "f32", [5120, 4])], ("f32", [900, 4]))
 call("check_indices", [("i10", "i32", [50])], ("i32", [50]), "size = 10 : i64")

@@ -388,7 +388,7 @@ def MPT_GatherOp : MPT_InferredOp<"gather", "Clear", "Clear", [MPT_Differentiabl
     return success();
   }];
   let hasVerifier = 1;
-  let gradients = ["b.make<ScatterAddOp>(getTable().getType(), getIndices(), dy)"];
+  let gradients = ["b.make<ScatterAddOp>(getTable().getType(), getIndices(), dy, Value())"];
 }
 
 def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear", [MPT_InPlace]> {
@@ -416,29 +416,34 @@ def MPT_CheckIndicesOp : MPT_InferredOp<"check_indices", "Clear", "Clear", [MPT_
 }
 
 def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear", [MPT_Differentiable]> {
-  let summary = "sum of rows into a table of zeros (gradient of `mpt.gather`)";
+  let summary = "sum of rows into a table (gradient of `mpt.gather`)";
   let otherNames = [
-    OtherName<"torch.index_add", "into zeros, along dimension 0">,
-    OtherName<"torch.scatter_add", "into zeros, of whole rows">, OtherName<"segment_sum">,
+    OtherName<"torch.index_add", "along dimension 0">,
+    OtherName<"torch.scatter_add", "of whole rows">, OtherName<"segment_sum">,
     OtherName<"scatter">];
   let description = [{
-    table[indices[i..], c..] += updates[i.., c..] in row-major order of i,
-    summed in f32 and rounded once. An index outside [0, V) is an error when the
-    program runs.
+    table[indices[i..], c..] += updates[i.., c..] in row-major order of i, beginning
+    with `init` or zeros, summed in f32 and rounded once. An index outside [0, V) is an
+    error when the program runs.
 
     Example:
 
     ```mlir
     %dt = mpt.scatter_add %ids, %dy : (tensor<4x16xi32>, tensor<4x16x8xf32>) -> tensor<100x8xf32>
+    // Of a table that is the output head's matrix, too.
+    %sum = mpt.scatter_add %ids, %dy, %dhead
+        : (tensor<4x16xi32>, tensor<4x16x8xf32>, tensor<100x8xf32>) -> tensor<100x8xf32>
     ```
   }];
   let arguments = (ins
     Arg<MPT_IndexTensor, "[I..]">:$indices,
-    Arg<MPT_FloatTensor, "[I.., C..]">:$updates);
+    Arg<MPT_FloatTensor, "[I.., C..]">:$updates,
+    Arg<Optional<MPT_FloatTensor>,
+        "what rows are added to, of the table's type; by default zeros">:$init);
   let results = (outs
     Res<MPT_FloatTensor, "[V, C..]; the type gives V">:$table);
   let hasVerifier = 1;
-  let gradients = ["", "b.make<GatherOp>(dy, getIndices())"];
+  let gradients = ["", "b.make<GatherOp>(dy, getIndices())", "dy"];
 }
 
 } // MPT_ShapeDocs

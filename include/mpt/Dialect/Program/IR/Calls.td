@@ -285,10 +285,11 @@ def Program_GatherOp : Program_CallOp<"gather", 8> {
   let inputs = TwoInputs<"table", "indices">.format;
 }
 
-def Program_ScatterAddOp : Program_CallOp<"scatter_add", 9> {
-  let summary = "rows added to a table of zeros";
+def Program_ScatterAddOp : Program_CallOp<"scatter_add", 9, [AttrSizedOperandSegments]> {
+  let summary = "rows added to a table";
   let description = [{
-    Row i of the updates is added to row indices[i] of the result, in order, in f32.
+    Row i of the updates is added to row indices[i] of the result, in order, in f32. The
+    result begins as `init`, whose bytes it may take, or as zeros.
 
     Example:
 
@@ -296,8 +297,9 @@ def Program_ScatterAddOp : Program_CallOp<"scatter_add", 9> {
     mpt_program.scatter_add ins(%i, %u : memref<6xi32>, memref<6x4xf32>) outs(%t : memref<10x4xf32>)
     ```
   }];
-  let arguments = (ins In:$indices, In:$updates, Out:$result, Workspace:$workspace);
-  let inputs = TwoInputs<"indices", "updates">.format;
+  let arguments = (ins In:$indices, In:$updates, OptionalIn:$init, Out:$result,
+    Workspace:$workspace);
+  let inputs = TwoInputs<"indices", "updates">.format # Group<"init">.format;
 }
 
 def Program_CopyOp : Program_CallOp<"copy", 10> {

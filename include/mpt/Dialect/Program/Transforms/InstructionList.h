@@ -64,8 +64,8 @@ struct StepInstruction {
   /// Bytes of workspace (calls), partial sums (column kernels) or what one iteration
   /// keeps (loops).
   int64_t scratchBytes = 0;
-  /// The input in whose place a call may write its first output.
-  std::optional<uint32_t> overwritten = std::nullopt;
+  /// Of a call, the outputs and inputs in whose place they may be written.
+  llvm::SmallVector<std::pair<uint32_t, uint32_t>, 3> overwrites = {};
   /// Of a loop: one iteration. Not changed once it is made.
   std::shared_ptr<const LoopBody> loop = nullptr;
 
