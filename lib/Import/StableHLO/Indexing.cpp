@@ -296,23 +296,30 @@ struct RowScatter {
         count(getShape(updates)[0]), width(getShape(table)[1]),
         element(getElement(table)) {}
 
-  /// The indices; `rows` where they are out of range.
-  Value getRow() {
-    Value inside = l.binary<AndOp>(
+  /// [count]: whether an index is in range.
+  Value isInside() {
+    return l.binary<AndOp>(
         l.compare(ComparePredicate::GE, indices, 0.0),
         l.compare(ComparePredicate::LT, indices, static_cast<double>(rows)));
-    return l.where(inside, indices, l.number(indices, static_cast<double>(rows)));
+  }
+  /// The indices; `rows` where they are out of range.
+  Value getRow() {
+    return l.where(isInside(), indices, l.number(indices, static_cast<double>(rows)));
   }
 
   /// Zeros with `numbers` (floats, [count, n]) added to rows.
   Value sum(Value numbers) {
-    // One more row takes what is out of range.
-    Value safe = getRow();
-    Shape shape{rows + 1, getShape(numbers)[1]};
-    Value all = ScatterAddOp::create(l.builder, l.loc,
-                                     RankedTensorType::get(shape, getElement(numbers)),
-                                     safe, numbers, Value());
-    return l.slice(all, 0, 0, rows);
+    auto scatter = [&](int64_t height, Value at, Value updates) -> Value {
+      auto type =
+          RankedTensorType::get({height, getShape(numbers)[1]}, getElement(numbers));
+      return ScatterAddOp::create(l.builder, l.loc, type, at, updates, Value());
+    };
+    // What is out of range is added to one more row, or as zeros, whichever copies less.
+    if (rows < count)
+      return l.slice(scatter(rows + 1, getRow(), numbers), 0, 0, rows);
+    Value inside = isInside();
+    return scatter(rows, l.where(inside, indices, l.number(indices, 0)),
+                   l.where(l.reshape(inside, {count, 1}), numbers, l.number(numbers, 0)));
   }
 
   /// Zeros with `updates`, of unequal indices, in their rows. Integers are moved as parts

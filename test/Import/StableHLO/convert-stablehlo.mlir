@@ -436,3 +436,28 @@
   %0 = "stablehlo.cholesky"(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
   "func.return"(%0) : (tensor<4x4xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// Rows that are out of range are added as zeros, or to one more row where there are more of
+// them than the table has.
+// CHECK-LABEL: func.func @rows(
+// CHECK: %[[U:.*]] = mpt.where %{{.*}}, %arg2, %{{.*}} : (tensor<5x1xi1>, tensor<5x4xf32>, tensor<f32>) -> tensor<5x4xf32>
+// CHECK: %[[FEW:.*]] = mpt.scatter_add %{{.*}}, %[[U]] : (tensor<5xi64>, tensor<5x4xf32>) -> tensor<10x4xf32>
+// CHECK: mpt.add %{{.*}}, %[[FEW]] : (tensor<10x4xf32>, tensor<10x4xf32>) -> tensor<10x4xf32>
+// CHECK: %[[MANY:.*]] = mpt.scatter_add %{{.*}}, %arg2 : (tensor<5xi64>, tensor<5x4xf32>) -> tensor<4x4xf32>
+// CHECK: mpt.slice %[[MANY]] {{.*}} -> tensor<3x4xf32>
+"func.func"() <{function_type = (tensor<10x4xf32>, tensor<5x1xi32>, tensor<5x4xf32>, tensor<3x4xf32>) -> (tensor<10x4xf32>, tensor<3x4xf32>), sym_name = "rows"}> ({
+^bb0(%t: tensor<10x4xf32>, %i: tensor<5x1xi32>, %u: tensor<5x4xf32>, %s: tensor<3x4xf32>):
+  %0 = "stablehlo.scatter"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%2) : (tensor<f32>) -> ()
+  }) : (tensor<10x4xf32>, tensor<5x1xi32>, tensor<5x4xf32>) -> tensor<10x4xf32>
+  %1 = "stablehlo.scatter"(%s, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%2) : (tensor<f32>) -> ()
+  }) : (tensor<3x4xf32>, tensor<5x1xi32>, tensor<5x4xf32>) -> tensor<3x4xf32>
+  "func.return"(%0, %1) : (tensor<10x4xf32>, tensor<3x4xf32>) -> ()
+}) : () -> ()
