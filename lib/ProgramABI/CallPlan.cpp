@@ -130,7 +130,7 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
                     ? plan.sumChunk * s.m * 4
                     : 0) +
         getRhsBytes(plan.sumChunk);
-    plan.partialBytes = alignUp(s.m * s.n * 4) * plan.chunks;
+    plan.partialBytes = alignUp(s.m * s.n * 4);
     return plan;
   }
   auto chooseRows = [&](int64_t floats, int64_t columns, int64_t least, int64_t most) {

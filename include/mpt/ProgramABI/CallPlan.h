@@ -70,15 +70,21 @@ struct MatmulPlan {
   /// Bytes of a right side copied as f32, 0 if it is read in place. There are
   /// `rhsCopies`, or, where that is 0, one for each thread.
   int64_t rhsBytes = 0, rhsCopies = 1;
-  /// Bytes of one thread's panels, and of the partial results.
+  /// Bytes of one thread's panels, and of a partial result. Of these there are
+  /// partialResults(threads): the sum of the first ones, to which others are added in
+  /// order, as many at a time as there are threads.
   int64_t threadBytes = 0, partialBytes = 0;
 
   /// Where the panels begin.
   int64_t allRhsBytes(int64_t maxThreads) const {
     return rhsBytes * (rhsCopies ? rhsCopies : maxThreads);
   }
+  int64_t partialResults(int64_t threads) const {
+    return threads < chunks ? threads + 1 : chunks;
+  }
   int64_t workspaceBytes(int64_t maxThreads) const {
-    return allRhsBytes(maxThreads) + threadBytes * maxThreads + partialBytes;
+    return allRhsBytes(maxThreads) + threadBytes * maxThreads +
+           partialBytes * partialResults(maxThreads);
   }
 };
 MatmulPlan planMatmul(const MatmulShape &shape);

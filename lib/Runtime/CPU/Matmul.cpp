@@ -659,9 +659,9 @@ private:
   void runSums(void **buffers, char *scratch, const float *biasData, ThreadTeam &team) {
     char *threadArea = scratch;
     char *partials = scratch + plan.threadBytes * threads;
-    int64_t partialFloats = alignUp(s.m * s.n * 4) / 4;
+    int64_t partialFloats = plan.partialBytes / 4;
     auto *sums = reinterpret_cast<float *>(partials);
-    parallelFor(plan.chunks, team, [&](int64_t chunk, int thread) {
+    auto multiplyChunk = [&](int64_t chunk, float *result, int thread) {
       int64_t first = chunk * plan.sumChunk;
       int64_t length = std::min(plan.sumChunk, s.k - first);
       auto *panel = reinterpret_cast<float *>(threadArea + plan.threadBytes * thread);
@@ -695,28 +695,40 @@ private:
       } else {
         rhs = side(getStoredRhs(), buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
       }
-      if (!primitives.at({s.m, 0, length})
-               .run(lhs, rhs, sums + chunk * partialFloats, thread))
+      if (!primitives.at({s.m, 0, length}).run(lhs, rhs, result, thread))
         failed = true;
-    });
-    if (failed)
-      return;
-    // The partial results in order, a few rows a task.
-    int64_t rowsPerTask = std::max<int64_t>(1, 16384 / std::max<int64_t>(s.n, 1));
-    parallelFor((s.m + rowsPerTask - 1) / rowsPerTask, team, [&](int64_t task, int) {
-      int64_t first = task * rowsPerTask * s.n;
-      int64_t count = std::min(rowsPerTask * s.n, s.m * s.n - first);
-      float *total = sums + first;
-      for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) {
-        const float *partial = sums + chunk * partialFloats + first;
-        for (int64_t i = 0; i < count; ++i)
-          total[i] += partial[i];
-      }
-      if (biasData || epilogue != Epilogue::None)
-        for (int64_t row = 0; row < count / s.n; ++row)
-          finishRow(total + row * s.n, biasData, s.n, epilogue);
-      narrow(s.out, total, buffers[outIndex], first, count);
-    });
+    };
+    const int64_t slots = plan.partialResults(threads);
+    const int64_t rowsPerTask = std::max<int64_t>(1, 16384 / std::max<int64_t>(s.n, 1));
+    const int64_t tasks = (s.m + rowsPerTask - 1) / rowsPerTask;
+    // The first chunk's result becomes the sum; those of the next ones lie after it.
+    for (int64_t done = 0; done < plan.chunks;) {
+      const int64_t begin = done == 0 ? 0 : 1,
+                    some = std::min(slots - begin, plan.chunks - done);
+      parallelFor(some, team, [&](int64_t i, int thread) {
+        multiplyChunk(done + i, sums + (begin + i) * partialFloats, thread);
+      });
+      if (failed)
+        return;
+      done += some;
+      // The partial results in order, a few rows a task.
+      parallelFor(tasks, team, [&](int64_t task, int) {
+        int64_t first = task * rowsPerTask * s.n;
+        int64_t count = std::min(rowsPerTask * s.n, s.m * s.n - first);
+        float *total = sums + first;
+        for (int64_t slot = 1; slot < begin + some; ++slot) {
+          const float *partial = sums + slot * partialFloats + first;
+          for (int64_t i = 0; i < count; ++i)
+            total[i] += partial[i];
+        }
+        if (done < plan.chunks)
+          return;
+        if (biasData || epilogue != Epilogue::None)
+          for (int64_t row = 0; row < count / s.n; ++row)
+            finishRow(total + row * s.n, biasData, s.n, epilogue);
+        narrow(s.out, total, buffers[outIndex], first, count);
+      });
+    }
   }
 
   MatmulShape s;

@@ -251,7 +251,6 @@ TEST(MatmulTest, Epilogues) {
       }
 }
 
-/// Sums that are cut in chunks, whose partial results are added.
 /// Chunks that are columns of a stored side.
 TEST(MatmulTest, Columns) {
   for (DataType type : {F32, BF16, F16})
@@ -260,6 +259,7 @@ TEST(MatmulTest, Columns) {
         check({batch, 900, 70, 300, type, type, type, true, transposeRhs});
 }
 
+/// Sums that are cut in chunks, whose partial results are added in order.
 TEST(MatmulTest, LongSums) {
   MatmulShape shape;
   shape.m = 12, shape.n = 10, shape.k = 9001;
@@ -270,6 +270,26 @@ TEST(MatmulTest, LongSums) {
       for (DataType type : {F32, BF16})
         check({1, 12, 10, 9001, type, type, F32, transposeLhs, transposeRhs});
   check({1, 12, 10, 9001, F16, F16, F16, true, false, false, 1, true});
+  // Several times as many chunks as threads.
+  shape.m = 40, shape.n = 30;
+  ASSERT_GT(planMatmul(shape).chunks, 9);
+  for (DataType type : {F32, BF16})
+    check({1, 40, 30, 9001, type, type, type, false, false, false, 2, true});
+}
+
+/// There are as many partial results as threads, and the sum, however many chunks.
+TEST(MatmulTest, WorkspaceOfLongSums) {
+  MatmulShape shape;
+  shape.m = shape.n = 512, shape.k = 4096, shape.transposeLhs = true;
+  const MatmulPlan plan = planMatmul(shape);
+  ASSERT_EQ(plan.chunks, 16);
+  EXPECT_EQ(plan.partialBytes, 1 << 20);
+  for (int64_t threads : {1, 2, 15})
+    EXPECT_EQ(plan.workspaceBytes(threads),
+              threads * plan.threadBytes + (threads + 1) * plan.partialBytes);
+  for (int64_t threads : {16, 64})
+    EXPECT_EQ(plan.workspaceBytes(threads),
+              threads * plan.threadBytes + 16 * plan.partialBytes);
 }
 
 /// A side of f32 that is rounded while it is read gives the bits of one that was cast
