@@ -719,7 +719,14 @@ bool mpt::rt::mayOverwrite(const Instruction &instruction, uint32_t output,
     return output == 0 && input == 2 && scatter->hasInit;
   if (const auto *matmul = instruction.getCall<MatmulCall>())
     return output == 0 && input == 2 && matmul->hasAddend;
-  return false;
+  // A block of queries is read before its gradient is written, and so is a head of keys,
+  // unless gradients are added where they belong. The gradient of a bias reads all again.
+  AttentionPlan plan;
+  return instruction.getCall<AttentionGradCall>() && output < 3 && input == output + 1 &&
+         instruction.refs[input].type ==
+             instruction.refs[instruction.numInputs + output].type &&
+         planAttention(instruction, plan) && !plan.hasBiasGrad &&
+         (output == 0 || plan.copiesSums);
 }
 
 int64_t mpt::rt::getRanks(const LibraryCall &call) {

@@ -11,6 +11,8 @@
 #include "mpt/ProgramABI/InstructionCost.h"
 #include "mpt/Support/Philox.h"
 
+#include <functional>
+
 using namespace mpt::rt;
 
 namespace {
@@ -56,6 +58,27 @@ int64_t at(const Shape &shape, int64_t b, int64_t h, int64_t t, int64_t s) {
   for (int d = 0; d < 4; ++d)
     index = index * shape[d] + (shape[d] == 1 ? 0 : place[d]);
   return index;
+}
+
+/// Runs `call` with each output in the place of a copy of the input that it may
+/// overwrite, if there is one: the same `bits`.
+void checkInPlace(const Instruction &call, const std::vector<Tensor *> &inputs,
+                  std::vector<void *> &buffers,
+                  const std::vector<std::vector<char>> &bits,
+                  const std::function<void()> &run) {
+  std::vector<std::pair<uint32_t, Tensor>> copies;
+  for (uint32_t output = 0; output < call.numOutputs; ++output)
+    for (uint32_t input = 0; input < call.numInputs; ++input)
+      if (mayOverwrite(call, output, input))
+        copies.emplace_back(output, castTensor(*inputs[input], inputs[input]->ref.type));
+  for (auto &[output, copy] : copies)
+    buffers[output + 1] = buffers[call.numInputs + output] = copy.data();
+  if (!copies.empty())
+    run();
+  for (auto &[output, copy] : copies) {
+    ASSERT_TRUE(copy.isIntact());
+    ASSERT_TRUE(copy.bytes() == bits[output]) << "output " << output << " in place";
+  }
 }
 
 /// Runs a call with several results on 1 to 3 threads and with all vector sets that this
@@ -106,6 +129,8 @@ void run(const LibraryCall &libraryCall, const std::vector<Tensor *> &inputs,
         if (first.empty())
           first = bits;
         ASSERT_TRUE(first == bits) << threads << " of " << maxThreads << " threads";
+        checkInPlace(call, inputs, buffers, first,
+                     [&] { runAttention(call, buffers.data(), team, set, pairs); });
       }
     if (set == VectorSet::Plain)
       continue;
@@ -425,6 +450,47 @@ TEST(Attention, WorkspaceHasNoScores) {
 }
 
 /// What a damaged program may ask for.
+/// The gradient of the query may lie where the query does. Those of keys and values may
+/// if they are added elsewhere first, and none may if all is read again for a bias.
+TEST(Attention, InPlace) {
+  auto overwritten = [](const Case &c, bool hasDbias = false) {
+    auto call = c.call<AttentionGradCall>();
+    call.hasDbias = hasDbias;
+    Tensor dy(c.type, c.resultShape()), query(c.type, c.queryShape()),
+        key(c.type, c.keyShape()), value(c.type, c.valueShape()),
+        lse(F32, {c.batch, c.heads, c.queries}), bias(c.type, c.biasShape);
+    Instruction made;
+    made.call = call;
+    for (Tensor *tensor : {&dy, &query, &key, &value, &dy, &lse})
+      made.refs.push_back(tensor->ref);
+    if (!c.biasShape.empty())
+      made.refs.push_back(bias.ref);
+    made.numInputs = made.refs.size();
+    for (Tensor *tensor : {&query, &key, &value})
+      made.refs.push_back(tensor->ref);
+    if (hasDbias)
+      made.refs.push_back(bias.ref);
+    made.numOutputs = made.refs.size() - made.numInputs;
+    std::vector<std::pair<uint32_t, uint32_t>> pairs;
+    for (uint32_t output = 0; output < made.numOutputs; ++output)
+      for (uint32_t input = 0; input < made.numInputs; ++input)
+        if (mayOverwrite(made, output, input))
+          pairs.push_back({output, input});
+    return pairs;
+  };
+  using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
+  const Pairs all = {{0, 1}, {1, 2}, {2, 3}};
+  // Rows of whole vectors in f32, and of many heads, are added where they belong.
+  EXPECT_EQ(overwritten({4, 8, 8, 20, 20, 32, 32}), Pairs({{0, 1}}));
+  EXPECT_EQ(overwritten({4, 8, 8, 20, 20, 12, 12}), all);
+  EXPECT_EQ(overwritten({4, 8, 8, 20, 20, 32, 32, BF16}), all);
+  // Of few heads each part of the queries has sums of its own.
+  EXPECT_EQ(overwritten({1, 2, 2, 200, 200, 32, 32}), all);
+  Case biased = {4, 8, 8, 20, 20, 12, 12, F32, false, {}, {1, 8, 20, 20}};
+  EXPECT_EQ(overwritten(biased), all);
+  EXPECT_EQ(overwritten(biased, /*hasDbias=*/true), Pairs());
+}
+
 TEST(Attention, Misfits) {
   Case c{2, 4, 2, 6, 8, 16, 24};
   auto makeRef = [](DataType type, const Shape &shape) {
