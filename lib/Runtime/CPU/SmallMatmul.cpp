@@ -46,8 +46,9 @@ constexpr int64_t mostProducts = 1 << 19, taskProducts = 1 << 18;
 /// Halves that need not be transposed or rounded it would widen, or pair, as well.
 constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21,
                   mostHalfProducts = 1 << 24;
-/// Rows of a task that copies a part of the right side for them.
-constexpr int64_t taskRows = 3 * lanes;
+/// Rows of a task that copies a part of the right side for them, and of one that copies
+/// it for several steps of rows.
+constexpr int64_t taskRows = 3 * lanes, mostTaskRows = 8 * lanes;
 /// Elements of the right side of half types that are multiplied here for more rows, and
 /// products of those: up to there a library's call takes longer for its few products a
 /// row.
@@ -72,7 +73,8 @@ struct Sides {
   bool isOdd;
   /// Added to each row of c; null for none.
   const float *bias = nullptr;
-  /// Where c is rounded to f16, instead of being stored in `c`; null for a c of f32.
+  /// Where c is rounded, to bf16 if elements are words and else to f16, instead of being
+  /// stored in `c`; null for a c of f32.
   uint16_t *halves = nullptr;
 };
 
@@ -140,15 +142,35 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
       for (int i = 0; i < rows; ++i)
         sums[i][j] = _mm512_add_ps(sums[i][j], bias);
     }
-  // Words are of bf16, and so are results of them.
-  if (!pairs && s.halves) {
+  if (s.halves) {
+    // The instruction that rounds to bf16 takes subnormal numbers for zero.
+    __mmask16 subnormal = 0;
+#pragma clang loop unroll(full)
+    for (int i = 0; pairs && i < rows; ++i)
+#pragma clang loop unroll(full)
+      for (int j = 0; j < vectors; ++j)
+        subnormal |= _mm512_fpclass_ps_mask(sums[i][j], 0x20);
+    if (__builtin_expect(subnormal, 0)) {
+      alignas(64) float wide[rows][vectors * lanes];
+#pragma clang loop unroll(full)
+      for (int i = 0; i < rows; ++i)
+#pragma clang loop unroll(full)
+        for (int j = 0; j < vectors; ++j)
+          _mm512_store_ps(wide[i] + j * lanes, sums[i][j]);
+      for (int i = 0; i < rows; ++i)
+        narrow(DataType::BF16, wide[i], s.halves + std::min(first + i, m - 1) * s.cStep,
+               0, std::min(columns, vectors * lanes));
+      return;
+    }
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; ++i) {
       uint16_t *c = s.halves + std::min(first + i, m - 1) * s.cStep;
 #pragma clang loop unroll(full)
       for (int j = 0; j < vectors; ++j)
-        _mm256_mask_storeu_epi16(c + j * lanes, masks[j],
-                                 _mm512_cvtps_ph(sums[i][j], _MM_FROUND_TO_NEAREST_INT));
+        _mm256_mask_storeu_epi16(
+            c + j * lanes, masks[j],
+            pairs ? (__m256i)_mm512_cvtneps_pbh(sums[i][j])
+                  : _mm512_cvtps_ph(sums[i][j], _MM_FROUND_TO_NEAREST_INT));
     }
     return;
   }
@@ -260,7 +282,7 @@ public:
     copiesLhs = s.lhsRounding != Rounding::None ||
                 (pairs ? s.transposeLhs : s.lhs != DataType::F32);
     copiesRhs = pairs || s.transposeRhs || storedRhs == DataType::BF16 ||
-                s.rounding != Rounding::None;
+                s.rounding != Rounding::None || (s.rhs == DataType::F16 && s.m > lanes);
     block = !pairs ? lanes : std::min<int64_t>(roundUp(s.n, lanes), 4 * lanes);
     if (pairs && block == 3 * lanes)
       block = 4 * lanes;
@@ -287,13 +309,24 @@ public:
                              width < s.n || depth < s.k ? taskRows : lanes);
     if (copiesLhs)
       rows = std::min(rows, panelFloats / panelTerms);
-    if (s.out != DataType::F32 || depth < s.k)
+    // Sums of one part are finished where they are made.
+    isDirect =
+        depth == s.k && epilogue == Epilogue::None &&
+        (s.out == DataType::F32 || s.out == (pairs ? DataType::BF16 : DataType::F16));
+    if (!isDirect && (s.out != DataType::F32 || depth < s.k))
       rows = std::min(rows, panelFloats / s.n);
+    const int64_t rowsAtMost =
+        isDirect && copiesRhs ? std::max(rows, mostTaskRows) : rows;
     rows = std::min(rows < lanes ? rows : rows / lanes * lanes, s.m);
-    // Tasks of about as many rows each, in whole tiles.
+    // Tasks, and their steps, of about as many rows each, in whole tiles.
     if (rows >= lanes) {
-      const int64_t tasks = (s.m + rows - 1) / rows;
-      rows = std::min(rows, roundUp((s.m + tasks - 1) / tasks, 8));
+      const int64_t tasks = (s.m + rowsAtMost - 1) / rowsAtMost,
+                    each = roundUp((s.m + tasks - 1) / tasks, 8),
+                    steps = (each + rows - 1) / rows;
+      rows = std::min(rows, roundUp((each + steps - 1) / steps, 8));
+      rowsOfTask = rows * steps;
+    } else {
+      rowsOfTask = rows;
     }
     return rows > 0 && rows >= std::min<int64_t>(s.m, 8);
   }
@@ -304,9 +337,9 @@ public:
       widen(biasType, buffers[2], 0, bias.data(), s.n);
       biasData = bias.data();
     }
-    const int64_t chunks = (s.m + rows - 1) / rows;
+    const int64_t chunks = (s.m + rowsOfTask - 1) / rowsOfTask;
     parallelFor(s.batch * chunks, team, [&](int64_t task, int) {
-      runTask(buffers, biasData, task / chunks, task % chunks * rows);
+      runTask(buffers, biasData, task / chunks, task % chunks * rowsOfTask);
     });
     return true;
   }
@@ -321,57 +354,63 @@ private:
                int64_t first) const {
     alignas(64) float lhsPanel[panelFloats], rhsPanel[panelFloats], outPanel[panelFloats],
         partPanel[panelFloats];
-    const Range range{first, std::min(rows, s.m - first)};
-    const int64_t count = range.count, outFirst = (matrix * s.m + first) * s.n;
+    const int64_t end = std::min(first + rowsOfTask, s.m),
+                  outFirst = (matrix * s.m + first) * s.n;
     float *out = s.out == DataType::F32
                      ? static_cast<float *>(buffers[outIndex]) + outFirst
                      : outPanel;
-    // Sums of one part are finished where they are made.
-    const bool isWhole = depth == s.k && epilogue == Epilogue::None,
-               narrows = isWhole && !pairs && s.out == DataType::F16;
-    const int64_t size = pairs && !s.transposeLhs ? 2 : 4,
-                  step = !s.transposeLhs ? 1
-                         : !copiesLhs    ? s.m
-                         : pairs         ? roundUp(count, lanes)
-                                         : count;
+    const int64_t size = pairs && !s.transposeLhs ? 2 : 4;
+    const char *lhs = nullptr;
     for (int64_t term = 0; term < s.k; term += depth) {
       const Range terms{term, std::min(depth, s.k - term)};
       float *sums = term == 0 ? out : partPanel;
-      const bool isOdd = pairs && !s.transposeLhs && terms.count % 2 != 0;
-      const char *lhs = getLhs(buffers[0], matrix, range, terms, lhsPanel);
+      Sides sides;
+      sides.isOdd = pairs && !s.transposeLhs && terms.count % 2 != 0;
+      sides.aRow = s.transposeLhs ? 4 : (copiesLhs ? terms.count : s.k) * size;
+      sides.cStep = s.n;
+      sides.terms = !pairs ? terms.count : (terms.count + !sides.isOdd) / 2;
       for (int64_t column = 0; column < s.n; column += width) {
         const Range columns{column, std::min(width, s.n - column)};
-        Sides sides;
-        sides.a = lhs;
         sides.b = reinterpret_cast<const char *>(rhsPanel);
-        sides.c = sums + column;
-        sides.aRow = s.transposeLhs ? 4 : (copiesLhs ? terms.count : s.k) * size;
-        sides.aStep = 4 * step;
         sides.bStep = 4 * (pairs ? block : columns.count);
-        sides.cStep = s.n;
-        sides.terms = !pairs ? terms.count : (terms.count + !isOdd) / 2;
-        sides.isOdd = isOdd;
-        if (isWhole && biasData)
+        if (isDirect && biasData)
           sides.bias = biasData + column;
-        if (narrows)
-          sides.halves = static_cast<uint16_t *>(buffers[outIndex]) + outFirst + column;
         setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, terms, columns, rhsPanel);
-        if (pairs)
-          multiply<Right::Words>(sides, count, columns.count, block,
-                                 getWords(terms.count) * block);
-        else if (!copiesRhs && storedRhs == DataType::F16)
-          multiply<Right::F16>(sides, count, s.n, s.n, s.n);
-        else
-          multiply<Right::F32>(sides, count, columns.count, columns.count, columns.count);
+        for (int64_t row = first; row < end; row += rows) {
+          const int64_t count = std::min(rows, end - row),
+                        at = (row - first) * s.n + column;
+          // One step has the same rows for all columns.
+          if (column == 0 || rows < rowsOfTask)
+            lhs = getLhs(buffers[0], matrix, {row, count}, terms, lhsPanel);
+          sides.a = lhs;
+          sides.aStep = 4 * (!s.transposeLhs ? 1
+                             : !copiesLhs    ? s.m
+                             : pairs         ? roundUp(count, lanes)
+                                             : count);
+          if (!isDirect || s.out == DataType::F32)
+            sides.c = sums + at;
+          if (isDirect && s.out != DataType::F32)
+            sides.halves = static_cast<uint16_t *>(buffers[outIndex]) + outFirst + at;
+          if (pairs)
+            multiply<Right::Words>(sides, count, columns.count, block,
+                                   getWords(terms.count) * block);
+          else if (!copiesRhs && storedRhs == DataType::F16)
+            multiply<Right::F16>(sides, count, s.n, s.n, s.n);
+          else
+            multiply<Right::F32>(sides, count, columns.count, columns.count,
+                                 columns.count);
+        }
       }
       if (term > 0)
-        finishRow(out, partPanel, count * s.n, Epilogue::None);
+        finishRow(out, partPanel, (end - first) * s.n, Epilogue::None);
     }
-    if (!isWhole && (biasData || epilogue != Epilogue::None))
-      for (int64_t row = 0; row < count; ++row)
+    if (isDirect)
+      return;
+    if (biasData || epilogue != Epilogue::None)
+      for (int64_t row = 0; row < end - first; ++row)
         finishRow(out + row * s.n, biasData, s.n, epilogue);
-    if (s.out != DataType::F32 && !narrows)
-      narrow(s.out, out, buffers[outIndex], outFirst, count * s.n);
+    if (s.out != DataType::F32)
+      narrow(s.out, out, buffers[outIndex], outFirst, (end - first) * s.n);
   }
 
   /// Terms of rows as they are multiplied, those of a transposed matrix as columns.
@@ -450,9 +489,11 @@ private:
   DataType storedLhs, storedRhs, biasType = DataType::F32;
   Epilogue epilogue = Epilogue::None;
   uint32_t outIndex;
+  /// Whether sums are finished, and stored as they stay, where they are made.
+  bool isDirect = false;
   /// Terms of a part of a sum; columns of a block of the right side, and of a panel; rows
-  /// of a task.
-  int64_t depth = 0, block = 0, width = 0, rows = 0;
+  /// of a step, and of a task, which takes several steps only if `isDirect`.
+  int64_t depth = 0, block = 0, width = 0, rows = 0, rowsOfTask = 0;
   std::vector<float> bias;
 };
 

@@ -139,6 +139,23 @@ TEST(MatmulTest, SmallShapes) {
   }
 }
 
+/// The instruction that rounds to bf16 takes subnormal numbers for zero, which results
+/// are not: here they are a bias.
+TEST(MatmulTest, SubnormalSums) {
+  for (int64_t columns : {5, 40, 64}) {
+    Tensor lhs(BF16, {9, 4}), rhs(BF16, {4, columns}), bias(BF16, {columns}),
+        out(BF16, {9, columns});
+    for (Tensor *side : {&lhs, &rhs})
+      for (int64_t i = 0; i < side->count(); ++i)
+        side->set(i, 0);
+    for (int64_t j = 0; j < columns; ++j)
+      bias.set(j, std::ldexp(j % 3 - 1, -130));
+    ASSERT_EQ(runCall(matmul(false, false, /*bias=*/true), {&lhs, &rhs, &bias}, out), "");
+    for (int64_t i = 0; i < 9 * columns; ++i)
+      EXPECT_EQ(out[i], std::ldexp(i % columns % 3 - 1, -130)) << i;
+  }
+}
+
 /// Weight gradients and matmuls of many columns take that way up to larger sizes, and so
 /// do halves whose right side lies as it is read. Not those whose sums are cut into
 /// tasks, since they have few rows, and not f32 that would only be transposed.
