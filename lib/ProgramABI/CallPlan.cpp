@@ -392,19 +392,44 @@ static bool wantsBlocks(const ConvCall &conv, const std::array<int64_t, 4> &filt
 }
 
 /// Points of an image of dy up to which a filter gradient is a matmul, also with a filter
-/// of 1 x 1; points of a sum; and channels of a block.
-static constexpr int64_t fewPoints = 64, fewestPoints = 4, pointsOfSum = 512,
-                         fewestBlock = 64, mostBlock = 256;
+/// of 1 x 1, and if most products are with padding; points of a sum; and channels of a
+/// block.
+static constexpr int64_t fewPoints = 64, fewestPoints = 4, mostPoints = 1024,
+                         pointsOfSum = 512, fewestBlock = 64, mostBlock = 256;
 
-/// Makes matmuls of a filter gradient of small images and many channels; false for
-/// others.
-static bool planFilterGradMatmul(ConvPlan &plan, const ConvCall &conv, int64_t images,
-                                 int64_t points, std::array<int64_t, 4> filter) {
+/// Whether dilations let at least half of the products of a filter gradient be with
+/// padding.
+static bool isMostlyPadding(const ConvCall &conv, const BufferRef &x, const BufferRef &y,
+                            const std::array<int64_t, 4> &filter) {
+  int64_t reads = 2, all = 1;
+  for (int axis : {0, 1}) {
+    if (conv.dilations[axis] <= 1 && filter[axis] > 1)
+      return false;
+    int64_t inside = 0;
+    for (int64_t tap = 0; tap < filter[axis]; ++tap)
+      for (int64_t point = 0; point < y.dims[1 + axis]; ++point) {
+        const int64_t read = point * conv.strides[axis] - conv.padding[2 * axis] +
+                             tap * conv.dilations[axis];
+        inside += read >= 0 && read < x.dims[1 + axis];
+      }
+    reads *= inside;
+    all *= filter[axis] * y.dims[1 + axis];
+  }
+  return reads <= all;
+}
+
+/// Makes matmuls of a filter gradient of many channels, if images are small or most
+/// products are with padding; false for others.
+static bool planFilterGradMatmul(ConvPlan &plan, const ConvCall &conv, const BufferRef &x,
+                                 const BufferRef &y, std::array<int64_t, 4> filter) {
   const int64_t taps = filter[0] * filter[1], in = filter[2], out = filter[3];
-  const int64_t channels = std::min(in, out);
+  const int64_t channels = std::min(in, out), images = x.dims[0],
+                points = y.dims[1] * y.dims[2];
   if (conv.kind != CallId::Conv2DFilterGrad || conv.groups != 1 ||
-      channels < fewestBlock ||
-      points > (taps == 1 ? fewestPoints : std::min(fewPoints, channels / 4)))
+      channels < fewestBlock || points > mostPoints)
+    return false;
+  if (points > (taps == 1 ? fewestPoints : std::min(fewPoints, channels / 4)) &&
+      !isMostlyPadding(conv, x, y, filter))
     return false;
   plan.inBlock = std::min(in, mostBlock);
   plan.outBlock = std::min(out, mostBlock);
@@ -481,6 +506,32 @@ static void skipIdleTaps(ConvPlan &plan, const ConvCall &conv, const BufferRef &
       alignUp(sizes[0] * sizes[1] * sizes[2] * sizes[3] * getSize(filter.type));
 }
 
+/// Makes a convolution of the input gradient of a depthwise one with dilations: oneDNN
+/// has only plain loops for that.
+static void turnDepthwise(ConvPlan &plan, const ConvCall &conv, const BufferRef &filter,
+                          const std::array<int64_t, 4> &sizes) {
+  const std::array<int64_t, 2> one = {1, 1};
+  if (conv.kind != CallId::Conv2DInputGrad || conv.groups < 2 || sizes[2] != 1 ||
+      sizes[3] != conv.groups || conv.strides != one || conv.dilations == one ||
+      getSize(filter.type) < 2)
+    return;
+  const std::array<int64_t, 4> all = conv.getFilterSizes(filter.dims);
+  std::array<int64_t, 2> first{};
+  if (plan.tapBytes > 0)
+    first = plan.firstTap;
+  for (int axis : {0, 1}) {
+    const int64_t step = conv.dilations[axis], span = (sizes[axis] - 1) * step,
+                  skipped = all[axis] - sizes[axis];
+    if (conv.padding[2 * axis] - first[axis] * step > span ||
+        conv.padding[2 * axis + 1] - (skipped - first[axis]) * step > span)
+      return;
+  }
+  plan.isTurned = true;
+  plan.firstTap = first;
+  plan.taps = {sizes[0], sizes[1]};
+  plan.tapBytes = alignUp(sizes[0] * sizes[1] * conv.groups * getSize(filter.type));
+}
+
 ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   ConvPlan plan;
   std::optional<ConvCall> conv = getConv(call);
@@ -496,12 +547,12 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
     return plan;
   std::array<int64_t, 4> sizes = conv->getFilterSizes(filter.dims);
   skipIdleTaps(plan, *conv, x, filter, y, sizes);
+  turnDepthwise(plan, *conv, filter, sizes);
   const auto [kernelHeight, kernelWidth, in, out] = sizes;
   const int64_t images = x.dims[0], filterCount = kernelHeight * kernelWidth * in * out;
   const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
              isInputGrad = conv->kind == CallId::Conv2DInputGrad;
-  if (planFilterGradMatmul(plan, *conv, images, y.dims[1] * y.dims[2],
-                           {kernelHeight, kernelWidth, in, out}))
+  if (planFilterGradMatmul(plan, *conv, x, y, {kernelHeight, kernelWidth, in, out}))
     return plan;
   if (planDepthwiseGrad(plan, *conv, x, y, sizes))
     return plan;

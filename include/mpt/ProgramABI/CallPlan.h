@@ -152,7 +152,8 @@ struct ConvPlan {
   int64_t packedBytes = 0;
   /// Bytes of a thread's images in another type, and those of the first such tensor.
   int64_t threadBytes = 0, threadInBytes = 0;
-  /// A filter gradient of small images is a matmul for each tap of the filter, in blocks
+  /// A filter gradient of small images, or with dilations of which at least half of all
+  /// products are with padding, is a matmul for each tap of the filter, in blocks
   /// of so many input and output channels; else 0. Bytes of a thread's points of dy.
   int64_t inBlock = 0, outBlock = 0, threadOutBytes = 0;
   /// The filter gradient of a depthwise convolution adds in blocks of 16 channels.
@@ -162,6 +163,9 @@ struct ConvPlan {
   /// of a copy of them; 0 if all taps are taken.
   std::array<int64_t, 2> firstTap{}, taps{};
   int64_t tapBytes = 0;
+  /// The input gradient of a depthwise convolution with dilations and without strides is
+  /// the convolution of dy with the taps, copied in reverse order.
+  bool isTurned = false;
 
   int64_t workspaceBytes(int64_t maxThreads) const {
     return xBytes + filterBytes + yBytes + packedBytes * slices * (sums > 0 ? sums : 1) +

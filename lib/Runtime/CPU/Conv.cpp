@@ -256,6 +256,8 @@ public:
     plan = planConv(call, threads);
     if (plan.tapBytes > 0)
       skipIdleTaps();
+    if (plan.isTurned)
+      turn();
     if (operands != DataType::F32 &&
         (hasIdleTaps() || hasOddPoints() || !prepareChunks()))
       operands = DataType::F32;
@@ -414,8 +416,18 @@ private:
       size = plan.taps[axis];
     }
   }
-  /// The plan's taps of a stored filter: in their place if they lie one after another,
-  /// else a copy.
+  /// From here on this is the convolution of dy.
+  void turn() {
+    for (int axis : {0, 1})
+      for (int end : {0, 1}) {
+        int64_t &padding = attributes.padding[2 * axis + end];
+        padding = (plan.taps[axis] - 1) * attributes.dilations[axis] - padding;
+      }
+    attributes.kind = kind = CallId::Conv2D;
+    std::swap(xIndex, yIndex);
+  }
+  /// The plan's taps of a stored filter, in reverse order if this was turned: in their
+  /// place if they lie one after another, else a copy.
   void *getTaps(void *stored, char *copy, ThreadTeam &team) const {
     const BufferRef &filter = call.refs[filterIndex];
     const bool isOIHW = attributes.isOIHW;
@@ -423,7 +435,7 @@ private:
                   all = allTaps[0] * allTaps[1], pairs = filter.count() / taps,
                   first = plan.firstTap[0] * allTaps[1] + plan.firstTap[1];
     char *from = static_cast<char *>(stored) + first * (isOIHW ? 1 : pairs) * size;
-    if (!isOIHW && (plan.taps[0] == 1 || plan.taps[1] == allTaps[1]))
+    if (!isOIHW && !plan.isTurned && (plan.taps[0] == 1 || plan.taps[1] == allTaps[1]))
       return from;
     auto copyTap = [&](auto *target, const auto *source, int64_t begin, int64_t count) {
       for (int64_t pair = begin; pair < begin + count; ++pair)
@@ -431,7 +443,8 @@ private:
     };
     forBlocks(pairs, team, [&](int64_t begin, int64_t count) {
       for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t at = tap / plan.taps[1] * allTaps[1] + tap % plan.taps[1];
+        const int64_t place = plan.isTurned ? taps - 1 - tap : tap,
+                      at = place / plan.taps[1] * allTaps[1] + place % plan.taps[1];
         if (!isOIHW)
           std::memcpy(copy + (tap * pairs + begin) * size,
                       from + (at * pairs + begin) * size, count * size);

@@ -359,6 +359,11 @@ TEST(ConvTest, FilterGradientsAsMatmuls) {
   EXPECT_EQ(getBlocks({8, 7, 7, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1}), Blocks(256, 256));
   EXPECT_EQ(getBlocks({64, 4, 4, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), Blocks(64, 128));
   EXPECT_EQ(getBlocks({64, 2, 2, 512, 512, 1, 1}), Blocks(128, 128));
+  // Dilations, with most products with padding.
+  EXPECT_EQ(getBlocks({4, 16, 16, 960, 256, 3, 3, 1, 1, 12, 12, 12, 12, 12, 12}),
+            Blocks(256, 256));
+  EXPECT_EQ(getBlocks({8, 14, 14, 256, 256, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2}), none);
+  EXPECT_EQ(getBlocks({1, 40, 40, 64, 64, 3, 3, 1, 1, 36, 36, 36, 36, 36, 36}), none);
   // Large images, few channels, points of images, groups.
   EXPECT_EQ(getBlocks({8, 14, 14, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1}), none);
   EXPECT_EQ(getBlocks({8, 8, 8, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), none);
@@ -370,6 +375,8 @@ TEST(ConvTest, FilterGradientsAsMatmuls) {
                     Problem{2, 3, 3, 70, 300, 3, 2, 1, 1, 2, 0, 0, 1},
                     Problem{3, 5, 5, 64, 128, 3, 3, 2, 2, 1, 1, 1, 1},
                     Problem{2, 6, 6, 64, 64, 3, 3, 1, 1, 0, 0, 0, 0, 2, 2},
+                    Problem{2, 9, 10, 64, 70, 3, 3, 1, 1, 6, 6, 7, 7, 6, 7},
+                    Problem{3, 5, 12, 64, 64, 1, 3, 1, 1, 0, 0, 15, 15, 1, 15},
                     // Taps that read nothing.
                     Problem{4, 1, 1, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1},
                     // Two chunks, the second shorter.
@@ -451,6 +458,35 @@ TEST(ConvTest, TapsThatReadPaddingAlone) {
       dense{64, 1, 1, 512, 512, 1, 1};
   EXPECT_LT(planOf(CallId::Conv2D, large, F32, 2).workspaceBytes(2),
             planOf(CallId::Conv2D, dense, F32, 2).workspaceBytes(2) + 512 * 512 * 4 + 64);
+}
+
+/// The input gradient of a depthwise convolution with dilations is a convolution of dy.
+TEST(ConvTest, DepthwiseInputGradientsWithDilations) {
+  auto isTurned = [](CallId id, const Problem &p) {
+    return planOf(id, p, F32, 2).isTurned;
+  };
+  const CallId grad = CallId::Conv2DInputGrad;
+  const Problem same{2, 9, 8, 32, 32, 5, 5, 1, 1, 4, 4, 4, 4, 2, 2, 32},
+      uneven{3, 7, 6, 16, 16, 3, 2, 1, 1, 3, 1, 2, 0, 2, 2, 16},
+      rows{2, 6, 7, 16, 16, 3, 3, 1, 1, 1, 1, 3, 3, 1, 3, 16},
+      // One tap is left.
+      one{2, 3, 3, 16, 16, 3, 3, 1, 1, 4, 4, 4, 4, 4, 4, 16},
+      // Not with strides, groups of several channels, more padding than a filter has.
+      strided{2, 9, 9, 16, 16, 3, 3, 2, 1, 2, 2, 2, 2, 2, 2, 16},
+      wide{2, 9, 9, 16, 32, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2, 16},
+      padded{2, 5, 5, 16, 16, 3, 3, 1, 1, 6, 1, 2, 2, 2, 2, 16},
+      dense{2, 9, 9, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16};
+  for (const Problem &p : {same, uneven, rows, one}) {
+    EXPECT_TRUE(isTurned(grad, p));
+    EXPECT_FALSE(isTurned(CallId::Conv2D, p));
+    for (DataType type : {F32, F16, BF16})
+      for (bool fastBF16 : {false, hasFastBF16()})
+        check(p, type, fastBF16);
+  }
+  for (const Problem &p : {strided, wide, padded, dense}) {
+    EXPECT_FALSE(isTurned(grad, p));
+    check(p);
+  }
 }
 
 /// A filter or image of f32 that is rounded while it is read gives the bits of one that
