@@ -65,11 +65,11 @@ static bool check(Lowering &l, const Window3 &w, ArrayRef<int64_t> volume) {
   return true;
 }
 
-/// The slices of [D, N, H, W, C] that place `k` of the filter along D is applied to, as
-/// images [OD N, H, W, C].
-static Value slicesAt(Lowering &l, Value padded, const Window3 &w, int64_t k,
+/// The slices of [D, N, H, W, C] from `begin` on that a place of the filter along D is
+/// applied to, as images [OD N, H, W, C].
+static Value slicesAt(Lowering &l, Value padded, const Window3 &w, int64_t begin,
                       int64_t count) {
-  Value part = l.slice(padded, 0, k * w.dilation[0], count, w.stride[0]);
+  Value part = l.slice(padded, 0, begin, count, w.stride[0]);
   ArrayRef<int64_t> s = getShape(part);
   return l.reshape(part, {s[0] * s[1], s[2], s[3], s[4]});
 }
@@ -97,7 +97,27 @@ static void convolve(Lowering &l, Value x, Value filter, Value bias, Window3 w) 
     return;
   int64_t depth = w.count(xs[0], 0), height = w.count(xs[2], 1),
           width = w.count(xs[3], 2);
+  // Places of the filter that read padding alone are left out; of the padding, too.
+  const int64_t step = w.dilation[0], last = (depth - 1) * w.stride[0];
+  auto isIdle = [&](int64_t k) {
+    for (int64_t read = k * step - w.low[0]; read <= k * step - w.low[0] + last;
+         read += w.stride[0])
+      if (read >= 0 && read < xs[0])
+        return false;
+    return true;
+  };
+  int64_t first = 0, end = w.kernel[0];
+  while (end - first > 1 && isIdle(first))
+    ++first;
+  while (end - first > 1 && isIdle(end - 1))
+    --end;
+  w.high[0] = std::max<int64_t>((end - 1) * step - w.low[0] + last - xs[0] + 1, 0);
+  const int64_t skipped = std::min(first * step, w.low[0]);
+  w.low[0] -= skipped;
   Value padded = padDepth(l, x, w.low[0], w.high[0], 0), sum;
+  auto imagesAt = [&](int64_t k) {
+    return slicesAt(l, padded, w, k * step - skipped, depth);
+  };
   auto multiply = [&](Value images, Value filter, Value bias) -> Value {
     auto type = getType(images).clone({depth * xs[1], height, width, fs[0]});
     return Conv2DOp::create(l.builder, l.loc, type, images, filter, bias,
@@ -107,11 +127,11 @@ static void convolve(Lowering &l, Value x, Value filter, Value bias, Window3 w) 
   // Where channels are few, images with those of all places take at most half as much as
   // one result, of which the sum has one for each place.
   const int64_t channels = w.kernel[0] * fs[1];
-  if (w.groups == 1 && w.kernel[0] > 1 &&
+  if (w.groups == 1 && w.kernel[0] > 1 && end - first == w.kernel[0] &&
       2 * channels * xs[2] * xs[3] <= fs[0] * height * width) {
     SmallVector<Value> places;
     for (int64_t k = 0; k < w.kernel[0]; ++k)
-      places.push_back(slicesAt(l, padded, w, k, depth));
+      places.push_back(imagesAt(k));
     auto type = getType(x).clone({depth * xs[1], xs[2], xs[3], channels});
     Value images = ConcatOp::create(l.builder, l.loc, type, places, 3);
     Value joined =
@@ -120,9 +140,8 @@ static void convolve(Lowering &l, Value x, Value filter, Value bias, Window3 w) 
     setVolume(l, l.reshape(sum, {depth, xs[1], height, width, fs[0]}));
     return;
   }
-  for (int64_t k = 0; k < w.kernel[0]; ++k) {
-    Value y = multiply(slicesAt(l, padded, w, k, depth), filterAt(l, filter, k),
-                       sum ? Value() : bias);
+  for (int64_t k = first; k < end; ++k) {
+    Value y = multiply(imagesAt(k), filterAt(l, filter, k), sum ? Value() : bias);
     sum = sum ? l.add(sum, y) : y;
   }
   setVolume(l, l.reshape(sum, {depth, xs[1], height, width, fs[0]}));
