@@ -4,8 +4,10 @@
 """Optimizers of PyTorch as options of --mpt-train-step."""
 from __future__ import annotations
 
+import copy
+import os
 import re
-from typing import Any, Collection, Mapping
+from typing import Any, Collection, Mapping, Sequence
 
 import torch
 
@@ -15,9 +17,75 @@ from mpt._diagnostics import Error
 _REFUSED = {"amsgrad": False, "maximize": False, "dampening": 0}
 # One value for all groups.
 _SHARED = ("betas", "eps", "momentum", "nesterov", "decoupled_weight_decay")
+_TORCH_FOLDER = os.path.join(os.path.dirname(torch.__file__), "")
 # State of one parameter: the name in torch.optim, which is that in MPT after a dot.
 _STATE = {torch.optim.SGD: ("momentum_buffer",), torch.optim.Adam: ("exp_avg", "exp_avg_sq"),
           torch.optim.AdamW: ("exp_avg", "exp_avg_sq")}
+
+
+def run_step(optimizer: torch.optim.Optimizer) -> None:
+    """`step` without PyTorch's hooks for profilers around it."""
+    step = type(optimizer).step
+    while hasattr(step, "__wrapped__") and step.__code__.co_filename.startswith(_TORCH_FOLDER):
+        step = step.__wrapped__
+    with torch.no_grad():
+        step(optimizer)
+
+
+class OptimizerList(torch.optim.Optimizer):
+    """Several optimizers, each of parameters of its own, as one: its groups are theirs."""
+
+    def __init__(self, parts: "Sequence[torch.optim.Optimizer]"):
+        for index, part in enumerate(parts):
+            if not isinstance(part, torch.optim.Optimizer):
+                raise Error(f"optimizer[{index}]: expected a torch.optim.Optimizer, found "
+                            f"{type(part).__name__}")
+        if not parts:
+            raise Error("optimizer: expected one or more, found an empty list")
+        try:
+            super().__init__([group for part in parts for group in part.param_groups], {})
+        except ValueError as error:
+            raise Error(f"optimizer: {error}") from error
+        self.parts = list(parts)
+        for part in parts:
+            self.state.update(part.state)
+
+    def step(self, closure=None):
+        start = 0
+        for part in self.parts:
+            copied = copy.copy(part)
+            copied.__dict__.pop("step", None)
+            copied.param_groups = self.param_groups[start:start + len(part.param_groups)]
+            copied.state = self.state
+            run_step(copied)
+            start += len(copied.param_groups)
+
+    def split(self, state: "Mapping[str, Any]") -> "list[dict[str, Any]]":
+        """`state`, which `state_dict()` is, for each of the optimizers."""
+        result, group, first = [], 0, 0
+        for part in self.parts:
+            groups = state["param_groups"][group:group + len(part.param_groups)]
+            count = sum(len(g["params"]) for g in groups)
+            result.append({
+                "state": {i - first: state["state"][i] for i in range(first, first + count)
+                          if i in state["state"]},
+                "param_groups": [{**g, "params": [i - first for i in g["params"]]}
+                                 for g in groups]})
+            group, first = group + len(groups), first + count
+        return result
+
+    def load_state_dict(self, state_dict) -> None:
+        if len(state_dict) != len(self.parts):
+            raise Error(f"the optimizers' state: expected a list of {len(self.parts)}, found "
+                        f"{len(state_dict)}")
+        group = 0
+        for part, state in zip(self.parts, state_dict):
+            part.load_state_dict(state)
+            # load_state_dict makes new groups.
+            self.param_groups[group:group + len(part.param_groups)] = part.param_groups
+            self.state.update(part.state)
+            part.state.clear()
+            group += len(part.param_groups)
 
 
 class OptimizerReader:

@@ -15,8 +15,6 @@ import contextlib
 import copy
 import inspect
 import math
-import os
-import sys
 import types
 import warnings
 from collections import defaultdict
@@ -28,11 +26,11 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
 from mpt._diagnostics import Error
-from mpt.torch import ExportError, _Printer, _quote
+from mpt._optimizers import run_step
+from mpt.torch import ExportError, _in_this_thread, _lock, _patched, _Printer, _quote
 
 # Its name in the module.
 FUNCTION = "optimizer"
-_TORCH_FOLDER = os.path.join(os.path.dirname(torch.__file__), "")
 # Largest size of a dimension of the parameters on which a trace is checked.
 _CHECKED_SIZE = 3
 _CHECKED_STEPS = 3
@@ -104,13 +102,13 @@ class _Math(types.ModuleType):
         return call
 
 
-def _globals_of(kind: type) -> "list[dict[str, Any]]":
-    """The names that the code of an optimizer of this class sees, and the functions of its
-    package that it calls."""
-    packages = tuple({part.__module__.rpartition(".")[0] or part.__module__
-                      for part in kind.__mro__ if part is not object})
+def _globals_of(optimizer) -> "list[dict[str, Any]]":
+    """The names that the code of an optimizer sees, and the functions of its package that it
+    calls."""
+    classes = [c for part in _parts(optimizer) for c in type(part).__mro__ if c is not object]
+    packages = tuple({c.__module__.rpartition(".")[0] or c.__module__ for c in classes})
     found: "dict[int, dict[str, Any]]" = {}
-    functions = [f for part in kind.__mro__ for f in vars(part).values()]
+    functions = [f for c in classes for f in vars(c).values()]
     while functions:
         function = functions.pop()
         function = inspect.unwrap(function) if inspect.isroutine(function) else function
@@ -124,29 +122,33 @@ def _globals_of(kind: type) -> "list[dict[str, Any]]":
 
 
 @contextlib.contextmanager
-def _traceable(kind: type):
-    """While an optimizer is traced, what would ask a tensor for its value does not."""
+def _traceable(optimizer):
+    """While an optimizer is traced, what would ask a tensor for its value does not, in this
+    thread."""
+    shims = {"min": (_choose(min, torch.minimum), min), "max": (_choose(max, torch.maximum), max)}
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.no_grad())
-        stack.enter_context(mock.patch.object(torch.compiler, "is_compiling", lambda: True))
-        stack.enter_context(mock.patch.object(torch.Tensor, "item", lambda self: self))
-        for names in _globals_of(kind):
-            of_tensors = {"math": _Math("math"),
-                          "_get_capturable_supported_devices": lambda *_, **__: ["cpu"]}
+        stack.enter_context(_patched([(torch.compiler, "is_compiling", lambda: True),
+                                      (torch.Tensor, "item", lambda self: self)]))
+        for names in _globals_of(optimizer):
+            devices = names.get("_get_capturable_supported_devices")
+            found = dict(shims) if devices is None else {
+                **shims, "_get_capturable_supported_devices": (lambda *_, **__: ["cpu"], devices)}
             stack.enter_context(mock.patch.dict(names, {
-                "min": _choose(min, torch.minimum), "max": _choose(max, torch.maximum),
-                **{name: value for name, value in of_tensors.items() if name in names}}))
+                **{name: _in_this_thread(*pair) for name, pair in found.items()},
+                **({"math": _Math("math")} if names.get("math") is math else {})}))
         stack.enter_context(_Tensors())
         yield
 
 
-def _run_step(optimizer: torch.optim.Optimizer) -> None:
-    """`step` without PyTorch's hooks for profilers around it."""
-    step = type(optimizer).step
-    while hasattr(step, "__wrapped__") and step.__code__.co_filename.startswith(_TORCH_FOLDER):
-        step = step.__wrapped__
-    with torch.no_grad():
-        step(optimizer)
+def _parts(optimizer) -> "list[torch.optim.Optimizer]":
+    """The optimizers of a list of some, or the one that there is."""
+    return getattr(optimizer, "parts", [optimizer])
+
+
+def _name(optimizer) -> str:
+    return ", ".join(f"{type(part).__module__}.{type(part).__qualname__}"
+                     for part in _parts(optimizer))
 
 
 def _is_number(value) -> bool:
@@ -258,7 +260,7 @@ class _Trace:
                 parameter.grad = torch.rand_like(parameter)
         try:
             with Creations():
-                _run_step(shadow.optimizer)
+                run_step(shadow.optimizer)
         except Exception as error:
             raise self.error(f"a step fails: {error}") from error
         initial = self.initial
@@ -320,8 +322,8 @@ class _Trace:
             if is_first:
                 for g, i, _ in (p for p in places if self.initial[p] == _FIRST):
                     _drop_state(shadow, g, i)
-            with _traceable(type(self.optimizer)):
-                _run_step(shadow.optimizer)
+            with _traceable(self.optimizer):
+                run_step(shadow.optimizer)
             after = shadow.read()
             return [v for group in copies for v in group] + [
                 after[p].to(state[i].dtype) if isinstance(after[p], torch.Tensor)
@@ -394,8 +396,8 @@ class _Trace:
                     if fakes[place[0]][place[1]].shape != self.parameters[place[0]][place[1]].shape:
                         shape = _small(shape)
                     shadow.write({place: torch.zeros(shape, dtype=dtype)})
-            with self.named_errors(), _traceable(type(self.optimizer)):
-                _run_step(shadow.optimizer)
+            with self.named_errors(), _traceable(self.optimizer):
+                run_step(shadow.optimizer)
             return {place: (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor)
                     and self.kinds.get(place) not in (int, float) else ((), torch.float32)
                     for place, value in shadow.read().items()}
@@ -443,7 +445,7 @@ class _Trace:
             expected = [p for group in members for p in group]
             for parameter, value in zip(expected, gradients):
                 parameter.grad = value.clone()
-            _run_step(shadow.optimizer)
+            run_step(shadow.optimizer)
             before = parameters
             parameters, state = graph(
                 parameters, gradients,
@@ -491,8 +493,7 @@ def _is_narrow(graph: torch.fx.GraphModule) -> bool:
 
 
 def _error(optimizer, why: str) -> Error:
-    kind = type(optimizer)
-    return Error(f"optimizer: {kind.__module__}.{kind.__qualname__}: {why}")
+    return Error(f"optimizer: {_name(optimizer)}: {why}")
 
 
 def _is_count(place) -> bool:
@@ -526,8 +527,8 @@ class TracedOptimizer:
                  parameters: "Sequence[Sequence[torch.Tensor]]",
                  names: "Sequence[Sequence[str]]", rates: "Sequence[str]"):
         self._optimizer, self._rates = optimizer, rates
-        for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
-            if getattr(optimizer, hooks, None):
+        for part in _parts(optimizer):
+            if part._optimizer_step_pre_hooks or part._optimizer_step_post_hooks:
                 raise _error(optimizer, "it has hooks of its step, which a compiled step does "
                              "not call; remove them")
         for group, members in zip(names, parameters):
@@ -536,7 +537,11 @@ class TracedOptimizer:
                     raise _error(optimizer, f"expected parameters of float32, found {name} of "
                                  f"{str(parameter.dtype)[6:]}; call model.float(), TrainStep's "
                                  "precision rounds them where they are read")
-        self._all = _Trace(optimizer, parameters, names, {}, {})
+        with _lock:
+            self._make(parameters, names)
+
+    def _make(self, parameters, names) -> None:
+        self._all = _Trace(self._optimizer, parameters, names, {}, {})
         self._all.find_initial()
         # Two of each rank say what all do.
         sample = self._all.take([_choose_two(group) for group in parameters])
@@ -618,9 +623,8 @@ class TracedOptimizer:
             results += [(env[v], f"{{mpt.updates = {_quote(name)}}}")
                         for v, name in zip(_outputs(graph), own + state_names)]
         types = ", ".join(f"{v[1]} {a}" for v, a in results)
-        kind = type(self._optimizer)
         return "\n".join(
-            [f"// A step of {kind.__module__}.{kind.__qualname__}, traced by mpt.torch.",
+            [f"// A step of {_name(self._optimizer)}, traced by mpt.torch.",
              f"func.func private @{FUNCTION}(", ",\n".join(arguments) + ")",
              f"    -> ({types}) {{"]
             + printer.constant_lines + printer.lines

@@ -22,7 +22,7 @@ import torch
 from mpt import Module, Program, Ranks, version
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
-from mpt._optimizers import OptimizerReader
+from mpt._optimizers import OptimizerList, OptimizerReader
 from mpt._step import (PRECISIONS, SCALARS, Fp8, LateResult, ScalarReader, StepResult,
                        check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
                        spell_optimizer_state)
@@ -155,7 +155,7 @@ class TrainStep:
         parameters and buffers are copied; `sync_to` copies them back.
     loss: `loss(model, *batch)`, or `loss(model, **batch)` where `example` is a dictionary.
         Returns a scalar, or a dictionary of tensors with the scalar "loss".
-    optimizer: of torch.optim or another package. Its options and groups are compiled in;
+    optimizer: of torch.optim or another package, or a list of some. Its options and groups are compiled in;
         the learning rates are read at each step, so that torch's schedulers work. Its own
         `step` is not called: SGD, Adam and AdamW are ops of MPT, that of others is traced
         (docs/Python.md, "Optimizers and schedulers").
@@ -195,7 +195,8 @@ class TrainStep:
     """
 
     def __init__(self, model: torch.nn.Module, loss: Callable[..., Any],
-                 optimizer: torch.optim.Optimizer, example: Any, *, precision: str = "f32",
+                 optimizer: "Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer]]",
+                 example: Any, *, precision: str = "f32",
                  fp8: Optional[str] = None, memory_budget: Optional[str] = None,
                  device: "Union[str, torch.device]" = "cpu",
                  parallel: Optional[str] = None, parallel_timeout: float = 60,
@@ -245,7 +246,11 @@ class TrainStep:
                         "criterion(model(x), y)")
         check_memory_budget(memory_budget)
         self.model = model
+        if isinstance(optimizer, (list, tuple)):
+            optimizer = OptimizerList(optimizer)
         self.optimizer = optimizer
+        # For torch's schedulers, which warn if they are stepped before an optimizer.
+        self._called = getattr(optimizer, "parts", [optimizer])
         self._batch = _Batch(loss, example)
         self._precision = precision
         self._fp8 = Fp8(fp8)
@@ -566,8 +571,8 @@ class TrainStep:
             if rate is not self._written[index]:
                 self._write_rate(index, rate)
         program.run()
-        # For torch's schedulers, which warn if they are stepped before an optimizer.
-        self.optimizer._opt_called = True
+        for part in self._called:
+            part._opt_called = True
         if not compiled.is_late:
             self._last = self._known = StepResult(*compiled.read(0))
             self._skipped += not self._last.did_step
@@ -801,8 +806,9 @@ class TrainStep:
                 result[key] = _restore(self._read(average), value)
         return result
 
-    def optimizer_state_dict(self) -> "dict[str, Any]":
-        """The optimizer's state, in the form of its own `state_dict()`. Moments are f32;
+    def optimizer_state_dict(self) -> "Union[dict[str, Any], list[dict[str, Any]]]":
+        """The optimizer's state, in the form of its own `state_dict()`; of several optimizers
+        a list. Moments are f32;
         `save` keeps the bits of those that are stored in less."""
         result = self.optimizer.state_dict()
         result["state"] = {}
@@ -827,10 +833,13 @@ class TrainStep:
                     if state:
                         result["state"][index] = state
                 index += 1
-        return result
+        return self.optimizer.split(result) if isinstance(self.optimizer, OptimizerList) \
+            else result
 
-    def load_optimizer_state_dict(self, state_dict: "Mapping[str, Any]") -> None:
-        """Goes on from the `state_dict()` of an optimizer of the same kind and groups.
+    def load_optimizer_state_dict(
+            self, state_dict: "Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]") -> None:
+        """Goes on from the `state_dict()` of an optimizer of the same kind and groups, or from
+        a list of those of several.
         Moments are rounded to the nearest of the type that they are stored in."""
         self._is_compared = False
         self.optimizer.load_state_dict(state_dict)

@@ -150,6 +150,32 @@ step = mpt.torch.TrainStep(model, loss, optim.Muon([model[0].weight, model[2].we
 text = step._reader.traced.text
 print("Muon", "bf16" in text, step(*batches[0]).did_step)
 
+# Several optimizers, with schedulers of their own.
+def build(model):
+    optimizers = [optim.RMSprop(model[0].parameters(), 1e-2), optim.AdamW([model[2].weight], 1e-2)]
+    return optimizers, [optim.lr_scheduler.ExponentialLR(o, rate)
+                        for o, rate in zip(optimizers, (0.5, 0.9))]
+
+
+model, again = network(), network()
+optimizers, schedulers = build(model)
+mine, rates = build(again)
+step = mpt.torch.TrainStep(again, loss, mine, batches[0])
+for x, y in batches:
+    model.zero_grad()
+    loss(model, x, y).backward()
+    step(x, y)
+    for each in (*optimizers, *schedulers, *rates):
+        each.step()
+    step.load_optimizer_state_dict(step.optimizer_state_dict())
+step.sync_to(again)
+state = step.optimizer_state_dict()
+print("several:", all(torch.allclose(a, b, rtol=1e-5, atol=1e-7)
+                      for a, b in zip(model.parameters(), again.parameters())),
+      all(torch.allclose(v, state[i]["state"][p][k], rtol=1e-5, atol=1e-7)
+          for i, o in enumerate(optimizers) for p, s in o.state_dict()["state"].items()
+          for k, v in s.items()))
+
 # Steps that overflow change nothing.
 model = network()
 step = mpt.torch.TrainStep(model, loss, optim.NAdam(model.parameters()), batches[0],
@@ -214,6 +240,8 @@ def refused(make, model=None, **options):
 refused(lambda m: Deciding(m.parameters()))
 refused(lambda m: Hidden(m.parameters()))
 refused(lambda m: optim.LBFGS(m.parameters()))
+refused(lambda m: [optim.RMSprop(m.parameters()), optim.AdamW([m[2].weight])])
+refused(lambda m: [optim.RMSprop(m.parameters()), 0.1])
 refused(lambda m: optim.RMSprop(m.parameters()), optimizer_state="bf16")
 
 
