@@ -269,6 +269,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
                 {**_inner_gradients.decompositions(), **_formulas.formulas(program)})
         _inner_gradients.expand(program, _fail_at)
         _drop_assertions(program.graph_module)
+        _order_strided(program.graph_module)
     except ExportError:
         raise
     except Exception as error:  # torch raises many types.
@@ -609,6 +610,24 @@ def _refuse_hooks(model: torch.nn.Module) -> None:
             if getattr(module, attribute, None):
                 raise ExportError(f"the module {name or type(module).__name__} has a hook "
                                   f"({register}) that would not be called; remove it")
+
+
+def _order_strided(module: torch.fx.GraphModule) -> None:
+    """`as_strided` counts elements as they lie in memory: it gets tensors whose dimensions are in
+    another order, but have no gaps, in that order."""
+    for node in module.graph.nodes:
+        if node.target is not torch.ops.aten.as_strided.default:
+            continue
+        value = node.args[0].meta["val"]
+        if value.is_contiguous() or not all(isinstance(n, int) for n in value.shape):
+            continue
+        order = sorted(range(value.dim()), key=lambda dim: (-value.stride(dim), dim))
+        if value.permute(order).is_contiguous():
+            with module.graph.inserting_before(node):
+                ordered = module.graph.call_function(
+                    torch.ops.aten.permute.default, (node.args[0], order))
+            ordered.meta.update(node.meta, val=value.permute(order))
+            node.replace_input_with(node.args[0], ordered)
 
 
 def _line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":

@@ -100,6 +100,13 @@ def regions(x):
                    (2, 0.25, 3, False)))
 
 
+def strided(x):
+    """Of tensors that lie in memory in another order, as in the chunks of LED's attention."""
+    chunks = x.transpose(0, 1).as_strided((3, 2, 7), (6, 9, 1))
+    image = (x * 2).permute(2, 0, 1).as_strided((4, 5), (1, 4), 3)
+    return weigh(chunks) + weigh(image)
+
+
 class Holder(nn.Module):
     def __init__(self, shape):
         super().__init__()
@@ -114,7 +121,8 @@ for name, function, shape in (
         ("quantiles", quantiles, [3, 5, 7]), ("nanquantiles", nanquantiles, [3, 5, 7]),
         ("renorms", renorms, [3, 4, 5]), ("tensors", tensors, [2, 3, 6]),
         ("unpool", unpool, [2, 3, 8, 8]), ("deformed", deformed(1.3), [2, 4, 7, 6]),
-        ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10])):
+        ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10]),
+        ("strided", strided, [3, 4, 5])):
     model = Holder(shape)
     model.function = function
     x = torch.ones(())

@@ -188,7 +188,7 @@ def packed():
 
 def strided():
     def loss(model, x, y):
-        return torch.as_strided(x.transpose(2, 3), [8], [9]).sum() + model(x).sum()
+        return torch.as_strided(x[..., ::2], [8], [9]).sum() + model(x).sum()
     return Net(), loss, make()[2]
 
 
