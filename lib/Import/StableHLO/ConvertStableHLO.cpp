@@ -270,6 +270,21 @@ static void eraseDeadOps(Block &block) {
   }
 }
 
+/// Constants of the dialect arith, which torch-mlir writes, become StableHLO's.
+static void takeConstants(func::FuncOp function) {
+  function.walk([](Operation *op) {
+    if (op->getName().getStringRef() != "arith.constant" ||
+        !isa<RankedTensorType>(op->getResult(0).getType()))
+      return;
+    OpBuilder builder(op);
+    OperationState state(op->getLoc(), "stablehlo.constant");
+    state.addTypes(op->getResultTypes());
+    state.addAttribute("value", getAttribute(op, "value"));
+    op->replaceAllUsesWith(builder.create(state));
+    op->erase();
+  });
+}
+
 /// Counters of loops that are only counted.
 static void dropUnusedInputs(func::FuncOp function) {
   function.walk([](ScanOp scan) {
@@ -418,6 +433,9 @@ struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableH
                        "ops, found none; print the graph in MLIR's generic form");
       return signalPassFailure();
     }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function.walk(isForeign).wasInterrupted())
+        takeConstants(function);
     markRelus(module);
     llvm::SetVector<Operation *> inlined;
     int64_t numConverted = 0;

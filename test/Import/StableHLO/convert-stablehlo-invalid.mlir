@@ -269,3 +269,15 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
   "test.use"(%0, %1, %2, %3#3, %4#0, %5) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<6x6xf32>, tensor<4x4xf32>, tensor<4x6xf32>) -> ()
   "func.return"(%m) : (tensor<4x4xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// CHECK: error: mpt-convert-stablehlo: 2 ops of @number have no counterpart in the mpt dialect:
+// CHECK-NEXT: arith.constant, 1 time
+"func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "number"}> ({
+^bb0(%x: tensor<2xf32>):
+  %0 = "arith.constant"() <{value = 2.0 : f32}> : () -> f32
+  %1 = "stablehlo.negate"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  "test.use"(%0) : (f32) -> ()
+  "func.return"(%1) : (tensor<2xf32>) -> ()
+}) : () -> ()

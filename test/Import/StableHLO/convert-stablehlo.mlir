@@ -461,3 +461,32 @@
   }) : (tensor<3x4xf32>, tensor<5x1xi32>, tensor<5x4xf32>) -> tensor<3x4xf32>
   "func.return"(%0, %1) : (tensor<10x4xf32>, tensor<3x4xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// torch-mlir writes constants of the dialect arith.
+// CHECK-LABEL: func.func @of_arith(
+// CHECK-SAME: %[[X:.*]]: tensor<2xf32>
+// CHECK: %[[TWO:.*]] = mpt.constant dense<[2.000000e+00, 3.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: %[[Y:.*]] = mpt.mul %[[X]], %[[TWO]]
+// CHECK-NEXT: return %[[Y]]
+"func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "of_arith"}> ({
+^bb0(%x: tensor<2xf32>):
+  %0 = "arith.constant"() <{value = dense<[2.0, 3.0]> : tensor<2xf32>}> : () -> tensor<2xf32>
+  %1 = "stablehlo.multiply"(%x, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  "func.return"(%1) : (tensor<2xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// CHECK-LABEL: func.func @kept
+// CHECK-NEXT: arith.constant dense<1.000000e+00> : tensor<f32>
+func.func @kept() -> tensor<f32> {
+  %0 = arith.constant dense<1.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+"func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "beside"}> ({
+^bb0(%x: tensor<2xf32>):
+  %0 = "stablehlo.negate"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  "func.return"(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
