@@ -20,12 +20,15 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -36,10 +39,12 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "llvm/Transforms/Utils/SplitModule.h"
 #include <map>
 
 using namespace mlir;
@@ -92,11 +97,15 @@ mpt::createTargetMachine(llvm::StringRef cpu, llvm::StringRef triple) {
   return builder->createTargetMachine();
 }
 
+static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  return makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, &machine)(&module);
+}
+
 /// `module` in the LLVM dialect, and `more` if there is any, as LLVM IR for
-/// `machine`.
+/// `machine` that is not optimized.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
-finish(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
-       DiagnosticCapture &message, std::unique_ptr<llvm::Module> more = nullptr) {
+translate(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+          DiagnosticCapture &message, std::unique_ptr<llvm::Module> more = nullptr) {
   std::unique_ptr<llvm::Module> llvmModule =
       translateModuleToLLVMIR(module, context, "mpt_program");
   if (!llvmModule)
@@ -117,9 +126,6 @@ finish(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine
     // Only the descriptor is seen from outside.
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
   }
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, &machine);
-  if (llvm::Error error = optimize(llvmModule.get()))
-    return std::move(error);
   return llvmModule;
 }
 
@@ -130,10 +136,10 @@ static void registerTranslations(MLIRContext &context) {
   context.appendDialectRegistry(registry);
 }
 
-llvm::Expected<std::unique_ptr<llvm::Module>>
-mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
-                   llvm::TargetMachine &machine, int64_t maxThreads,
-                   int64_t memoryLimit) {
+/// As compileToLLVM, but not optimized.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+lowerToLLVM(ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+            int64_t maxThreads, int64_t memoryLimit) {
   MLIRContext *mlirContext = module.getContext();
   registerTranslations(*mlirContext);
   DiagnosticCapture message(mlirContext);
@@ -158,7 +164,83 @@ mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
   buildProgramToLLVMPipeline(passes, kernels);
   if (failed(passes.run(module)))
     return message.take("the step could not be compiled");
-  return finish(module, context, machine, message);
+  return translate(module, context, machine, message);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+mpt::compileToLLVM(ModuleOp module, llvm::LLVMContext &context,
+                   llvm::TargetMachine &machine, int64_t maxThreads,
+                   int64_t memoryLimit) {
+  auto compiled = lowerToLLVM(module, context, machine, maxThreads, memoryLimit);
+  if (!compiled)
+    return compiled;
+  if (llvm::Error error = optimize(**compiled, machine))
+    return std::move(error);
+  return compiled;
+}
+
+/// Optimizes `module` and writes its object code to `os`.
+static llvm::Error compilePart(llvm::Module &module, llvm::TargetMachine &machine,
+                               llvm::raw_pwrite_stream &os) {
+  if (llvm::Error error = optimize(module, machine))
+    return error;
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError("this target has no object files");
+  passes.run(module);
+  return llvm::Error::success();
+}
+
+/// Functions from which on a part of a program is worth a thread.
+static constexpr int64_t functionsOfPart = 16;
+
+llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
+mpt::compileToObjects(ModuleOp module, int64_t maxThreads, int64_t memoryLimit) {
+  auto machine = createTargetMachine("native");
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  auto whole = lowerToLLVM(module, context, **machine, maxThreads, memoryLimit);
+  if (!whole)
+    return whole.takeError();
+  const int64_t functions =
+      llvm::count_if(**whole, [](llvm::Function &f) { return !f.isDeclaration(); });
+  const int64_t parts = std::clamp<int64_t>(functions / functionsOfPart, 1, maxThreads);
+  std::vector<llvm::SmallVector<char, 0>> bitcode, objects(parts);
+  std::vector<std::string> errors(parts);
+  if (parts == 1) {
+    llvm::raw_svector_ostream os(objects[0]);
+    errors[0] = llvm::toString(compilePart(**whole, **machine, os));
+  } else {
+    // Each has a context of its own, as threads must.
+    llvm::SplitModule(**whole, parts, [&](std::unique_ptr<llvm::Module> part) {
+      llvm::raw_svector_ostream os(bitcode.emplace_back());
+      llvm::WriteBitcodeToFile(*part, os);
+    });
+    whole->reset();
+    auto compile = [&](size_t i) -> llvm::Error {
+      llvm::LLVMContext own;
+      auto part = llvm::parseBitcodeFile(
+          {llvm::StringRef(bitcode[i].data(), bitcode[i].size()), "mpt_program"}, own);
+      if (!part)
+        return part.takeError();
+      auto ownMachine = createTargetMachine("native");
+      if (!ownMachine)
+        return ownMachine.takeError();
+      llvm::raw_svector_ostream os(objects[i]);
+      return compilePart(**part, **ownMachine, os);
+    };
+    parallelFor(module.getContext(), 0, bitcode.size(),
+                [&](size_t i) { errors[i] = llvm::toString(compile(i)); });
+  }
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers;
+  for (int64_t i = 0; i < parts; ++i) {
+    if (!errors[i].empty())
+      return llvm::createStringError(errors[i]);
+    buffers.push_back(std::make_unique<llvm::SmallVectorMemoryBuffer>(
+        std::move(objects[i]), "mpt_program", /*RequiresNullTerminator=*/false));
+  }
+  return buffers;
 }
 
 /// Leaves algorithms for the matmuls of `program` as its attribute.
@@ -246,7 +328,12 @@ mpt::compileToCuda(ModuleOp module, llvm::LLVMContext &context,
   lower.addPass(createConvertProgramToLLVMPass());
   if (failed(lower.run(module)))
     return message.take("the step could not be compiled");
-  return finish(module, context, machine, message, std::move(emulated));
+  auto compiled = translate(module, context, machine, message, std::move(emulated));
+  if (!compiled)
+    return compiled;
+  if (llvm::Error error = optimize(**compiled, machine))
+    return std::move(error);
+  return compiled;
 }
 
 //===----------------------------------------------------------------------===//

@@ -202,15 +202,11 @@ createCPUEngine(ModuleOp module, StepSignature signature, const JITOptions &opti
   RuntimeOptions runtime = options;
   if (runtime.threads <= 0)
     runtime.threads = std::max<int>(std::thread::hardware_concurrency(), 1);
-  auto machine = createTargetMachine("native");
-  if (!machine)
-    return machine.takeError();
-  auto llvmContext = std::make_unique<llvm::LLVMContext>();
   int64_t memory = options.memoryLimit > 0 ? options.memoryLimit : rt::getSystemMemory();
-  auto llvmModule = compileToLLVM(module, *llvmContext, **machine, runtime.threads,
-                                  std::min(memory, rt::kMaxProgramBytes));
-  if (!llvmModule)
-    return llvmModule.takeError();
+  auto objects =
+      compileToObjects(module, runtime.threads, std::min(memory, rt::kMaxProgramBytes));
+  if (!objects)
+    return objects.takeError();
 
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
@@ -225,9 +221,9 @@ createCPUEngine(ModuleOp module, StepSignature signature, const JITOptions &opti
   if (!process)
     return process.takeError();
   jit->getMainJITDylib().addGenerator(std::move(*process));
-  if (llvm::Error error = jit->addIRModule(
-          llvm::orc::ThreadSafeModule(std::move(*llvmModule), std::move(llvmContext))))
-    return std::move(error);
+  for (std::unique_ptr<llvm::MemoryBuffer> &object : *objects)
+    if (llvm::Error error = jit->addObjectFile(std::move(object)))
+      return std::move(error);
   auto symbol = jit->lookup("mpt_program");
   if (!symbol)
     return symbol.takeError();

@@ -15,6 +15,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Target/TargetMachine.h"
 #include <array>
 #include <functional>
@@ -37,6 +38,14 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 compileToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
               llvm::TargetMachine &machine, int64_t maxThreads,
               int64_t memoryLimit = rt::kMaxProgramBytes);
+
+/// The same as object files for this machine, which link with each other. With
+/// `maxThreads` above 1 the kernels of large steps are compiled in as many parts at a
+/// time, on the threads of the module's context; the code of a kernel does not depend on
+/// that.
+llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
+compileToObjects(mlir::ModuleOp module, int64_t maxThreads,
+                 int64_t memoryLimit = rt::kMaxProgramBytes);
 
 /// The eight words of a cuBLASLt algorithm, and what it is for
 /// (mpt/ProgramABI/CudaProgram.h).

@@ -15,7 +15,9 @@
 #include "mpt/ProgramABI/ProgramFormat.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "gtest/gtest.h"
+#include <map>
 
 using namespace mlir;
 using namespace mpt;
@@ -69,6 +71,59 @@ TEST_F(CodeGenTest, ExportsTheDescriptorAlone) {
       llvm::dyn_cast<llvm::ConstantInt>(desc->getInitializer()->getAggregateElement(0u));
   ASSERT_TRUE(magic);
   EXPECT_EQ(magic->getZExtValue(), rt::kProgramMagic);
+}
+
+/// Many kernels are compiled in several parts if there are threads, to the same
+/// functions.
+TEST_F(CodeGenTest, ObjectsInParts) {
+  constexpr int64_t kernels = 40;
+  std::string arguments, results, body, values, types;
+  for (int64_t i = 0; i < kernels; ++i) {
+    const std::string comma = i ? ", " : "", n = std::to_string(i),
+                      type = "tensor<" + std::to_string(100 + i) + "xf32>";
+    arguments += comma + "%x" + n + ": " + type + " {mpt.name = \"x" + n +
+                 "\", mpt.role = \"input\"}";
+    results += comma + type + " {mpt.name = \"y" + n + "\"}";
+    body += "%y" + n + " = mpt.exp %x" + n + " : (" + type + ") -> " + type + "\n";
+    values += comma + "%y" + n;
+    types += comma + type;
+  }
+  const std::string text = "func.func @f(" + arguments + ") -> (" + results + ") {\n" +
+                           body + "return " + values + " : " + types + "\n}";
+  // Functions and their sizes; the descriptor is in one object.
+  auto getFunctions = [&](int64_t maxThreads, size_t &objects) {
+    std::map<std::string, uint64_t> functions;
+    auto module = parseSourceString<ModuleOp>(text, &context, "f.mlir");
+    auto compiled = compileToObjects(*module, maxThreads);
+    EXPECT_EQ(message(compiled.takeError()), "success");
+    objects = compiled->size();
+    int64_t descriptors = 0;
+    for (const auto &buffer : *compiled) {
+      auto object = llvm::cantFail(
+          llvm::object::ObjectFile::createObjectFile(buffer->getMemBufferRef()));
+      for (llvm::object::ELFSymbolRef symbol : object->symbols()) {
+        if (llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined)
+          continue;
+        const std::string name = llvm::cantFail(symbol.getName()).str();
+        const llvm::object::SymbolRef::Type type = llvm::cantFail(symbol.getType());
+        descriptors += name == "mpt_program" && type == llvm::object::SymbolRef::ST_Data;
+        if (type == llvm::object::SymbolRef::ST_Function)
+          functions[name] = symbol.getSize();
+      }
+    }
+    EXPECT_EQ(descriptors, 1);
+    return functions;
+  };
+  size_t one, several;
+  const auto whole = getFunctions(1, one), inParts = getFunctions(4, several);
+  EXPECT_GE(whole.size(), static_cast<size_t>(kernels));
+  EXPECT_EQ(whole, inParts);
+  EXPECT_EQ(one, 1u);
+  EXPECT_GT(several, 1u);
+  auto module = parseSourceString<ModuleOp>(kFunction, &context, "f.mlir");
+  auto small = compileToObjects(*module, 4);
+  ASSERT_EQ(message(small.takeError()), "success");
+  EXPECT_EQ(small->size(), 1u);
 }
 
 /// Which CPUs round to bf16 by an instruction, and that all round.
