@@ -17,11 +17,18 @@
 using namespace mlir;
 using namespace mpt;
 
-/// The operand that `op` runs over if it is a slice, a pad or an elementwise op of one
-/// tensor and numbers, with one reader; else null.
-static OpOperand *getTensorOperand(Operation *op) {
+/// The operand that `op` runs over if it is a slice, a pad, a batch norm or an
+/// elementwise op of one tensor and numbers, whose result has one reader, `second` or
+/// what leads to it; else null.
+static OpOperand *getTensorOperand(Operation *op, TransposeOp second) {
   if (isa<SliceOp, PadOp>(op))
     return op->hasOneUse() ? &op->getOpOperand(0) : nullptr;
+  // Its statistics are of all dimensions but the last.
+  if (auto norm = dyn_cast<BatchNormOp>(op))
+    return norm.getY().hasOneUse() && second.getPermutation().back() ==
+                                          int64_t(second.getPermutation().size()) - 1
+               ? &norm.getXMutable()
+               : nullptr;
   if (!isa<ElementwiseOpInterface>(op) || op->getNumResults() != 1 ||
       op->getNumRegions() != 0 || !op->hasOneUse())
     return nullptr;
@@ -45,7 +52,24 @@ static SmallVector<int64_t> turn(ArrayRef<int64_t> sizes, ArrayRef<int64_t> perm
   return llvm::map_to_vector(permutation, [&](int64_t dim) { return sizes[dim]; });
 }
 
-static void join(TransposeOp second) {
+/// The dimensions of what `first` transposes, after `first` and a transpose by `second`.
+static SmallVector<int64_t> compose(TransposeOp first, ArrayRef<int64_t> second) {
+  return turn(first.getPermutation(), second);
+}
+
+/// A transpose of a transpose is one of what that one transposes.
+static void skipTranspose(TransposeOp second) {
+  auto first = second.getX().getDefiningOp<TransposeOp>();
+  if (!first || first->getBlock() != second->getBlock())
+    return;
+  SmallVector<int64_t> permutation = compose(first, second.getPermutation());
+  second.getXMutable().assign(first.getX());
+  second.setPermutation(permutation);
+}
+
+/// Whether `second` went: what lies between it and another one runs over what that one
+/// transposes.
+static bool join(TransposeOp second) {
   // From the second back to the first.
   SmallVector<OpOperand *> between;
   Value x = second.getX();
@@ -53,30 +77,29 @@ static void join(TransposeOp second) {
   while (Operation *op = x.getDefiningOp()) {
     // What is outside of a loop stays there.
     if (op->getBlock() != second->getBlock())
-      return;
+      return false;
     if ((first = dyn_cast<TransposeOp>(op)))
       break;
-    OpOperand *operand = getTensorOperand(op);
+    OpOperand *operand = getTensorOperand(op, second);
     if (!operand)
-      return;
+      return false;
     between.push_back(operand);
     x = operand->get();
   }
   if (!first || between.empty())
-    return;
+    return false;
   auto source = cast<RankedTensorType>(first.getX().getType());
-  SmallVector<int64_t> permutation, shape;
-  for (int64_t dim : second.getPermutation()) {
-    permutation.push_back(first.getPermutation()[dim]);
-    shape.push_back(source.getDimSize(permutation.back()));
-  }
-  OpBuilder builder(second);
+  const SmallVector<int64_t> permutation = compose(first, second.getPermutation()),
+                             shape = turn(source.getShape(), permutation);
+  // Other results than the one that runs on may be read before `second`.
+  OpBuilder builder(between.back()->getOwner());
   Value value = first.getX();
   if (!llvm::is_sorted(permutation))
     value = TransposeOp::create(builder, second.getLoc(), source.clone(shape), value,
                                 permutation);
   for (OpOperand *operand : llvm::reverse(between)) {
     Operation *op = operand->getOwner();
+    builder.setInsertionPoint(op);
     IRMapping mapping;
     mapping.map(operand->get(), value);
     Operation *copy = builder.clone(*op, mapping);
@@ -90,17 +113,34 @@ static void join(TransposeOp second) {
     copy->getResult(0).setType(
         type.clone(turn(type.getShape(), second.getPermutation())));
     value = copy->getResult(0);
+    for (auto [old, made] :
+         llvm::drop_begin(llvm::zip_equal(op->getResults(), copy->getResults())))
+      old.replaceAllUsesWith(made);
   }
   second.getY().replaceAllUsesWith(value);
   second.erase();
   for (OpOperand *operand : between)
     operand->getOwner()->erase();
+  return true;
 }
 
 void mpt::joinTransposes(func::FuncOp function) {
-  SmallVector<TransposeOp> transposes;
-  function.walk([&](TransposeOp op) { transposes.push_back(op); });
-  // The last first: those that go have been looked at.
-  for (TransposeOp op : llvm::reverse(transposes))
-    join(op);
+  // One that two became may be joined with what lies before it.
+  for (bool isDone = false; !isDone;) {
+    SmallVector<TransposeOp> transposes, read;
+    function.walk([&](TransposeOp op) {
+      skipTranspose(op);
+      transposes.push_back(op);
+    });
+    // The last first: those that go have been looked at.
+    for (TransposeOp op : llvm::reverse(transposes))
+      if (op.use_empty())
+        op.erase();
+      else
+        read.push_back(op);
+    isDone = true;
+    for (TransposeOp op : read)
+      if (!op.use_empty() && join(op))
+        isDone = false;
+  }
 }

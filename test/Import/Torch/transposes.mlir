@@ -79,3 +79,44 @@ func.func @read(%x: !torch.vtensor<[2,3,5],f32>, %y: !torch.vtensor<[2,5,3],f32>
   %t = "torch.aten.permute"(%s, %swap) : (!torch.vtensor<[2,5,3],f32>, !torch.list<int>) -> !torch.vtensor<[2,3,5],f32>
   return %r, %q, %t : !torch.vtensor<[2,5,3],f32>, !torch.vtensor<[2,3,5],f32>, !torch.vtensor<[2,3,5],f32>
 }
+
+// A batch norm has statistics of all dimensions but the channels, which stay the last.
+// CHECK-LABEL: func.func @norm(
+// CHECK-NEXT: %[[Y:[^,]*]], %[[MEAN:[^,]*]], {{.*}} = mpt.batch_norm %arg0, {{.*}} : (tensor<3x2x5x4xf32>,
+// CHECK-NEXT: %[[R:.*]] = mpt.relu %[[Y]] : (tensor<3x2x5x4xf32>)
+// CHECK-NEXT: return %[[R]], %[[MEAN]]
+func.func @norm(%x: !torch.vtensor<[3,2,5,4],f32>, %c: !torch.vtensor<[4],f32>) -> (!torch.vtensor<[3,2,5,4],f32>, !torch.vtensor<[4],f32>) {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %true = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %f = "torch.constant.float"() {value = 0.1 : f64} : () -> !torch.float
+  %in = "torch.prim.ListConstruct"(%1, %3, %0, %2) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %out = "torch.prim.ListConstruct"(%2, %0, %3, %1) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %in) : (!torch.vtensor<[3,2,5,4],f32>, !torch.list<int>) -> !torch.vtensor<[2,4,3,5],f32>
+  %n:5 = "torch.aten._native_batch_norm_legit_functional"(%p, %c, %c, %c, %c, %true, %f, %f) : (!torch.vtensor<[2,4,3,5],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.bool, !torch.float, !torch.float) -> (!torch.vtensor<[2,4,3,5],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>)
+  %r = "torch.aten.relu"(%n#0) : (!torch.vtensor<[2,4,3,5],f32>) -> !torch.vtensor<[2,4,3,5],f32>
+  %q = "torch.aten.permute"(%r, %out) : (!torch.vtensor<[2,4,3,5],f32>, !torch.list<int>) -> !torch.vtensor<[3,2,5,4],f32>
+  return %q, %n#3 : !torch.vtensor<[3,2,5,4],f32>, !torch.vtensor<[4],f32>
+}
+
+// Nothing moves where the channels go elsewhere.
+// CHECK-LABEL: func.func @channels_first(
+// CHECK-NEXT: %[[T:.*]] = mpt.transpose %arg0 {permutation = array<i64: 1, 0, 2, 3>}
+// CHECK-NEXT: %[[Y:[^,]*]], {{.*}} = mpt.batch_norm %[[T]], {{.*}} : (tensor<2x3x5x4xf32>,
+// CHECK-NEXT: mpt.transpose %[[Y]] {permutation = array<i64: 1, 0, 3, 2>}
+func.func @channels_first(%x: !torch.vtensor<[3,2,5,4],f32>, %c: !torch.vtensor<[4],f32>) -> !torch.vtensor<[3,2,4,5],f32> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %1 = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %2 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
+  %true = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %f = "torch.constant.float"() {value = 0.1 : f64} : () -> !torch.float
+  %in = "torch.prim.ListConstruct"(%1, %3, %0, %2) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %out = "torch.prim.ListConstruct"(%2, %0, %1, %3) : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.aten.permute"(%x, %in) : (!torch.vtensor<[3,2,5,4],f32>, !torch.list<int>) -> !torch.vtensor<[2,4,3,5],f32>
+  %n:5 = "torch.aten._native_batch_norm_legit_functional"(%p, %c, %c, %c, %c, %true, %f, %f) : (!torch.vtensor<[2,4,3,5],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.bool, !torch.float, !torch.float) -> (!torch.vtensor<[2,4,3,5],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[4],f32>)
+  %q = "torch.aten.permute"(%n#0, %out) : (!torch.vtensor<[2,4,3,5],f32>, !torch.list<int>) -> !torch.vtensor<[3,2,4,5],f32>
+  return %q : !torch.vtensor<[3,2,4,5],f32>
+}
