@@ -8,6 +8,8 @@
     mixer      6 layers of an MLP-Mixer, 196 patches of width 384; 8 images of 224x224
     tabular    256 numbers to 3 layers of 2048, batches of 1024
     llama      6 layers of width 512, 8 heads on 2 of keys, rotary positions, SwiGLU; 2 x 256 tokens
+    deeplab    DeepLabV3 on MobileNetV3 of torchvision, dilations of 2 to 36; 4 images of 256x256
+    video      a ResNet-18 of 3-D convolutions of torchvision; 2 clips of 8 images of 112x112
     audio      1-D convolutions on 8 clips of 16,000 samples
     recognizer a bidirectional LSTM of width 128 over 100 steps, CTC loss; 8 clips of 200 frames
     egnn       messages along all edges of 8 graphs of 12 nodes, width 32
@@ -186,6 +188,30 @@ class Llama(nn.Module):
         return F.cross_entropy(self.head(self.last(h)).flatten(0, 1).float(), y.flatten())
 
 
+class DeepLab(nn.Module):
+    def __init__(self):
+        super().__init__()
+        import torchvision
+        self.model = torchvision.models.segmentation.deeplabv3_mobilenet_v3_large(
+            weights=None, weights_backbone=None, num_classes=21)
+        for module in self.model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.model(x)["out"].float(), y)
+
+
+class Video(nn.Module):
+    def __init__(self):
+        super().__init__()
+        import torchvision
+        self.model = torchvision.models.video.r3d_18(num_classes=400)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.model(x).float(), y)
+
+
 class Audio(nn.Module):
     def __init__(self):
         super().__init__()
@@ -357,6 +383,8 @@ NETWORKS = {
     "mixer": (Mixer, lambda: images(8, 224)),
     "tabular": (Tabular, lambda: (torch.randn(1024, 256), torch.randn(1024, 1))),
     "llama": (Llama, lambda: (torch.randint(0, 4096, (2, 256)), torch.randint(0, 4096, (2, 256)))),
+    "deeplab": (DeepLab, lambda: (images(4, 256)[0], torch.randint(0, 21, (4, 256, 256)))),
+    "video": (Video, lambda: (torch.randn(2, 3, 8, 112, 112), torch.randint(0, 400, (2,)))),
     "audio": (Audio, lambda: (torch.randn(8, 1, 16000), torch.randint(0, 35, (8,)))),
     "experts": (Experts, lambda: (words := torch.randint(3, 2000, (4, 128)), words)),
     "recognizer": (Recognizer, lambda: (torch.randn(8, 40, 200), torch.randint(1, 30, (8, 20)))),
