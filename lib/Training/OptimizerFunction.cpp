@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OptimizerFunction.h"
+#include "ShardedGradients.h"
 #include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 
@@ -55,6 +56,14 @@ private:
 } // namespace
 
 LogicalResult Arguments::map() {
+  for (auto [name, gradient] : gradients)
+    if (BlockArgument parameter = editor.getArgument(name);
+        getShards(step, parameter.getArgNumber()))
+      return emitPassError(parameter.getLoc())
+             << "the optimizer '@" << update.getName()
+             << "' reads whole parameters, but ranks hold parts of them; use sgd, "
+                "momentum, adam or adamw, or leave out --mpt-shard-optimizer and "
+                "--mpt-shard-parameters";
   for (BlockArgument argument : update.getArguments()) {
     StringAttr name = view[argument].name;
     if (!name)
@@ -95,27 +104,18 @@ Value Arguments::find(BlockArgument argument, StringRef name) {
           << "; keep parameters in f32, --mpt-autocast rounds them where they are read";
       return {};
     }
-    if (step.getArgAttr(parameter.getArgNumber(), kShardsAttr)) {
-      emitPassError(parameter.getLoc())
-          << "the optimizer '@" << update.getName()
-          << "' reads whole parameters, but ranks hold parts of them; use sgd, momentum, "
-             "adam or adamw, or leave out --mpt-shard-optimizer and "
-             "--mpt-shard-parameters";
-      return {};
-    }
     states.insert(name);
     return parameter;
   }
   if (view[argument].role != Role::OptimizerState) {
     emitPassError(argument.getLoc())
         << "expected \"" << name << "\" of the optimizer '@" << update.getName()
-        << "' to be a parameter that has a gradient, a gradient (grad.NAME), lr, step, "
-           "or "
+        << "' to be a parameter that has a gradient, a gradient (grad.NAME), lr, step, or "
            "state with 'mpt.role' = \"optimizer_state\"";
     return {};
   }
   states.insert(name);
-  Attribute init = update.getArgAttr(argument.getArgNumber(), kInitAttr);
+  Attribute init = view[argument].init;
   return editor.addArgument(argument.getType(), name, Role::OptimizerState,
                             init ? init : getZerosInit(update.getContext()));
 }

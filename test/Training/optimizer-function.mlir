@@ -2,6 +2,10 @@
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=@update lr-groups=^v$=0.5 clip-norm=1 ema-decay=0.9" | FileCheck %s
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step=optimizer=@update --mpt-loss-scale | FileCheck %s --check-prefix=SCALED
 
+// Ranks that hold parts of parameters cannot carry it out.
+// RUN: not mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=@update 2>&1 | FileCheck %s --check-prefix=SHARDS
+// SHARDS: error: mpt-train-step: the optimizer '@update' reads whole parameters, but ranks hold parts of them; use sgd, momentum, adam or adamw, or leave out --mpt-shard-optimizer and --mpt-shard-parameters
+
 // Options of other optimizers are errors.
 // RUN: not mpt-opt %s --mpt-train-step="optimizer=@update weight-decay=0.1" 2>&1 | FileCheck %s --check-prefix=UNREAD
 // UNREAD: error: mpt-train-step: weight-decay has no meaning with optimizer=@update, which says itself how parameters are updated; remove it
@@ -21,7 +25,7 @@ func.func @loss(%w: tensor<4x3xf32> {mpt.name = "w", mpt.role = "parameter"},
 // CHECK-SAME: %[[STEP:arg[0-9]+]]: tensor<i64> {mpt.init = {kind = "zeros"}, mpt.name = "step"
 // CHECK-SAME: %[[LR:arg[0-9]+]]: tensor<f32> {mpt.init = {kind = "constant", value = 1.000000e-03 : f64}, mpt.name = "lr", mpt.role = "schedule"}
 // CHECK-SAME: tensor<f32> {mpt.init = {kind = "constant", value = 5.000000e-01 : f64}, mpt.name = "lr.group0", mpt.role = "schedule"}
-// CHECK-SAME: %[[SUM:arg[0-9]+]]: tensor<4x3xf32> {mpt.init = {kind = "constant", value = 1.000000e-01 : f64}, mpt.name = "w.sum", mpt.role = "optimizer_state"}
+// CHECK-SAME: %[[SUM:arg[0-9]+]]: tensor<4x3xf32> {mpt.init = #mpt.init<constant {value = 1.000000e-01 : f64}>, mpt.name = "w.sum", mpt.role = "optimizer_state"}
 // CHECK-SAME: tensor<3xf32> {mpt.init = {kind = "zeros"}, mpt.name = "v.sum", mpt.role = "optimizer_state"}
 // CHECK-SAME: tensor<4x3xf32> {mpt.init = {kind = "zeros"}, mpt.name = "w.ema", mpt.role = "optimizer_state"}
 // CHECK-SAME: tensor<4x3xf32> {mpt.name = "w", mpt.updates = "w"}, tensor<4x3xf32> {mpt.name = "w.sum", mpt.updates = "w.sum"}, tensor<3xf32> {mpt.name = "v", mpt.updates = "v"}
