@@ -315,13 +315,14 @@ public:
         (s.out == DataType::F32 || s.out == (pairs ? DataType::BF16 : DataType::F16));
     if (!isDirect && (s.out != DataType::F32 || depth < s.k))
       rows = std::min(rows, panelFloats / s.n);
+    rows = std::min(rows < lanes ? rows : rows / lanes * lanes, s.m);
+    // Other results than those have room for the rows of one step.
     const int64_t rowsAtMost =
         isDirect && copiesRhs ? std::max(rows, mostTaskRows) : rows;
-    rows = std::min(rows < lanes ? rows : rows / lanes * lanes, s.m);
     // Tasks, and their steps, of about as many rows each, in whole tiles.
     if (rows >= lanes) {
       const int64_t tasks = (s.m + rowsAtMost - 1) / rowsAtMost,
-                    each = roundUp((s.m + tasks - 1) / tasks, 8),
+                    each = std::min(roundUp((s.m + tasks - 1) / tasks, 8), rowsAtMost),
                     steps = (each + rows - 1) / rows;
       rows = std::min(rows, roundUp((each + steps - 1) / steps, 8));
       rowsOfTask = rows * steps;
