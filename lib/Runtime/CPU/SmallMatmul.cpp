@@ -43,7 +43,8 @@ constexpr int64_t panelFloats = 8192;
 constexpr int64_t mostProducts = 1 << 19, taskProducts = 1 << 18;
 /// ... of one whose left side is transposed, as of a weight gradient, and of one of many
 /// columns: a library brings the one's sides and the other's right side into its layout.
-/// Halves that need not be transposed or rounded it would widen, or pair, as well.
+/// Halves it would widen, or pair, as well; what has to be transposed or rounded for that
+/// is worth it with enough rows.
 constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21,
                   mostHalfProducts = 1 << 24;
 /// Rows of a task that copies a part of the right side for them, and of one that copies
@@ -516,9 +517,10 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
       s.lhs != DataType::F32 && !s.transposeLhs && s.k * columns <= mostShared;
   const bool areHalves = s.lhs != DataType::F32 && s.rhs != DataType::F32,
              isWide = columns > 4 * lanes && s.m >= 4 * lanes,
-             isCopied = s.transposeRhs || s.rounding != Rounding::None;
+             isForFew =
+                 (s.transposeRhs || s.rounding != Rounding::None) && s.m < 4 * lanes;
   const int64_t most = isNarrow                 ? mostSharedProducts
-                       : areHalves && !isCopied ? mostHalfProducts
+                       : areHalves && !isForFew ? mostHalfProducts
                        : s.transposeLhs         ? mostGradientProducts
                        : isWide                 ? mostWideProducts
                                                 : mostProducts;

@@ -125,7 +125,8 @@ TEST(MatmulTest, SmallShapes) {
                               {33, 48, 700},
                               {64, 80, 301},
                               {300, 300, 50},
-                              {512, 96, 64}};
+                              {512, 96, 64},
+                              {200, 128, 130}};
   for (auto [m, n, k] : sizes)
     for (auto [type, out] : {std::pair{F32, F32}, {BF16, BF16}, {BF16, F32}, {F16, F16}})
       for (int layout = 0; layout < 4; ++layout)
@@ -157,8 +158,8 @@ TEST(MatmulTest, SubnormalSums) {
 }
 
 /// Weight gradients and matmuls of many columns take that way up to larger sizes, and so
-/// do halves whose right side lies as it is read. Not those whose sums are cut into
-/// tasks, since they have few rows, and not f32 that would only be transposed.
+/// do halves, unless a right side has to be copied for few rows. Not those whose sums are
+/// cut into tasks, since they have few rows, and not f32 that would only be transposed.
 TEST(MatmulTest, WhatIsSmall) {
   if (getVectorSet() != VectorSet::AVX512 || !prefersPairMatmul())
     GTEST_SKIP() << "the code is for AVX-512 with bf16";
@@ -179,7 +180,8 @@ TEST(MatmulTest, WhatIsSmall) {
     EXPECT_TRUE(isSmall(type, 96, 256, 64, false));
     EXPECT_EQ(isSmall(type, 32, 256, 128, false), type != F32);
     EXPECT_EQ(isSmall(type, 512, 128, 64, false), type != F32);
-    EXPECT_FALSE(isSmall(type, 512, 128, 64, false, true));
+    EXPECT_EQ(isSmall(type, 512, 128, 64, false, true), type != F32);
+    EXPECT_FALSE(isSmall(type, 48, 512, 128, false, true));
     EXPECT_FALSE(isSmall(type, 700, 128, 200, false));
     EXPECT_EQ(isSmall(type, 96, 256, 64, false, true), type != F32);
   }
