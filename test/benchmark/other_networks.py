@@ -18,6 +18,15 @@
     seq2seq    a GRU and a GRU cell with attention, width 64; 16 x 20 tokens
     mamba2     2 layers of a scan of which chunks of 16 are matmuls, width 64, 8 heads; 4 x 64 tokens
 
+and, in varied_networks.py:
+
+    rwkv       2 blocks of width 64 whose channels decay over 24 steps, one after the other
+    tcn        5 causal dilated convolutions of width 32 over 128 steps, group norms
+    flow       6 affine couplings of 16 numbers, batches of 128
+    sets       5 layers of attention of width 64, 4 of them to or from 8 induced points; 8 sets of 64
+    hyper      weights of 2 to 24 to 24 to 1 that a network makes for each of 16 examples; 50 points each
+    tagger     a GRU of width 48 and a conditional random field of 9 tags; 8 x 20 tokens
+
 Each is a torch.nn.Module, trained with AdamW by PyTorch (eager, images in channels_last, bf16 by
 autocast) and, imported by mpt.torch.TrainStep, by MPT. Times are processor time of one thread in ms a step: the least
 step, after two to warm up, of rounds in turns. Losses are those of the third step.
@@ -32,6 +41,7 @@ from torch import nn
 import torch.nn.functional as F
 
 import mpt.torch
+import varied_networks
 
 
 class ConvNeXt(nn.Module):
@@ -392,6 +402,7 @@ NETWORKS = {
     "seq2seq": (Translator, lambda: (torch.randint(0, 64, (16, 20)), torch.randint(0, 64, (16, 20)))),
     "mamba2": (Mamba2, lambda: (torch.randint(0, 64, (4, 64)), torch.randint(0, 64, (4, 64)))),
     "deltanet": (DeltaNet, lambda: (torch.randint(0, 64, (4, 24)), torch.randint(0, 64, (4, 24)))),
+    **varied_networks.NETWORKS,
 }
 
 
@@ -420,7 +431,7 @@ def torch_step(name, precision):
 
 def mpt_step(name, precision):
     model, optimizer, batch = make(name, channels_last=False)
-    step = mpt.torch.TrainStep(model, lambda model, x, y: model(x, y), optimizer=optimizer,
+    step = mpt.torch.TrainStep(model, lambda model, *batch: model(*batch), optimizer=optimizer,
                                example=batch, threads=1, precision=precision)
     return lambda: float(step(*batch).loss)
 
