@@ -4,7 +4,6 @@
 """Optimizers of PyTorch as options of --mpt-train-step."""
 from __future__ import annotations
 
-import copy
 import os
 import re
 from typing import Any, Collection, Mapping, Sequence
@@ -32,6 +31,16 @@ def run_step(optimizer: torch.optim.Optimizer) -> None:
         step(optimizer)
 
 
+def copy_optimizer(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """A copy with the same attributes. `copy.copy` would keep those alone that a checkpoint
+    has."""
+    copied = object.__new__(type(optimizer))
+    copied.__dict__.update(optimizer.__dict__)
+    # Schedulers put a function that counts in its place.
+    copied.__dict__.pop("step", None)
+    return copied
+
+
 class OptimizerList(torch.optim.Optimizer):
     """Several optimizers, each of parameters of its own, as one: its groups are theirs."""
 
@@ -53,8 +62,7 @@ class OptimizerList(torch.optim.Optimizer):
     def step(self, closure=None):
         start = 0
         for part in self.parts:
-            copied = copy.copy(part)
-            copied.__dict__.pop("step", None)
+            copied = copy_optimizer(part)
             copied.param_groups = self.param_groups[start:start + len(part.param_groups)]
             copied.state = self.state
             run_step(copied)

@@ -26,7 +26,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
 from mpt._diagnostics import Error
-from mpt._optimizers import run_step
+from mpt._optimizers import copy_optimizer, run_step
 from mpt.torch import ExportError, _in_this_thread, _lock, _patched, _Printer, _quote
 
 # Its name in the module.
@@ -162,9 +162,7 @@ class _Shadow:
 
     def __init__(self, optimizer, members: "Sequence[Sequence[torch.Tensor]]", *, traced: bool):
         self.members = members
-        copied = copy.copy(optimizer)
-        # Schedulers put a function that counts in its place.
-        copied.__dict__.pop("step", None)
+        copied = copy_optimizer(optimizer)
         copied.param_groups = []
         copied.state = defaultdict(dict)
         for group, parameters in zip(optimizer.param_groups, members):
@@ -174,7 +172,6 @@ class _Shadow:
                 group.update({k: v for k, v in (("foreach", False), ("fused", None),
                                                 ("capturable", True)) if k in group})
             copied.param_groups.append(group)
-        # As an optimizer from a file: what its class has added since gets a value.
         self.optimizer = copied
 
     def read(self) -> "dict[tuple[Any, ...], Any]":

@@ -45,6 +45,7 @@ class Counting(optim.Optimizer):
 
     def __init__(self, params, lr=1e-2):
         super().__init__(params, {"lr": lr, "size": 0.0})
+        self.least = 0.01
 
     def step(self, closure=None):
         with torch.no_grad():
@@ -56,7 +57,7 @@ class Counting(optim.Optimizer):
                         state["before"] = p.grad.clone()
                     state["count"] += 1
                     correction = math.sqrt(1 - 0.9 ** state["count"])
-                    size = max(0.01, p.grad.norm().item())
+                    size = max(self.least, p.grad.norm().item())
                     group["size"] = 0.5 * group["size"] + 0.5 * size
                     p.sub_((p.grad + state["before"]) / (correction * (1 + group["size"])),
                            alpha=group["lr"])
