@@ -9,6 +9,7 @@ import re
 from typing import Any, Collection, Mapping, Sequence
 
 import torch
+import torch.optim.optimizer as _hooks
 
 from mpt._diagnostics import Error
 
@@ -96,6 +97,17 @@ class OptimizerList(torch.optim.Optimizer):
             group += len(part.param_groups)
 
 
+def _freeze(value):
+    """`value` as it is now, to be compared later."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), tuple(value.detach().flatten().tolist())
+    if isinstance(value, (list, tuple)):
+        return tuple(_freeze(v) for v in value)
+    if isinstance(value, dict):
+        return tuple((k, _freeze(v)) for k, v in value.items())
+    return value
+
+
 class OptimizerReader:
     """What MPT does in place of `optimizer.step()`.
 
@@ -128,10 +140,13 @@ class OptimizerReader:
             raise Error("optimizer: expected parameters with requires_grad that the loss depends "
                         "on, found none")
         self.traced = None
+        self._check_hooks()
         if not self._has_op():
             from mpt._traced_optimizer import TracedOptimizer
             self.traced = TracedOptimizer(optimizer, parameters, self.groups, self.rate_names())
-        self.compiled = [self._constants(g) for g in optimizer.param_groups]
+        # Options as they are now; schedulers add others.
+        self._options = [set(g) - {"params", "lr", "initial_lr"} for g in optimizer.param_groups]
+        self.compiled = [self._constants(i) for i in range(len(optimizer.param_groups))]
 
     def _has_op(self) -> bool:
         """Whether MPT has an op for such an optimizer with these options."""
@@ -141,24 +156,44 @@ class OptimizerReader:
             and all(group.get(option) == groups[0].get(option) for option in _SHARED)
             for group in groups)
 
-    def _constants(self, group: "Mapping[str, Any]") -> "tuple":
+    def _constants(self, index: int) -> "tuple":
         """What is compiled into a step."""
+        group = self.optimizer.param_groups[index]
         if self.traced:
-            changed = {key for keys in self.traced.group_keys for key in keys}
-            return tuple((key, value) for key, value in group.items()
-                         if key not in ("params", "lr", "initial_lr") and key not in changed)
+            changed = self.state_of_group(index)
+            return tuple((key, _freeze(group.get(key))) for key in sorted(self._options[index])
+                         if key not in changed)
         return (group["weight_decay"], group.get("momentum"), group.get("betas"),
                 group.get("eps"), group.get("nesterov"))
 
+    def _check_hooks(self) -> None:
+        for part in getattr(self.optimizer, "parts", [self.optimizer]):
+            if part._optimizer_step_pre_hooks or part._optimizer_step_post_hooks:
+                raise Error(f"optimizer: {type(part).__module__}.{type(part).__qualname__}: it has "
+                            "hooks of its step, which a compiled step does not call; remove them")
+        if _hooks._global_optimizer_pre_hooks or _hooks._global_optimizer_post_hooks:
+            raise Error("optimizer: there are hooks of all optimizers' steps, which a compiled "
+                        "step does not call; remove them")
+
+    def first_value(self, name: str, like) -> torch.Tensor:
+        """Of state before the first step."""
+        return self.traced.first[name] if self.traced else torch.zeros(tuple(like.shape))
+
+    @property
+    def is_first(self) -> str:
+        """The state that says whether the next step is the first one."""
+        return self.traced.IS_FIRST if self.traced else ""
+
     def check_constants(self) -> None:
         """Raises if what is compiled in has changed since."""
+        self._check_hooks()
         if len(self.optimizer.param_groups) != len(self.compiled):
             raise Error(
                 f"optimizer.param_groups: expected the {len(self.compiled)} that the step was "
                 f"made with, found {len(self.optimizer.param_groups)}; make a new TrainStep, "
                 "after step.sync_to(model)")
-        for index, group in enumerate(self.optimizer.param_groups):
-            if self._constants(group) != self.compiled[index]:
+        for index in range(len(self.compiled)):
+            if self._constants(index) != self.compiled[index]:
                 what = "all options but lr" if self.traced else \
                     "weight_decay, momentum, betas, eps and nesterov"
                 raise Error(

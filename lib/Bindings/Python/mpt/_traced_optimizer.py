@@ -11,18 +11,18 @@ parameters of a few elements: what a trace cannot follow is an error, not a wron
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import inspect
 import math
 import types
 import warnings
-from collections import defaultdict
-from typing import Any, Callable, Sequence
-from unittest import mock
+from typing import Any, Callable, Optional, Sequence
 
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make_fx
 from torch.overrides import TorchFunctionMode
 
 from mpt._diagnostics import Error
@@ -36,6 +36,12 @@ _CHECKED_SIZE = 3
 _CHECKED_STEPS = 3
 # Of state that the first step makes of other than constants: that step is another one.
 _FIRST = "first"
+# State, and its place: whether a step is the first one for such state, 1 or 0.
+IS_FIRST = f"{FUNCTION}.is_first"
+_FLAG = (0, None, IS_FIRST)
+# Attributes of optimizers that are not copied with their contents.
+_KEPT = {"param_groups", "state", "defaults", "parts"} | {
+    name for name in vars(torch.optim.SGD([torch.zeros(1)], 0.1)) if name.startswith("_")}
 
 
 class _Tensors(TorchFunctionMode):
@@ -46,6 +52,8 @@ class _Tensors(TorchFunctionMode):
         if getattr(function, "__name__", "").startswith("_foreach_"):
             return self.for_each(function.__name__[len("_foreach_"):], args, kwargs)
         name = getattr(function, "__name__", "").rstrip("_")
+        if name == "lerp" and len(args) == 3 and isinstance(args[2], torch.Tensor):
+            args = (*args[:2], args[2].to(args[0].dtype))
         scale = kwargs.get("alpha", kwargs.get("value"))
         if isinstance(scale, torch.Tensor):
             kwargs.pop("alpha", None), kwargs.pop("value", None)
@@ -125,20 +133,36 @@ def _globals_of(optimizer) -> "list[dict[str, Any]]":
 def _traceable(optimizer):
     """While an optimizer is traced, what would ask a tensor for its value does not, in this
     thread."""
+    item = torch.Tensor.item
     shims = {"min": (_choose(min, torch.minimum), min), "max": (_choose(max, torch.maximum), max)}
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
-        stack.enter_context(_patched([(torch.compiler, "is_compiling", lambda: True),
-                                      (torch.Tensor, "item", lambda self: self)]))
-        for names in _globals_of(optimizer):
-            devices = names.get("_get_capturable_supported_devices")
-            found = dict(shims) if devices is None else {
-                **shims, "_get_capturable_supported_devices": (lambda *_, **__: ["cpu"], devices)}
-            stack.enter_context(mock.patch.dict(names, {
-                **{name: _in_this_thread(*pair) for name, pair in found.items()},
-                **({"math": _Math("math")} if names.get("math") is math else {})}))
-        stack.enter_context(_Tensors())
-        yield
+    absent, changed = object(), []
+    with torch.no_grad(), _patched([
+            (torch.compiler, "is_compiling", lambda: True),
+            (torch.Tensor, "item",
+             lambda self: self if isinstance(self, FakeTensor) else item(self)),
+            # Wrapped steps, such as super().step(), have one.
+            (torch.autograd.profiler, "record_function",
+             lambda *_: contextlib.nullcontext())]):
+        try:
+            for names in _globals_of(optimizer):
+                devices = names.get("_get_capturable_supported_devices")
+                found = dict(shims) if devices is None else {
+                    **shims,
+                    "_get_capturable_supported_devices": (lambda *_, **__: ["cpu"], devices)}
+                values = {name: _in_this_thread(*pair) for name, pair in found.items()}
+                if names.get("math") is math:
+                    values["math"] = _Math("math")
+                for name, value in values.items():
+                    changed.append((names, name, names.get(name, absent)))
+                    names[name] = value
+            with _Tensors():
+                yield
+        finally:
+            for names, name, value in changed:
+                if value is absent:
+                    names.pop(name, None)
+                else:
+                    names[name] = value
 
 
 def _parts(optimizer) -> "list[torch.optim.Optimizer]":
@@ -155,19 +179,67 @@ def _is_number(value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _rate_of(group) -> float:
+    """A learning rate to trace with. Schedules may begin with zero, which would hide what a
+    step does."""
+    return float(group["lr"]) or 1e-3
+
+
+def _copy_option(value):
+    """A group's option: tensors of one number as numbers."""
+    if isinstance(value, torch.Tensor):
+        return value.item() if value.dim() == 0 else value
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_copy_option(v) for v in value)
+    return copy.deepcopy(value)
+
+
+def _describe(value, depth: int = 4):
+    """What `value` holds, to be compared: numbers, texts and tensors in containers and
+    objects."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return value
+    if isinstance(value, torch.Tensor):
+        return str(value.dtype), tuple(value.shape), value.detach().cpu().double().sum().item() \
+            if value.numel() and not value.is_complex() else 0.0
+    if depth == 0:
+        return type(value).__name__
+    if isinstance(value, dict):
+        return {str(k): _describe(v, depth - 1) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
+        return [_describe(v, depth - 1) for v in value]
+    if isinstance(getattr(value, "__dict__", None), dict) and not callable(value):
+        return {k: _describe(v, depth - 1) for k, v in value.__dict__.items()}
+    return type(value).__name__
+
+
 class _Shadow:
     """A copy of an optimizer for other parameters, whose state is in dictionaries.
 
     Names of state are those of a parameter and of a key, or "group0" and a key."""
 
-    def __init__(self, optimizer, members: "Sequence[Sequence[torch.Tensor]]", *, traced: bool):
+    def __init__(self, optimizer, members: "Sequence[Sequence[torch.Tensor]]", *, traced: bool,
+                 parameters: "Sequence[Sequence[torch.Tensor]]" = ()):
         self.members = members
         copied = copy_optimizer(optimizer)
+        # What it keeps of its parameters elsewhere are the copies, too.
+        copies = {id(p): copied for group, own in zip(parameters, members)
+                  for p, copied in zip(group, own)}
+        for group, own in zip(parameters, members):
+            for parameter, other in zip(group, own):
+                other.__dict__.update(parameter.__dict__)
+        # Tensors that it keeps are constants of a trace.
+        with unset_fake_temporarily(), disable_proxy_modes_tracing():
+            for name, value in copied.__dict__.items():
+                if name not in _KEPT:
+                    copied.__dict__[name] = copy.deepcopy(value, copies)
+            groups = [{**{k: _copy_option(v) for k, v in group.items()
+                          if k not in ("params", "lr")}, "lr": _rate_of(group)}
+                      for group in optimizer.param_groups]
         copied.param_groups = []
-        copied.state = defaultdict(dict)
-        for group, parameters in zip(optimizer.param_groups, members):
-            group = {k: copy.deepcopy(v) for k, v in group.items() if k != "params"}
-            group["params"] = list(parameters)
+        copied.state = collections.defaultdict(dict)
+        for group, own in zip(groups, members):
+            group["params"] = list(own)
             if traced:
                 group.update({k: v for k, v in (("foreach", False), ("fused", None),
                                                 ("capturable", True)) if k in group})
@@ -226,6 +298,23 @@ class _Trace:
 
     def find_initial(self) -> None:
         """Fills in `initial` and `kinds`."""
+        first, second = self.try_step(), self.try_step()
+        for place, (value, kind) in first.items():
+            # What the first gradient has made is no constant.
+            self.initial[place] = value if second.get(place) == (value, kind) else _FIRST
+            self.kinds[place] = kind
+        # Numbers of groups that a step changes now and then.
+        for place, (shape, dtype) in self.find_types(
+                [[torch.rand(_small(p.shape)) for p in group] for group in self.parameters],
+                are_all_known=False).items():
+            g, i, key = place
+            old = self.optimizer.param_groups[g].get(key)
+            if i is None and place not in self.initial and dtype and _is_number(old):
+                self.initial[place], self.kinds[place] = float(old), type(old)
+
+    def try_step(self) -> "dict[tuple[Any, ...], tuple[Any, type]]":
+        """Steps on parameters of a few elements: what state there was before, and the types
+        of that after."""
         created: "dict[int, torch.Tensor]" = {}
         kept = []
 
@@ -246,21 +335,45 @@ class _Trace:
                         created[place] = value.detach().clone()
                         kept.append(value)
 
-        members = [[torch.nn.Parameter(torch.rand(_small(p.shape))) for p in group]
-                   for group in self.parameters]
-        shadow = self.shadow(members)
-        for group in shadow.optimizer.param_groups:
-            group.update({k: False for k in ("foreach", "fused") if k in group})
-        before = shadow.read()
-        for group in members:
-            for parameter in group:
-                parameter.grad = torch.rand_like(parameter)
-        try:
+        def run(has_state):
+            members = [[torch.nn.Parameter(torch.rand(_small(p.shape))) for p in group]
+                       for group in self.parameters]
+            shadow = self.shadow(members, has_state)
+            for group in shadow.optimizer.param_groups:
+                group.update({k: False for k in ("foreach", "fused") if k in group})
+            old = [p.detach().clone() for group in members for p in group]
+            for group in members:
+                for parameter in group:
+                    parameter.grad = torch.rand_like(parameter) + 0.1
+            before, own = shadow.read(), self.describe(shadow)
             with Creations():
                 run_step(shadow.optimizer)
+            new = [p.detach() for group in members for p in group]
+            return shadow, before, own, all(map(torch.equal, old, new))
+
+        try:
+            try:
+                shadow, before, own, is_idle = run(has_state=False)
+            except Exception:  # Some make their state when they are made.
+                if not any(self.optimizer.state.get(p) for group in self.parameters
+                           for p in group):
+                    raise
+                shadow, before, own, is_idle = run(has_state=True)
         except Exception as error:
             raise self.error(f"a step fails: {error}") from error
-        initial = self.initial
+        if is_idle:
+            raise self.error("a step changes no parameter; it has to update those in its "
+                             "param_groups")
+        for name, value in self.describe(shadow).items():
+            if own.get(name) != value:
+                raise self.error(f"a step changes its attribute {name!r}; keep what changes in "
+                                 "optimizer.state or as a number in param_groups")
+        members = {id(p) for group in shadow.members for p in group}
+        if any(id(key) not in members and value
+               for key, value in shadow.optimizer.state.items()):
+            raise self.error("its state has keys that are no parameters; keep such state with a "
+                             "parameter or as a number in param_groups")
+        initial: "dict[tuple[Any, ...], tuple[Any, type]]" = {}
         for (g, i, key), value in shadow.read().items():
             place = (g, i, key)
             if value is None or isinstance(value, (bool, str)):
@@ -268,28 +381,33 @@ class _Trace:
             if i is None:
                 # Options, and numbers that a step changes.
                 old = before.get(place)
-                if _is_number(value) and value != old or isinstance(value, torch.Tensor):
-                    initial[place] = _FIRST if old is None else float(old)
-                    self.kinds[place] = type(value)
-                continue
-            self.kinds[place] = type(value)
-            if place in before and (isinstance(value, torch.Tensor) or _is_number(value)):
-                initial[place] = None
-                continue
-            if not isinstance(value, torch.Tensor):
-                if not _is_number(value):
-                    raise self.error(f"its state {key!r} is a {type(value).__name__}; expected "
-                                      "a tensor or a number")
-                initial[place] = 0.0 if key == "step" else _FIRST
-                continue
-            first = created.get(value.untyped_storage()._cdata, value).flatten()
-            initial[place] = float(first[0]) if first.numel() and bool((first == first[0]).all()) \
-                else _FIRST
+                if _is_number(value) and value != old or \
+                        isinstance(value, torch.Tensor) and value is not old:
+                    initial[place] = _FIRST if old is None else float(old), type(value)
+            elif place in before:
+                initial[place] = None, type(value)
+            elif isinstance(value, torch.Tensor):
+                first = created.get(value.untyped_storage()._cdata, value).flatten()
+                is_one = first.numel() and bool((first == first[0]).all())
+                initial[place] = float(first[0]) if is_one else _FIRST, type(value)
+            elif _is_number(value):
+                initial[place] = 0.0 if key == "step" else _FIRST, type(value)
+            else:
+                raise self.error(f"its state {key!r} is a {type(value).__name__}; expected "
+                                 "a tensor or a number")
+        return initial
+
+    @staticmethod
+    def describe(shadow) -> "dict[str, Any]":
+        """The attributes of an optimizer that a step should not change."""
+        return {name: _describe(value) for name, value in shadow.optimizer.__dict__.items()
+                if name not in _KEPT}
 
     @property
     def places(self) -> "list[tuple[Any, ...]]":
         """Of the state that is passed from step to step."""
-        return [p for p in self.initial if not _is_count(p)]
+        places = [p for p in self.initial if not _is_count(p)]
+        return places + ([_FLAG] if _FIRST in self.initial.values() else [])
 
     @property
     def inputs(self) -> "list[Any]":
@@ -306,37 +424,41 @@ class _Trace:
         def run(parameters, gradients, rates, step, state, is_first):
             values, grads = iter(parameters), iter(gradients)
             copies = [[next(values).clone() for _ in group] for group in members]
-            shadow = _Shadow(self.optimizer, copies, traced=True)
+            shadow = _Shadow(self.optimizer, copies, traced=True, parameters=self.parameters)
             for group, rate in zip(shadow.optimizer.param_groups, rates):
                 group["lr"] = rate
             for group in copies:
                 for value in group:
-                    value.grad = next(grads)
-            shadow.write({p: (step - 1).to(torch.float32) for p in self.initial
-                          if _is_count(p)})
+                    value.grad = next(grads).clone()
+            count = (step - 1).to(torch.float64)
+            shadow.write({p: count.clone() for p in self.initial if _is_count(p)})
             shadow.write({p: v.clone() for p, v in zip(places, state)
-                          if not is_first or self.initial[p] != _FIRST})
+                          if p != _FLAG and not (is_first and self.initial[p] == _FIRST)})
             if is_first:
-                for g, i, _ in (p for p in places if self.initial[p] == _FIRST):
+                for g, i, _ in (p for p in places if self.initial.get(p) == _FIRST):
                     _drop_state(shadow, g, i)
             with _traceable(self.optimizer):
                 run_step(shadow.optimizer)
             after = shadow.read()
-            return [v for group in copies for v in group] + [
-                after[p].to(state[i].dtype) if isinstance(after[p], torch.Tensor)
-                else torch.full_like(state[i], after[p]) for i, p in enumerate(places)]
+            results = [v for group in copies for v in group]
+            for place, old in zip(places, state):
+                new = 0.0 if place == _FLAG else after[place]
+                results.append(new.to(old.dtype) if isinstance(new, torch.Tensor)
+                               else torch.full_like(old, new))
+            return results
 
         def function(parameters, gradients, rates, step, state):
             arguments = (parameters, gradients, rates, step, state)
             results = run(*arguments, is_first=False)
-            if _FIRST in self.initial.values():
-                results = [torch.where(step == 1, a, b) for a, b in
+            if _FLAG in places:
+                is_first = state[places.index(_FLAG)] > 0.5
+                results = [torch.where(is_first, a, b) for a, b in
                            zip(run(*arguments, is_first=True), results)]
             return results[:len(parameters)], results[len(parameters):]
         return function
 
     def count(self) -> int:
-        """Of the steps that the optimizer has taken."""
+        """Of the steps that the optimizer has taken, if its state is what is known."""
         counts = [self.given(p) for p in self.initial
                   if _is_count(p) and self.initial[p] is None]
         return int(counts[0]) if counts else 0
@@ -347,10 +469,10 @@ class _Trace:
         value = self.optimizer.state[self.parameters[g][i]][key]
         return value.detach() if isinstance(value, torch.Tensor) else torch.tensor(float(value))
 
-    def shadow(self, members) -> _Shadow:
-        """A copy for parameters of a few elements, with as much of the state."""
-        shadow = _Shadow(self.optimizer, members, traced=False)
-        for g, group in enumerate(self.parameters):
+    def shadow(self, members, has_state=False) -> _Shadow:
+        """A copy for parameters of a few elements, perhaps with as much of the state."""
+        shadow = _Shadow(self.optimizer, members, traced=False, parameters=self.parameters)
+        for g, group in enumerate(self.parameters if has_state else ()):
             for i, parameter in enumerate(group):
                 for key, value in self.optimizer.state.get(parameter, {}).items():
                     if isinstance(value, torch.Tensor):
@@ -359,35 +481,54 @@ class _Trace:
                     shadow.write({(g, i, key): value})
         return shadow
 
-    def make_state(self, members) -> "list[torch.Tensor]":
-        """What the state of such parameters is before the first step."""
-        state, likes = [], self.find_types(members)
+    @property
+    def has_state(self) -> bool:
+        """Whether what is known of the state is what the optimizer has."""
+        return None in self.initial.values()
+
+    def make_state(self, members, types=None, is_real=False) -> "list[torch.Tensor]":
+        """What the state of such parameters is before the first step; with `is_real`, that
+        which the optimizer has. Constants take no memory."""
+        state, types = [], types or self.find_types(members)
+        is_first = not is_real or not any(
+            self.optimizer.state.get(p) for group in self.parameters for p in group)
         for place in self.places:
-            if place not in likes:
+            if place == _FLAG:
+                state.append(torch.tensor(1.0 if is_first else 0.0))
+                continue
+            if place not in types:
                 raise self.error(f"whether it has the state {place[2]!r} is not the same for "
                                   "each parameter of some shape or in each step")
-            initial, (shape, dtype) = self.initial[place], likes[place]
-            if initial is None:
+            initial, (shape, dtype) = self.initial[place], types[place]
+            if initial is None or is_real and self.is_given(place):
                 value = self.given(place).to(dtype)
-                state.append(value[tuple(slice(size) for size in shape)].clone())
+                state.append(value[tuple(slice(size) for size in shape)])
             else:
-                state.append(torch.full(shape, 0.0 if initial == _FIRST else initial,
-                                        dtype=dtype))
+                state.append(torch.tensor(0.0 if initial == _FIRST else initial,
+                                          dtype=dtype).expand(shape))
         return state
 
-    def find_types(self, members) -> "dict[tuple[Any, ...], tuple[tuple[int, ...], torch.dtype]]":
-        """Shapes and types of the state of such parameters. Numbers are f32."""
-        with torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True) as mode:
+    def is_given(self, place) -> bool:
+        g, i, key = place
+        return i is not None and key in self.optimizer.state.get(self.parameters[g][i], {})
+
+    def find_types(self, members, are_all_known=True) \
+            -> "dict[tuple[Any, ...], tuple[tuple[int, ...], Optional[torch.dtype]]]":
+        """Shapes and types of the state of such parameters. Numbers are f32, options that are
+        no tensors have no type."""
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode:
             fakes = [[mode.from_tensor(torch.empty(p.shape, device="meta")).new_empty(
                 p.shape, device="cpu") for p in group] for group in members]
-            shadow = _Shadow(self.optimizer, fakes, traced=True)
+            shadow = _Shadow(self.optimizer, fakes, traced=True, parameters=self.parameters)
             for group in fakes:
                 for parameter in group:
                     parameter.grad = torch.empty_like(parameter)
             shadow.write({p: torch.zeros(()) for p, initial in self.initial.items()
                           if p[1] is None and initial != _FIRST})
+            shadow.write({p: torch.zeros((), dtype=torch.float64) for p in self.initial
+                          if _is_count(p)} if self.has_state else {})
             for place, initial in self.initial.items():
-                if initial is None:
+                if initial is None and not _is_count(place):
                     value = self.given(place)
                     shape, dtype = value.shape, value.dtype
                     if fakes[place[0]][place[1]].shape != self.parameters[place[0]][place[1]].shape:
@@ -395,9 +536,18 @@ class _Trace:
                     shadow.write({place: torch.zeros(shape, dtype=dtype)})
             with self.named_errors(), _traceable(self.optimizer):
                 run_step(shadow.optimizer)
-            return {place: (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor)
-                    and self.kinds.get(place) not in (int, float) else ((), torch.float32)
-                    for place, value in shadow.read().items()}
+            found = {}
+            for place, value in shadow.read().items():
+                g, i, key = place
+                is_state = value is not None and not isinstance(value, (bool, str))
+                if are_all_known and i is not None and is_state and place not in self.initial:
+                    raise self.error(f"whether it has the state {key!r} is not the same for each "
+                                     "shape of a parameter")
+                if isinstance(value, torch.Tensor) and self.kinds.get(place) not in (int, float):
+                    found[place] = tuple(value.shape), value.dtype
+                elif place in self.initial:
+                    found[place] = (), torch.float32
+            return found
 
     @contextlib.contextmanager
     def named_errors(self):
@@ -416,14 +566,14 @@ class _Trace:
 
     def make_graph(self, members, state) -> torch.fx.GraphModule:
         function = self.function(members)
-        rates = [torch.tensor(float(g["lr"])) for g in self.optimizer.param_groups]
+        rates = [torch.tensor(_rate_of(g)) for g in self.optimizer.param_groups]
         parameters = [p.detach() for group in members for p in group]
         arguments = (parameters, [torch.empty_like(p) for p in parameters], rates,
                      torch.tensor(1), state)
         with self.named_errors():
-            graph = make_fx(function, tracing_mode="fake")(*arguments)
+            graph = make_fx(function, tracing_mode="fake", _allow_non_fake_inputs=True)(*arguments)
             return make_fx(torch.func.functionalize(graph, remove="mutations"),
-                           tracing_mode="fake")(*arguments)
+                           tracing_mode="fake", _allow_non_fake_inputs=True)(*arguments)
 
     def check(self) -> torch.fx.GraphModule:
         """Compares steps of the traced function with those of the optimizer, on parameters
@@ -432,7 +582,7 @@ class _Trace:
         state = self.make_state(small)
         graph = self.make_graph(small, state)
         members = [[torch.nn.Parameter(p.clone()) for p in group] for group in small]
-        shadow = self.shadow(members)
+        shadow = self.shadow(members, self.has_state)
         first = self.count()
         # Of the change: rounding to 16 bits, and sums in another order, but no other number.
         tolerance = 1e-2 if _is_narrow(graph) else 1e-3
@@ -446,12 +596,12 @@ class _Trace:
             before = parameters
             parameters, state = graph(
                 parameters, gradients,
-                [torch.tensor(float(g["lr"])) for g in self.optimizer.param_groups],
+                [torch.tensor(_rate_of(g)) for g in self.optimizer.param_groups],
                 torch.tensor(first + number), state)
             for name, a, b, old in zip([n for group in self.names for n in group], parameters,
                                        expected, before):
                 change = float((b - old).detach().abs().max()) if b.numel() else 0.0
-                if not torch.allclose(a, b, rtol=1e-6, atol=tolerance * change, equal_nan=True):
+                if not torch.allclose(a, b, rtol=2e-6, atol=tolerance * change, equal_nan=True):
                     raise self.error(
                         f"what is traced of its step is not its step: after {number} of them "
                         f"{name} differs by {float((a - b).abs().max()):.3g}; a step may depend "
@@ -461,7 +611,7 @@ class _Trace:
 
     def is_separate(self, graph: torch.fx.GraphModule) -> bool:
         """Whether no parameter is updated by what belongs to another."""
-        if any(place[1] is None for place in self.places):
+        if any(i is None for _, i, _ in self.places):
             return False
         inputs = iter(self.inputs)
         owners: "dict[torch.fx.Node, set]" = {}
@@ -508,7 +658,7 @@ class TracedOptimizer:
     """A step of an optimizer as text.
 
     `text` is the function @optimizer. `state` maps each state's name to its value before the
-    first step. `keys` has for each parameter's name, by keys of `optimizer.state`, names of the
+    first step, `first` the same for an optimizer without state. `keys` has for each parameter's name, by keys of `optimizer.state`, names of the
     step's state and the types of the values there, tensors or numbers; `group_keys` has the
     same for each of `param_groups`, of what a step changes there.
 
@@ -517,6 +667,7 @@ class TracedOptimizer:
     """
 
     FUNCTION = FUNCTION
+    IS_FIRST = IS_FIRST
     keys: "dict[str, dict[str, tuple[str, type]]]"
     group_keys: "list[dict[str, tuple[str, type]]]"
 
@@ -524,22 +675,21 @@ class TracedOptimizer:
                  parameters: "Sequence[Sequence[torch.Tensor]]",
                  names: "Sequence[Sequence[str]]", rates: "Sequence[str]"):
         self._optimizer, self._rates = optimizer, rates
-        for part in _parts(optimizer):
-            if part._optimizer_step_pre_hooks or part._optimizer_step_post_hooks:
-                raise _error(optimizer, "it has hooks of its step, which a compiled step does "
-                             "not call; remove them")
         for group, members in zip(names, parameters):
             for name, parameter in zip(group, members):
                 if parameter.dtype != torch.float32:
                     raise _error(optimizer, f"expected parameters of float32, found {name} of "
                                  f"{str(parameter.dtype)[6:]}; call model.float(), TrainStep's "
                                  "precision rounds them where they are read")
-        with _lock:
+        # The random numbers of training are those that other optimizers leave.
+        with _lock, torch.random.fork_rng(devices=[]), _without_gradients(parameters):
+            torch.manual_seed(0)
             self._make(parameters, names)
 
     def _make(self, parameters, names) -> None:
         self._all = _Trace(self._optimizer, parameters, names, {}, {})
         self._all.find_initial()
+        self._types: "dict[Any, dict]" = {}
         # Two of each rank say what all do.
         sample = self._all.take([_choose_two(group) for group in parameters])
         is_separate = sample.is_separate(sample.check())
@@ -548,6 +698,7 @@ class TracedOptimizer:
         for g, m, key in (p for p in self._all.initial if _is_count(p)):
             self.keys[names[g][m]][key] = ("step", self._all.kinds[g, m, key])
         self.state: "dict[str, torch.Tensor]" = {}
+        self.first: "dict[str, torch.Tensor]" = {}
         self.text = self._print(self._trace_each() if is_separate else
                                 [self._trace(self._all)])
 
@@ -567,16 +718,27 @@ class TracedOptimizer:
 
     def _trace(self, part: _Trace, graph=None):
         """A trace of `part`, its graph, and the names of its state."""
-        state = part.make_state(part.parameters)
+        key = tuple(tuple(p.shape for p in group) for group in part.parameters), \
+            tuple(part.initial.items())
+        if key not in self._types:
+            self._types[key] = part.find_types(part.parameters)
+        state = part.make_state(part.parameters, self._types[key], is_real=True)
         if not isinstance(graph, torch.fx.GraphModule):
             graph = part.make_graph(part.parameters, state)
         names = []
         for (g, m, key), value in zip(part.places, state):
+            if (g, m, key) == _FLAG:
+                names.append(IS_FIRST)
+                self.state[IS_FIRST] = value
+                continue
             keys = self.group_keys[g] if m is None else self.keys[part.names[g][m]]
             name = f"{FUNCTION}.group{g}.{key}" if m is None else f"{part.names[g][m]}.{key}"
             keys[key] = (name, part.kinds[g, m, key])
             names.append(name)
             self.state[name] = value
+            known = part.initial[g, m, key]
+            self.first[name] = torch.tensor(known if isinstance(known, float) else 0.0,
+                                            dtype=value.dtype).expand(value.shape)
         return part, graph, names
 
     def _print(self, parts) -> str:
@@ -629,9 +791,23 @@ class TracedOptimizer:
                f"{', '.join(v[1] for v, _ in results)}", "}", ""])
 
 
+@contextlib.contextmanager
+def _without_gradients(parameters):
+    """A step that reaches the model's parameters by other ways finds no gradients."""
+    flat = [p for group in parameters for p in group]
+    gradients = [p.grad for p in flat]
+    try:
+        for parameter in flat:
+            parameter.grad = None
+        yield
+    finally:
+        for parameter, gradient in zip(flat, gradients):
+            parameter.grad = gradient
+
+
 def _choose_two(group: "Sequence[torch.Tensor]") -> "list[int]":
     """Places of at most two parameters of each rank."""
-    found: "dict[int, list[int]]" = defaultdict(list)
+    found: "dict[int, list[int]]" = collections.defaultdict(list)
     for i, parameter in enumerate(group):
         if len(found[parameter.dim()]) < 2:
             found[parameter.dim()].append(i)

@@ -843,30 +843,40 @@ class TrainStep:
         Moments are rounded to the nearest of the type that they are stored in."""
         self._is_compared = False
         self.optimizer.load_state_dict(state_dict)
-        self._write_optimizer_state(self.optimizer.state_dict())
-        self.optimizer.state.clear()
+        try:
+            self._write_optimizer_state(self.optimizer.state_dict())
+        finally:
+            self.optimizer.state.clear()
 
     def _write_optimizer_state(self, state_dict) -> None:
         order = [self._ids[id(p)] for g in self.optimizer.param_groups for p in g["params"]]
-        steps = set()
         trains = {n for members in self._reader.groups for n in members}
+        states = {order[i]: state for i, state in state_dict["state"].items()
+                  if order[i] in trains}
+        # Before anything is written: one count of steps is that of all.
+        steps = {int(state["step"]) for state in states.values() if "step" in state}
+        late = [n for n in trains if "step" in self._reader.state_of(n)
+                and "step" not in states.get(n, {})]
+        if len(steps) > 1 or steps and late:
+            raise Error("the optimizer's state: expected one count of steps for all "
+                        f"parameters, found {', '.join(map(str, sorted(steps)))}"
+                        + (f", and none for {late[0]}" if late else "")
+                        + "; make a new optimizer, or load state of a step of all parameters")
         for number, group in enumerate(state_dict["param_groups"]):
             for key, (name, _) in self._reader.state_of_group(number).items():
                 if group.get(key) is not None:
                     self._write(name, torch.as_tensor(group[key], dtype=torch.float32))
-        for index, state in state_dict["state"].items():
-            if order[index] not in trains:
-                continue
-            for key, (name, _) in self._reader.state_of(order[index]).items():
-                if key != "step" and name in self._state and state.get(key) is not None:
-                    self._write_moment(name, torch.as_tensor(state[key]))
-            if "step" in state:
-                steps.add(int(state["step"]))
-        if len(steps) > 1:
-            raise Error("the optimizer's state: expected one count of steps for all "
-                        f"parameters, found {', '.join(map(str, sorted(steps)))}")
-        if steps:
-            self._write("step", torch.tensor(steps.pop()))
+        for parameter in trains:
+            state = states.get(parameter, {})
+            for key, (name, _) in self._reader.state_of(parameter).items():
+                if key != "step" and name in self._state:
+                    value = state.get(key)
+                    self._write_moment(name, self._reader.first_value(name, self._state[parameter])
+                                       if value is None else torch.as_tensor(value))
+        if self._reader.is_first in self._state:
+            self._write(self._reader.is_first, torch.tensor(0.0 if any(states.values()) else 1.0))
+        if steps or any("step" in self._reader.state_of(n) for n in trains):
+            self._write("step", torch.tensor(steps.pop() if steps else 0))
 
     def sync_to(self, model: Optional[torch.nn.Module] = None) -> None:
         """Copies parameters and buffers into `model`, by default that of the step."""

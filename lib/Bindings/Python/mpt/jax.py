@@ -461,7 +461,10 @@ class TrainStep:
             return
         ir, _ = _import_mlir()
         tree = jax.tree.structure(params)
-        moments = self._transform.init(params)
+        try:
+            moments = self._transform.init(params)
+        except Exception as error:
+            raise Error(f"optimizer: its init(params) fails: {error}") from error
         leaves, self._moment_tree = jax.tree.flatten(moments)
         self._moment_kinds = [jax.random.key_impl(x) if _is_key(x) else None for x in leaves]
         self._moment_names = _name_leaves(moments, _OPTIMIZER, taken)
@@ -482,7 +485,9 @@ class TrainStep:
         try:
             lowered = _lower_forward(jax.jit(update, keep_unused=True), values, values,
                                      self._moments)
-        except TypeError as error:
+        except Error:
+            raise
+        except Exception as error:
             raise Error(f"optimizer: its update(gradients, state, params) fails: {error}") from error
         module = lowered.compiler_ir("stablehlo")
         with module.context as context, ir.Location.unknown():

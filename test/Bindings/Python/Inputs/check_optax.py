@@ -103,6 +103,7 @@ def refused(what):
 
 
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.polyak_sgd()))
+refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.masked(optax.sgd(0.1), [True])))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.lion(1e-3), lr=0.1))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.lion(1e-3),
                                    optimizer_state="bf16"))

@@ -64,16 +64,49 @@ class Counting(optim.Optimizer):
                     state["before"] = 0.5 * state["before"] + 0.5 * p.grad
 
 
+class Derived(optim.Adamax):
+    """With a constant of its own, and attributes of parameters."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, lr)
+        self.scale = torch.tensor(0.5)
+
+    def step(self, closure=None):
+        with torch.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.grad.mul_(self.scale * getattr(p, "gradient_scale", 1.0))
+        return super().step()
+
+
+class Peak(optim.Optimizer):
+    """A number that changes now and then."""
+
+    def __init__(self, params, lr=1e-2):
+        super().__init__(params, {"lr": lr, "peak": 100.0})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                group["peak"] = max(group["peak"], p.grad.abs().sum().item() * 1e3)
+                p.sub_(p.grad / group["peak"], alpha=100 * group["lr"])
+
+
 def network():
+    """The last layer's bias has one element."""
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3, bias=False))
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3, bias=False), nn.Tanh(),
+                          nn.Linear(3, 1))
+    model[0].weight.gradient_scale = 0.1
+    return model
 
 
 def loss(model, x, y):
     return F.mse_loss(model(x), y)
 
 
-batches = [(torch.randn(16, 5), torch.randn(16, 3)) for _ in range(STEPS)]
+batches = [(torch.randn(16, 5), torch.randn(16, 1)) for _ in range(STEPS)]
 
 
 def train(make, dtype):
@@ -140,9 +173,11 @@ check("dampening", lambda m: optim.SGD(m.parameters(), 1e-2, momentum=0.9, dampe
                                        maximize=True))
 check("groups", lambda m: optim.Adam([
     {"params": list(m[0].parameters()), "betas": (0.8, 0.9)},
-    {"params": list(m[2].parameters()), "lr": 1e-2, "eps": 1e-6}]))
+    {"params": [*m[2].parameters(), *m[4].parameters()], "lr": 1e-2, "eps": 1e-6}]))
 check("Lion", lambda m: Lion(m.parameters(), 1e-3, weight_decay=0.1))
 check("Counting", lambda m: Counting(m.parameters()))
+check("Derived", lambda m: Derived(m.parameters(), torch.tensor(1e-2)))
+check("Peak", lambda m: Peak(m.parameters()))
 check("NAdam", lambda m: optim.NAdam(m.parameters()), "f16")
 check("RMSprop", lambda m: optim.RMSprop(m.parameters(), 1e-3, eps=1e-3), "bf16")
 # Its matmuls are of bf16, and their sums have another order.
@@ -153,7 +188,8 @@ print("Muon", "bf16" in text, step(*batches[0]).did_step)
 
 # Several optimizers, with schedulers of their own.
 def build(model):
-    optimizers = [optim.RMSprop(model[0].parameters(), 1e-2), optim.AdamW([model[2].weight], 1e-2)]
+    optimizers = [optim.RMSprop(model[0].parameters(), 1e-2),
+                  optim.AdamW([*model[2].parameters(), *model[4].parameters()], 1e-2)]
     return optimizers, [optim.lr_scheduler.ExponentialLR(o, rate)
                         for o, rate in zip(optimizers, (0.5, 0.9))]
 
@@ -188,25 +224,55 @@ print("skipped:", all(torch.equal(before[0][k], after[0][k]) for k in before[0])
       all(torch.equal(v, after[1]["state"][i][k]) for i, state in before[1]["state"].items()
           for k, v in state.items()))
 
-# It goes on from the state that the optimizer has.
-model, again = network(), network()
-optimizer = optim.NAdam(model.parameters())
-for x, y in batches[:3]:
-    optimizer.zero_grad()
-    loss(model, x, y).backward()
-    optimizer.step()
-again.load_state_dict(model.state_dict())
-resumed = optim.NAdam(again.parameters())
-resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-step = mpt.torch.TrainStep(again, loss, resumed, batches[0])
-for x, y in batches[3:]:
-    optimizer.zero_grad()
-    loss(model, x, y).backward()
-    optimizer.step()
-    step(x, y)
-step.sync_to(again)
-print("resumed:", all(torch.allclose(a, b, rtol=1e-5, atol=1e-7)
-                      for a, b in zip(model.parameters(), again.parameters())))
+# It goes on from the state that the optimizer has, or that is loaded.
+def resume(make, is_loaded):
+    model, again = network(), network()
+    optimizer = make(model)
+    for x, y in batches[:3]:
+        optimizer.zero_grad()
+        loss(model, x, y).backward()
+        optimizer.step()
+    again.load_state_dict(model.state_dict())
+    resumed, state = make(again), copy.deepcopy(optimizer.state_dict())
+    if not is_loaded:
+        resumed.load_state_dict(state)
+    step = mpt.torch.TrainStep(again, loss, resumed, batches[0])
+    if is_loaded:
+        step.load_optimizer_state_dict(state)
+    for x, y in batches[3:]:
+        optimizer.zero_grad()
+        loss(model, x, y).backward()
+        optimizer.step()
+        step(x, y)
+    step.sync_to(again)
+    return all(torch.allclose(a, b, rtol=1e-5, atol=1e-7)
+               for a, b in zip(model.parameters(), again.parameters()))
+
+
+for make in (lambda m: optim.NAdam(m.parameters()),
+             lambda m: optim.SGD(m.parameters(), 0.1, momentum=0.9, dampening=0.3)):
+    print("resumed:", resume(make, False), resume(make, True))
+
+# The state of an optimizer that has taken no step is that of the beginning.
+model = network()
+step = mpt.torch.TrainStep(model, loss, optim.ASGD(model.parameters()), batches[0])
+before = step.optimizer_state_dict()
+step(*batches[0])
+step.load_optimizer_state_dict(optim.ASGD(network().parameters()).state_dict())
+after = step.optimizer_state_dict()
+print("fresh:", all(torch.equal(v, after["state"][i][k]) for i, s in before["state"].items()
+                    for k, v in s.items()))
+
+# Tracing leaves random numbers, gradients and the optimizer as they were.
+model = network()
+torch.manual_seed(7)
+random = torch.rand(3)
+torch.manual_seed(7)
+model[0].weight.grad = torch.ones(7, 5)
+optimizer = optim.RMSprop(model.parameters())
+mpt.torch.TrainStep(model, loss, optimizer, batches[0])
+print("untouched:", torch.equal(torch.rand(3), random), float(model[0].weight.grad.sum()),
+      len(optimizer.state))
 
 
 # What cannot be traced.
@@ -229,6 +295,26 @@ class Hidden(Lion):
                     p.sub_(p.grad, alpha=1 / self.count)
 
 
+class Elsewhere(Lion):
+    """Updates what it has listed itself."""
+
+    def __init__(self, params):
+        super().__init__(params)
+        self.all = [p for group in self.param_groups for p in group["params"]]
+
+    def step(self, closure=None):
+        self.last = self.all[0].grad.sum().item()
+
+
+class BySize(Lion):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.numel() > 20:
+                    self.state[p].setdefault("rows", torch.zeros(len(p)))
+                p.data.sub_(p.grad)
+
+
 def refused(make, model=None, **options):
     model = model or network()
     try:
@@ -240,6 +326,8 @@ def refused(make, model=None, **options):
 
 refused(lambda m: Deciding(m.parameters()))
 refused(lambda m: Hidden(m.parameters()))
+refused(lambda m: Elsewhere(m.parameters()))
+refused(lambda m: BySize(m.parameters()))
 refused(lambda m: optim.LBFGS(m.parameters()))
 refused(lambda m: [optim.RMSprop(m.parameters()), optim.AdamW([m[2].weight])])
 refused(lambda m: [optim.RMSprop(m.parameters()), 0.1])
@@ -254,6 +342,18 @@ def hooked(m):
 
 refused(hooked)
 refused(lambda m: optim.RMSprop(m.parameters()), model=network().bfloat16())
+
+
+def unfrozen(m):
+    m[0].weight.requires_grad_(False)
+    optimizer = optim.AdamW(m.parameters())
+    loss(m, *batches[0]).backward()
+    optimizer.step()
+    m[0].weight.requires_grad_(True)
+    return optimizer
+
+
+refused(unfrozen)
 model = network()
 optimizer = optim.RMSprop(model.parameters(), 1e-2)
 step = mpt.torch.TrainStep(model, loss, optimizer, batches[0])
