@@ -30,8 +30,8 @@ def train(step, some):
 
 
 def types(step):
-    return [step._state[f"{layer}.weight.{moment}"].type
-            for layer in "02" for moment in step._reader.state_names]
+    return [step._state[name].type for layer in "02"
+            for name, _ in step._reader.state_of(f"{layer}.weight").values() if name != "step"]
 
 
 def moments(step):
