@@ -99,7 +99,7 @@ def refused(what):
         what()
         print("not refused")
     except mpt.Error as error:
-        print("refused:", error)
+        print("refused:", str(error).splitlines()[0])
 
 
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.polyak_sgd()))
