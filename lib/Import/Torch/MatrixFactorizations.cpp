@@ -192,6 +192,69 @@ static void multiplyReflections(Lowering &l) {
                   batch));
 }
 
+/// `linalg_eigh` (values and vectors), or only the values. Operand 1 says which triangle.
+static void eigenvalues(Lowering &l) {
+  Value a = l.get(0);
+  if (!requireSquare(l, a))
+    return;
+  const bool isUpper = l.size() > 1 && !l.isNone(1) && l.text(1).equals_insensitive("U");
+  importer::EigenDecomposition made =
+      importer::findEigenvectors(l, flatten(l, isUpper ? transposeLast(l, a) : a));
+  const bool hasVectors = l.op->getNumResults() > 1;
+  Shape shape(getShape(a).drop_back());
+  l.set(l.reshape(made.values, shape));
+  if (hasVectors && !l.op->getResult(1).use_empty())
+    l.set(unflatten(l, made.vectors, getBatch(a)), 1);
+}
+
+/// `linalg_svd` (U, values, V^T; operand 1 asks for whole bases), or only the values.
+static void singularValues(Lowering &l) {
+  Value a = l.get(0);
+  if (!requireMatrices(l, a))
+    return;
+  const int64_t m = getShape(a).drop_back().back(), n = getShape(a).back();
+  const bool hasVectors = l.op->getNumResults() > 1;
+  if (!l.require(!hasVectors || m == n || !l.flag(1, true),
+                 "bases of the whole space; pass full_matrices=False"))
+    return;
+  importer::SingularValues made = importer::findSingularValues(l, flatten(l, a));
+  Shape shape(getBatch(a));
+  shape.push_back(std::min(m, n));
+  l.set(l.reshape(made.values, shape), hasVectors ? 1 : 0);
+  if (!hasVectors)
+    return;
+  if (!l.op->getResult(0).use_empty())
+    l.set(unflatten(l, made.left, getBatch(a)));
+  if (!l.op->getResult(2).use_empty())
+    l.set(unflatten(l, made.right, getBatch(a)), 2);
+}
+
+/// `linalg_qr`: Q and R. Operand 1 says how many columns Q has, or that it has none.
+static void orthogonalize(Lowering &l) {
+  Value a = l.get(0);
+  if (!requireMatrices(l, a))
+    return;
+  StringRef mode = l.isNone(1) ? "reduced" : l.text(1);
+  const int64_t m = getShape(a).drop_back().back(), n = getShape(a).back();
+  if (!l.require(mode == "reduced" || mode == "complete" || mode == "r",
+                 "the mode " + mode))
+    return;
+  importer::KeepPrecision keep(l);
+  importer::QRFactors made = importer::factorizeQR(l, flatten(l, a));
+  const int64_t columns = mode == "complete" ? m : std::min(m, n);
+  Type i32 = l.builder.getI32Type();
+  Value right = l.slice(made.factors, 1, 0, columns);
+  Value isUpper = l.compare(ComparePredicate::LE, l.iota({1, columns, 1}, 1, i32),
+                            l.iota({1, 1, n}, 2, i32));
+  l.set(unflatten(l, l.where(isUpper, right, l.number(right, 0)), getBatch(a)), 1);
+  if (l.op->getResult(0).use_empty() || mode == "r")
+    return;
+  Value reflections = columns > n ? l.pad(made.factors, {0, 0, 0}, {0, 0, columns - n}, 0)
+                                  : l.slice(made.factors, 2, 0, columns);
+  l.set(unflatten(l, importer::multiplyReflections(l, reflections, made.scales),
+                  getBatch(a)));
+}
+
 enum class Determinant { Value, Log, SignAndLog };
 
 /// From the diagonal of U and the number of rows that were exchanged.
@@ -314,6 +377,9 @@ void mpt::torch::populateMatrixFactorizations(Table &t) {
   t.add({"logdet"}, determinant(Determinant::Log));
   t.add({"slogdet", "linalg_slogdet", "_linalg_slogdet"},
         determinant(Determinant::SignAndLog));
+  t.add({"linalg_eigh", "linalg_eigvalsh"}, eigenvalues);
+  t.add({"linalg_svd", "linalg_svdvals"}, singularValues);
+  t.add({"linalg_qr"}, orthogonalize);
   t.add({"matrix_power", "linalg_matrix_power"}, matrixPower);
   t.add({"matrix_exp", "linalg_matrix_exp"}, exponentiate);
   t.add({"linalg_householder_product", "orgqr"}, multiplyReflections);

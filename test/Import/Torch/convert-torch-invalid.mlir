@@ -215,3 +215,14 @@ func.func @widths(%x: !torch.vtensor<[4,3],f64>, %w: !torch.vtensor<[2,3],f32>) 
   %y = "torch.aten.linear"(%x, %w, %none) : (!torch.vtensor<[4,3],f64>, !torch.vtensor<[2,3],f32>, !torch.none) -> !torch.vtensor<[4,2],f64>
   return %y : !torch.vtensor<[4,2],f64>
 }
+
+// -----
+
+// CHECK: error: mpt-convert-torch: 1 op of @bases has no counterpart
+// CHECK-NEXT: aten.linalg_svd, 1 time: bases of the whole space; pass full_matrices=False
+func.func @bases(%x: !torch.vtensor<[2,3],f32>) -> !torch.vtensor<[2],f32> {
+  %yes = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %none = "torch.constant.none"() : () -> !torch.none
+  %u, %s, %v = "torch.aten.linalg_svd"(%x, %yes, %none) : (!torch.vtensor<[2,3],f32>, !torch.bool, !torch.none) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[2],f32>, !torch.vtensor<[3,3],f32>)
+  return %s : !torch.vtensor<[2],f32>
+}

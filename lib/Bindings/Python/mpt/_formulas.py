@@ -86,6 +86,23 @@ def tensorinv(a, ind=2):
     return torch.linalg.inv(a.reshape(rows, -1)).reshape(*a.shape[ind:], *a.shape[:ind])
 
 
+def pinv(a, *, atol=None, rtol=None, hermitian=False):
+    """By singular values, also of Hermitian matrices. What is not above the tolerance counts as
+    zero, also in the derivative; PyTorch's gradient is another where that makes a difference."""
+    u, values, v = torch.linalg.svd(a, full_matrices=False)
+    least = torch.zeros_like(values[..., :1])
+    if rtol is None and atol is None:
+        rtol = max(a.shape[-2:]) * torch.finfo(a.dtype).eps
+    for tolerance, size in ((atol, 1.0), (rtol, values[..., :1].detach())):
+        if isinstance(tolerance, torch.Tensor):
+            tolerance = tolerance.to(a.dtype).unsqueeze(-1)
+        if tolerance is not None:
+            least = torch.maximum(least, tolerance * size * torch.ones_like(least))
+    counts = values > least
+    inverse = torch.where(counts, 1 / torch.where(counts, values, 1.0), 0.0)
+    return (v.mT * inverse.unsqueeze(-2)) @ u.mT
+
+
 # Pooling with the places of the largest.
 
 def max_pool2d_with_indices(x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
@@ -217,7 +234,8 @@ def formulas(program: torch.export.ExportedProgram) -> "dict[torch._ops.OpOverlo
     table = {_aten.quantile.default: quantile, _aten.quantile.scalar: quantile,
              _aten.nanquantile.default: nanquantile, _aten.nanquantile.scalar: nanquantile,
              _aten.renorm.default: renorm, _aten.linalg_tensorsolve.default: tensorsolve,
-             _aten.linalg_tensorinv.default: tensorinv, _aten.max_unpool2d.default: max_unpool2d}
+             _aten.linalg_tensorinv.default: tensorinv, _aten.max_unpool2d.default: max_unpool2d,
+             _aten.linalg_pinv.atol_rtol_tensor: pinv, _aten.linalg_pinv.atol_rtol_float: pinv}
     if _reads_places(program):
         table[_aten.max_pool2d_with_indices.default] = max_pool2d_with_indices
     for name, formula in (("deform_conv2d", deform_conv2d), ("roi_align", roi_align)):

@@ -107,6 +107,11 @@ def strided(x):
     return weigh(chunks) + weigh(image)
 
 
+def pseudoinverses(x):
+    return weigh(torch.linalg.pinv(x)) + weigh(torch.linalg.pinv(x.mT, atol=0.1, rtol=0.01)) + \
+        weigh(torch.linalg.pinv(x[0, :3] + x[0, :3].mT + torch.eye(3, dtype=x.dtype), hermitian=True))
+
+
 class Holder(nn.Module):
     def __init__(self, shape):
         super().__init__()
@@ -122,7 +127,8 @@ for name, function, shape in (
         ("renorms", renorms, [3, 4, 5]), ("tensors", tensors, [2, 3, 6]),
         ("unpool", unpool, [2, 3, 8, 8]), ("deformed", deformed(1.3), [2, 4, 7, 6]),
         ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10]),
-        ("strided", strided, [3, 4, 5])):
+        ("strided", strided, [3, 4, 5]),
+        ("pseudoinverses", pseudoinverses, [2, 5, 3])):
     model = Holder(shape)
     model.function = function
     x = torch.ones(())

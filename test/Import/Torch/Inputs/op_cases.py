@@ -2213,6 +2213,62 @@ def _(d):
     return [matrices(d)], lambda op, x: op(x)
 
 
+def symmetric(d):
+    """With eigenvalues that are far from each other."""
+    size, batch = d.choice([1, 2, 3, 6]), d.choice([[], [2], [2, 3]])
+    vectors = torch.linalg.qr(d.float(batch + [size, size], -1, 1))[0]
+    values = torch.arange(size).float() * 1.5 - 2 + d.float(batch + [size], -0.2, 0.2)
+    return (vectors * values.unsqueeze(-2)) @ vectors.mT
+
+
+@case(*["linalg_eigh"] * 3)
+def _(d):
+    # Of vectors what does not depend on their signs.
+    upper = d.choice(["L", "U"])
+
+    def run(op, x):
+        values, vectors = op((x + x.mT) / 2, upper)
+        return values, vectors * vectors.roll(1, -2)
+    return [symmetric(d)], run
+
+
+@case("linalg_eigvalsh", "linalg_eigvalsh")
+def _(d):
+    return [symmetric(d)], lambda op, x: op((x + x.mT) / 2)
+
+
+@case(*["linalg_svd"] * 4)
+def _(d):
+    rows, columns = d.choice([(3, 3), (5, 2), (2, 4), (1, 3), (6, 6)])
+    x = d.float(d.choice([[], [2], [2, 3]]) + [rows, columns], -1, 1)
+    u, s, v = torch.linalg.svd(x, full_matrices=False)
+    x = (u * (torch.arange(s.shape[-1], 0, -1).float() + 0.2 * s).unsqueeze(-2)) @ v
+    whole = rows == columns and d.bool()
+
+    def run(op, x):
+        u, s, v = op(x, whole)
+        return s, u @ v, u * u.roll(1, -2)
+    return [x], run
+
+
+@case("linalg_svdvals")
+def _(d):
+    return [d.float(d.choice([[4, 3], [2, 3, 5]]), -1, 1)], lambda op, x: op(x)
+
+
+@case(*["linalg_qr"] * 4)
+def _(d):
+    rows, columns = d.choice([(3, 3), (5, 2), (2, 4), (6, 6)])
+    mode = d.choice(["reduced", "complete", "r"])
+    x = d.float(d.choice([[], [2], [2, 3]]) + [rows, columns], -1, 1) + \
+        2 * torch.eye(rows, columns)
+    if mode == "r":  # no gradient in PyTorch, here and in the next ones
+        return [x], lambda op, x: op(x.detach(), mode)[1]
+    if rows < columns or (mode == "complete" and rows > columns):
+        return [x], lambda op, x: op(x.detach(), mode)
+    return [x], lambda op, x: op(x, mode)
+
+
 @case("slogdet", "linalg_slogdet")
 def _(d):
     return [matrices(d)], lambda op, x: op(x)
