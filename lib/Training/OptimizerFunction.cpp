@@ -110,7 +110,8 @@ Value Arguments::find(BlockArgument argument, StringRef name) {
   if (view[argument].role != Role::OptimizerState) {
     emitPassError(argument.getLoc())
         << "expected \"" << name << "\" of the optimizer '@" << update.getName()
-        << "' to be a parameter that has a gradient, a gradient (grad.NAME), lr, step, or "
+        << "' to be a parameter that has a gradient, a gradient (grad.NAME), lr, step, "
+           "or "
            "state with 'mpt.role' = \"optimizer_state\"";
     return {};
   }
