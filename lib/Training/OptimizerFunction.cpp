@@ -111,8 +111,7 @@ Value Arguments::find(BlockArgument argument, StringRef name) {
     emitPassError(argument.getLoc())
         << "expected \"" << name << "\" of the optimizer '@" << update.getName()
         << "' to be a parameter that has a gradient, a gradient (grad.NAME), lr, step, "
-           "or "
-           "state with 'mpt.role' = \"optimizer_state\"";
+           "or state with 'mpt.role' = \"optimizer_state\"";
     return {};
   }
   states.insert(name);

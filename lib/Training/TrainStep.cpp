@@ -101,8 +101,7 @@ LogicalResult TrainStepPass::checkOptions() {
     return module.emitError("mpt-train-step: unknown optimizer '")
            << optimizer
            << "'; expected sgd, momentum, adam, adamw, or @NAME, a function of the "
-              "module "
-              "with one block";
+              "module with one block";
   if (decay != "matrices" && decay != "all")
     return module.emitError("mpt-train-step: unknown decay '")
            << decay << "'; expected matrices or all";

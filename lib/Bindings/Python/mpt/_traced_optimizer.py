@@ -214,9 +214,12 @@ def _describe(value, depth: int = 4):
 
 
 class _Shadow:
-    """A copy of an optimizer for other parameters, whose state is in dictionaries.
+    """A copy of an optimizer, for other parameters, whose state can be read and written.
 
-    Names of state are those of a parameter and of a key, or "group0" and a key."""
+    members: these parameters, for each group.
+    traced: whether the copy is traced, so that it takes the paths of tensors.
+    parameters: those of the optimizer, whose attributes `members` get.
+    """
 
     def __init__(self, optimizer, members: "Sequence[Sequence[torch.Tensor]]", *, traced: bool,
                  parameters: "Sequence[Sequence[torch.Tensor]]" = ()):
@@ -624,7 +627,27 @@ class _Trace:
         results = [owners[v] for v in _outputs(graph)]
         own = [(g, i) for g, group in enumerate(self.names) for i in range(len(group))]
         own += [p[:2] for p in self.places]
-        return all(found <= {owner} for found, owner in zip(results, own))
+        return all(found <= {owner} for found, owner in zip(results, own)) \
+            and all(self.is_same_alone(graph, g, i) for g, group in enumerate(self.names)
+                    for i in sorted({0, len(group) - 1}) if group)
+
+    def is_same_alone(self, graph: torch.fx.GraphModule, g: int, i: int) -> bool:
+        """Whether a parameter is updated as if it were the only one. It is not where a step
+        counts parameters, or their places."""
+        small = [[torch.rand(_small(p.shape)) for p in group] for group in self.parameters]
+        chosen = [[i] if g == other else [] for other in range(len(self.parameters))]
+        part = self.take(chosen)
+        alone = [[small[other][i] for i in group] for other, group in enumerate(chosen)]
+        first = part.make_state(alone)
+        rates = [torch.tensor(_rate_of(group)) for group in self.optimizer.param_groups]
+        step = torch.tensor(self.count() + 1)
+        flat = [p for group in small for p in group]
+        place = next(i for i, p in enumerate(flat) if p is alone[g][0])
+        gradients = [torch.randn_like(p) for p in flat]
+        expected = graph(flat, gradients, rates, step, self.make_state(small))[0][place]
+        found = part.make_graph(alone, first)([flat[place]], [gradients[place]], rates, step,
+                                              first)[0][0]
+        return torch.allclose(found, expected, rtol=1e-6, atol=1e-8, equal_nan=True)
 
 
 def _outputs(graph: torch.fx.GraphModule) -> "list[torch.fx.Node]":
@@ -658,9 +681,10 @@ class TracedOptimizer:
     """A step of an optimizer as text.
 
     `text` is the function @optimizer. `state` maps each state's name to its value before the
-    first step, `first` the same for an optimizer without state. `keys` has for each parameter's name, by keys of `optimizer.state`, names of the
-    step's state and the types of the values there, tensors or numbers; `group_keys` has the
-    same for each of `param_groups`, of what a step changes there.
+    first step, `first` to that of an optimizer that has taken no step. `keys` has for each
+    parameter's name, by keys of `optimizer.state`, names of the step's state and the types of
+    the values there, tensors or numbers; `group_keys` has the same for each of `param_groups`,
+    of what a step changes there.
 
     names: the `mpt.name`s of the parameters that train, for each group.
     rates: the name of the learning rate of each group, empty for one without such parameters.
@@ -690,7 +714,7 @@ class TracedOptimizer:
         self._all = _Trace(self._optimizer, parameters, names, {}, {})
         self._all.find_initial()
         self._types: "dict[Any, dict]" = {}
-        # Two of each rank say what all do.
+        # These say what all do.
         sample = self._all.take([_choose_two(group) for group in parameters])
         is_separate = sample.is_separate(sample.check())
         self.keys = {n: {} for group in names for n in group}
@@ -703,13 +727,13 @@ class TracedOptimizer:
                                 [self._trace(self._all)])
 
     def _trace_each(self):
-        """Traces one parameter of each shape and group for all."""
+        """Traces one parameter of each group, shape and attributes for all."""
         traced: "dict[Any, torch.fx.GraphModule]" = {}
         for g, group in enumerate(self._all.parameters):
             for i, parameter in enumerate(group):
                 part = self._all.take([[i] if g == other else []
                                        for other in range(len(self._all.parameters))])
-                key = (g, parameter.shape, tuple(
+                key = (g, parameter.shape, repr(_describe(parameter.__dict__)), tuple(
                     (p[2], initial is None, initial == _FIRST)
                     for p, initial in part.initial.items()))
                 part, graph, names = self._trace(part, traced.get(key))
@@ -806,9 +830,9 @@ def _without_gradients(parameters):
 
 
 def _choose_two(group: "Sequence[torch.Tensor]") -> "list[int]":
-    """Places of at most two parameters of each rank."""
+    """Places of at most two parameters of each rank, and of the last one."""
     found: "dict[int, list[int]]" = collections.defaultdict(list)
     for i, parameter in enumerate(group):
         if len(found[parameter.dim()]) < 2:
             found[parameter.dim()].append(i)
-    return sorted(i for places in found.values() for i in places)
+    return sorted({i for places in found.values() for i in places} | {*range(len(group))[-1:]})

@@ -93,6 +93,37 @@ class Peak(optim.Optimizer):
                 p.sub_(p.grad / group["peak"], alpha=100 * group["lr"])
 
 
+class ByPlace(optim.Optimizer):
+    """Tells parameters of one shape apart, by attributes, places and their number."""
+
+    def __init__(self, params, lr=1e-2):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for i, p in enumerate(group["params"]):
+                scale = self.scale(i, p, len(group["params"]))
+                p.sub_(p.grad, alpha=group["lr"] * scale)
+
+    def scale(self, i, p, count):
+        return (i + 1) / count
+
+
+class ByAttribute(ByPlace):
+    def scale(self, i, p, count):
+        return p.rate
+
+
+def alike():
+    """Layers of one shape."""
+    torch.manual_seed(0)
+    model = nn.Sequential(*(nn.Linear(5, 5) for _ in range(3)), nn.Linear(5, 1))
+    for i, parameter in enumerate(model.parameters()):
+        parameter.rate = 1.0 + i
+    return model
+
+
 def network():
     """The last layer's bias has one element."""
     torch.manual_seed(0)
@@ -109,8 +140,10 @@ def loss(model, x, y):
 batches = [(torch.randn(16, 5), torch.randn(16, 1)) for _ in range(STEPS)]
 
 
-def train(make, dtype):
-    model = network().to(dtype)
+def train(make, dtype, network):
+    model = network()
+    for parameter in model.parameters():  # model.to drops attributes.
+        parameter.data = parameter.data.to(dtype)
     optimizer = make(model)
     for number, (x, y) in enumerate(batches):
         if number == CHANGE:
@@ -130,9 +163,9 @@ def flatten(parameters, state):
     return torch.cat(values)
 
 
-def check(name, make, precision="f32"):
+def check(name, make, precision="f32", network=network):
     exact, single = (flatten(model.parameters(), state) for model, state in
-                     (train(make, torch.float64), train(make, torch.float32)))
+                     (train(make, torch.float64, network), train(make, torch.float32, network)))
     model = network()
     optimizer = make(model)
     step = mpt.torch.TrainStep(model, loss, optimizer, batches[0], precision=precision)
@@ -178,6 +211,8 @@ check("Lion", lambda m: Lion(m.parameters(), 1e-3, weight_decay=0.1))
 check("Counting", lambda m: Counting(m.parameters()))
 check("Derived", lambda m: Derived(m.parameters(), torch.tensor(1e-2)))
 check("Peak", lambda m: Peak(m.parameters()))
+check("ByPlace", lambda m: ByPlace(m.parameters()), network=alike)
+check("ByAttribute", lambda m: ByAttribute(m.parameters()), network=alike)
 check("NAdam", lambda m: optim.NAdam(m.parameters()), "f16")
 check("RMSprop", lambda m: optim.RMSprop(m.parameters(), 1e-3, eps=1e-3), "bf16")
 # Its matmuls are of bf16, and their sums have another order.
