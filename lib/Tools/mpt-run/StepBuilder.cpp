@@ -38,8 +38,9 @@ static OwningOpRef<ModuleOp> isolate(func::FuncOp function, const RunOptions &op
   if (auto parent = function->getParentOfType<ModuleOp>())
     module.get()->setDiscardableAttrs(parent->getDiscardableAttrDictionary());
   module->push_back(function.clone());
-  llvm::StringRef optimizer = options.optimizer ? *options.optimizer : "";
-  optimizer = optimizer.ltrim().split(' ').first;
+  llvm::StringRef optimizer;
+  if (options.optimizer)
+    optimizer = llvm::StringRef(*options.optimizer).ltrim().split(' ').first;
   if (auto parent = function->getParentOfType<ModuleOp>();
       parent && optimizer.consume_front("@"))
     if (auto update = parent.lookupSymbol<func::FuncOp>(optimizer);
@@ -410,8 +411,11 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
     addExpressions(optimizer->options, expressions);
     addExpressions(options.masterWeights.value_or(""), expressions);
     addExpressions(options.optimizerState.value_or(""), expressions);
+    const std::string function =
+        StringRef(optimizer->name).starts_with("@") ? optimizer->name : "";
     if (auto &shards = training.shardParameters) {
       shards->options.groups.assign(expressions.begin(), expressions.end());
+      shards->options.optimizer = function;
       // One rank cuts nothing, but reads the options.
       if (options.numRanks == 1) {
         std::string message;
@@ -428,6 +432,7 @@ readTrainingOptions(llvm::StringRef function, llvm::ArrayRef<std::string> shared
       auto &settings = training.shardOptimizer.emplace();
       settings.options.stage = options.getZeroStage();
       settings.options.groups.assign(expressions.begin(), expressions.end());
+      settings.options.optimizer = function;
     }
   }
   if (options.masterWeights) {
