@@ -39,8 +39,9 @@ struct ShardOptimizerPass : mpt::impl::ShardOptimizerPassBase<ShardOptimizerPass
     ShardOptions options;
     options.pass = getArgument();
     options.groups.assign(groups.begin(), groups.end());
+    options.optimizer = optimizer;
     options.cutsAtEnd = stage == 1;
-    if (failed(checkShardGroups(module, options)))
+    if (failed(checkShardOptions(module, options)))
       return signalPassFailure();
     func::FuncOp step = findStepFunction(module, function, getArgument());
     if (!step || failed(shardParameters(step, options)))

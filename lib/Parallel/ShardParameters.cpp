@@ -52,12 +52,13 @@ LogicalResult ShardParametersPass::run() {
   ShardOptions options;
   options.pass = getArgument();
   options.groups.assign(groups.begin(), groups.end());
+  options.optimizer = optimizer;
   options.joinsAgain = true;
   options.unitBytes = unitBytes;
   options.prefetch = prefetch;
   options.keptBytes =
       keepBytes < 0 ? std::numeric_limits<int64_t>::max() : int64_t(keepBytes);
-  if (failed(checkShardGroups(module, options)))
+  if (failed(checkShardOptions(module, options)))
     return failure();
   func::FuncOp step = findStepFunction(module, function, getArgument());
   return success(step && succeeded(shardParameters(step, options)));

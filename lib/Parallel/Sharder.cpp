@@ -18,6 +18,7 @@
 #include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
+#include "mpt/Dialect/MPT/Transforms/ElementwiseUpdate.h"
 #include "mpt/Dialect/MPT/Transforms/GradientBlocks.h"
 #include "mpt/Parallel/GatherPlan.h"
 #include "mpt/Parallel/ShardPlan.h"
@@ -77,6 +78,8 @@ private:
     unsigned unit = 0;
     /// It is cut by itself.
     bool isAlone = false;
+    /// How the optimizer updates it, if that is a function (ElementwiseUpdate.h).
+    unsigned update = 0;
 
     /// The rank's own. It may be a parameter, which changes while this pass runs.
     Value getGradient() const {
@@ -94,8 +97,9 @@ private:
     Value gradient;
   };
   /// What all members of a group have in common.
-  using Key = std::tuple<const void *, const void *, const void *, bool, const void *,
-                         const void *, bool, std::string, unsigned, unsigned, int>;
+  using Key =
+      std::tuple<const void *, const void *, const void *, bool, const void *,
+                 const void *, bool, std::string, unsigned, unsigned, unsigned, int>;
   /// An op in the block of the function that reads a parameter.
   struct Read {
     OpOperand *operand;
@@ -106,6 +110,7 @@ private:
     return mlir::emitError(loc) << options.pass << ": ";
   }
   LogicalResult findParameters();
+  void findUpdates();
   void numberOps();
   void findUnits();
   Key getKey(unsigned number);
@@ -237,12 +242,27 @@ Sharder::Key Sharder::getKey(unsigned number) {
           type.getRank() >= 2,
           function.getArgAttr(index, kDecayAttr).getAsOpaquePointer(),
           parameter.master.getAsOpaquePointer(), isReadByMatmulsAlone(parameter.argument),
-          std::move(matched), parameter.unit, parameter.isAlone ? number + 1 : 0,
+          std::move(matched), parameter.update, parameter.unit,
+          parameter.isAlone ? number + 1 : 0,
           // Short blocks would lie between long parameters, and short parameters have
           // no 8-bit state.
           hasWholeBlocks(type.getNumElements())     ? 2
           : type.getNumElements() >= kGradientBlock ? 1
                                                     : 0};
+}
+
+void Sharder::findUpdates() {
+  if (options.optimizer.empty())
+    return;
+  auto update = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      function, builder.getStringAttr(StringRef(options.optimizer).drop_front()));
+  SmallVector<StringRef> names;
+  for (const Parameter &parameter : parameters)
+    names.push_back(parameter.name);
+  const ElementwiseUpdates updates(update, names);
+  for (Parameter &parameter : parameters)
+    if (const ElementwiseUpdate *own = updates.find(parameter.name))
+      parameter.update = own->kind;
 }
 
 void Sharder::numberOps() {
@@ -637,6 +657,7 @@ void Sharder::replaceMarker() {
 LogicalResult Sharder::run() {
   if (failed(findParameters()))
     return failure();
+  findUpdates();
   numberOps();
   if (options.joinsAgain)
     findUnits();
@@ -674,8 +695,17 @@ LogicalResult Sharder::run() {
 
 } // namespace
 
-LogicalResult mpt::detail::checkShardGroups(ModuleOp module,
-                                            const ShardOptions &options) {
+LogicalResult mpt::detail::checkShardOptions(ModuleOp module,
+                                             const ShardOptions &options) {
+  if (StringRef name = options.optimizer; !name.empty()) {
+    auto update = name.consume_front("@") ? module.lookupSymbol<func::FuncOp>(name)
+                                          : func::FuncOp();
+    if (!update || update.isDeclaration() || !update.getBody().hasOneBlock())
+      return module.emitError()
+             << options.pass << ": unknown optimizer '" << options.optimizer
+             << "'; expected @NAME, a function of the module with one "
+                "block; leave it out for other optimizers";
+  }
   for (const std::string &expression : options.groups)
     if (std::string why; !llvm::Regex(expression).isValid(why))
       return module.emitError() << options.pass << ": groups: '" << expression

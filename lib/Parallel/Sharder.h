@@ -28,6 +28,9 @@ struct ShardOptions {
   /// Parameters that different ones of these regular expressions match are not cut
   /// together.
   std::vector<std::string> groups;
+  /// An optimizer that is a function, `@NAME`: parameters that it updates in different
+  /// ways are not cut together. Empty: an op, which updates all alike.
+  std::string optimizer;
   /// Gradients are cut after the backward pass, and not as soon as they are there.
   bool cutsAtEnd = false;
   /// Parameters are joined whenever they are needed (GatherPlan.h), and not once.
@@ -40,8 +43,9 @@ struct ShardOptions {
   int64_t keptBytes = 0;
 };
 
-/// An error if one of `options.groups` is not a regular expression.
-llvm::LogicalResult checkShardGroups(mlir::ModuleOp module, const ShardOptions &options);
+/// An error if one of `options.groups` is not a regular expression, or the module has no
+/// function `options.optimizer`.
+llvm::LogicalResult checkShardOptions(mlir::ModuleOp module, const ShardOptions &options);
 
 /// Cuts the parameters of `function`, which `--mpt-data-parallel` made, between its
 /// ranks.

@@ -16,6 +16,7 @@
 
 #include "ParameterGroups.h"
 #include "RandomState.h"
+#include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
@@ -55,26 +56,59 @@ StringRef stringify(MasterKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// The optimizer that updates a parameter, whichever it is.
+/// What updates a parameter.
 struct Optimizer {
-  Operation *op = nullptr;
-  OpOperand *param = nullptr;
+  /// Where it reads the parameter.
+  SmallVector<OpOperand *> reads;
+  /// The next value in f32 (of an op, whatever its type was before this pass), and
+  /// whether it is taken; null: always.
   Value updated, predicate;
 };
 
-/// The optimizer among the users of `parameter`.
-Optimizer findOptimizer(BlockArgument parameter) {
-  for (Operation *user : parameter.getUsers()) {
-    Optimizer found = llvm::TypeSwitch<Operation *, Optimizer>(user)
-                          .Case<SGDOp, AdamOp, AdamWOp>([](auto op) {
-                            return Optimizer{op, &op.getParamMutable(), op.getNewParam(),
-                                             op.getPredicate()};
-                          })
-                          .Default(Optimizer());
-    if (found.op && found.param->get() == parameter)
-      return found;
+/// The operand of the terminator that is the next value of `parameter`, or null.
+OpOperand *findUpdate(func::FuncOp function, const StepView &step,
+                      BlockArgument parameter) {
+  std::optional<unsigned> result = step[parameter].updatedBy;
+  Operation *terminator = function.getBody().front().getTerminator();
+  return result ? &terminator->getOpOperand(*result) : nullptr;
+}
+
+/// Whether `op` is part of an optimizer that is a function: marked, or read only there,
+/// as what patterns made of marked ops is.
+bool isOfOptimizer(Operation *op) {
+  return op->hasAttr(kOptimizerAttr) ||
+         (!op->use_empty() && llvm::all_of(op->getUsers(), isOfOptimizer));
+}
+
+/// What gives `update`, an operand of the terminator, from `parameter`.
+Optimizer findOptimizer(BlockArgument parameter, OpOperand *update) {
+  if (!update)
+    return {};
+  Optimizer found;
+  for (Operation *user : parameter.getUsers())
+    llvm::TypeSwitch<Operation *>(user).Case<SGDOp, AdamOp, AdamWOp>([&](auto op) {
+      if (op.getParam() == parameter && op.getNewParam() == update->get())
+        found = {{&op.getParamMutable()}, op.getNewParam(), op.getPredicate()};
+    });
+  if (found.updated)
+    return found;
+  Value value = update->get();
+  if (auto select = value.getDefiningOp<SelectStateOp>();
+      select && select.getOld() == parameter) {
+    found.predicate = select.getPredicate();
+    value = select.getUpdated();
   }
-  return {};
+  if (Operation *op = value.getDefiningOp(); !op || !isOfOptimizer(op))
+    return {};
+  auto cast = value.getDefiningOp<CastOp>();
+  found.updated = cast && cast.getX().getType() ==
+                              cast.getType().clone(Float32Type::get(cast.getContext()))
+                      ? cast.getX()
+                      : value;
+  for (OpOperand &use : parameter.getUses())
+    if (isOfOptimizer(use.getOwner()))
+      found.reads.push_back(&use);
+  return found;
 }
 
 /// Adds what one function's parameters need.
@@ -82,8 +116,7 @@ class MasterBuilder {
 public:
   explicit MasterBuilder(func::FuncOp function)
       : function(function), step(function), editor(function, "mpt-master-weights"),
-        builder(function.getContext()),
-        terminator(function.getBody().front().getTerminator()) {}
+        builder(function.getContext()) {}
 
   LogicalResult add(BlockArgument parameter, StringRef name, MasterKind kind);
   LogicalResult finish();
@@ -92,11 +125,8 @@ public:
   SmallVector<ShardLayout> drawn;
 
 private:
-  /// The operand of the terminator that is the next value of `parameter`, or null.
-  OpOperand *findUpdate(BlockArgument parameter) {
-    std::optional<unsigned> result = step[parameter].updatedBy;
-    return result ? &terminator->getOpOperand(*result) : nullptr;
-  }
+  /// Lets the optimizer read `master`, the parameter as it is kept.
+  void readMaster(Optimizer &optimizer, Value master);
   BlockArgument addState(BlockArgument parameter, StringRef name, Type element);
   /// `updated` if the step is taken.
   Value guard(const Optimizer &optimizer, Value updated, Value old);
@@ -106,7 +136,6 @@ private:
   const StepView step;
   StepEditor editor;
   OpBuilder builder;
-  Operation *terminator;
   RandomState random;
   bool hasStreams = false;
   /// Attributes to set when the editor is done: number of the argument, name, value.
@@ -130,9 +159,9 @@ Value MasterBuilder::guard(const Optimizer &optimizer, Value updated, Value old)
 LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
                                  MasterKind kind) {
   auto declared = cast<RankedTensorType>(parameter.getType());
-  Optimizer optimizer = findOptimizer(parameter);
-  OpOperand *update = findUpdate(parameter);
-  if (!optimizer.op || !update || update->get() != optimizer.updated)
+  OpOperand *update = findUpdate(function, step, parameter);
+  Optimizer optimizer = findOptimizer(parameter, update);
+  if (!optimizer.updated)
     return mlir::emitError(parameter.getLoc(),
                            "mpt-master-weights: no optimizer updates parameter ")
            << parameter.getArgNumber() << " of type " << declared
@@ -168,17 +197,16 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
     copy = CastOp::create(builder, loc, declared, read, builder.getUnitAttr());
   parameter.replaceUsesWithIf(copy, [&](OpOperand &use) {
     return use.getOwner() != master.getDefiningOp() &&
-           use.getOwner() != copy.getDefiningOp() && &use != optimizer.param;
+           use.getOwner() != copy.getDefiningOp() &&
+           !llvm::is_contained(optimizer.reads, &use);
   });
-  optimizer.param->set(master);
+  readMaster(optimizer, master);
   attributes.emplace_back(parameter.getArgNumber(), kMasterAttr, stringify(kind).str());
-  if (kind == MasterKind::F32)
-    return success();
 
   // What the next step starts from.
-  builder.setInsertionPointAfter(optimizer.op);
-  loc = optimizer.op->getLoc();
-  Value updated = optimizer.updated, newRest, rounded;
+  Value updated = optimizer.updated, newRest, rounded = updated;
+  builder.setInsertionPointAfterValue(updated);
+  loc = updated.getLoc();
   if (kind == MasterKind::Stochastic) {
     std::optional<ShardedState> shards = getShards(function, parameter.getArgNumber());
     Value bits = shards ? random.drawShard(builder, loc, shards->layout, 0)
@@ -187,10 +215,13 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   } else if (kind == MasterKind::Kahan) {
     rounded = CastOp::create(builder, loc, narrow, updated, UnitAttr());
     newRest = RoundingErrorOp::create(builder, loc, narrow, updated);
-  } else {
+  } else if (kind == MasterKind::Split) {
     rounded = HighHalfOp::create(builder, loc, narrow, updated);
     newRest = LowHalfOp::create(builder, loc, rest.getType(), updated);
   }
+  // An op that is an optimizer keeps the old value by itself.
+  if (rounded == update->get())
+    return success();
   update->set(guard(optimizer, rounded, parameter));
   if (!rest)
     return success();
@@ -198,6 +229,32 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
       (name + (kind == MasterKind::Split ? ".low" : ".compensation")).str();
   editor.addResult(guard(optimizer, newRest, rest), restName, restName);
   return success();
+}
+
+void MasterBuilder::readMaster(Optimizer &optimizer, Value master) {
+  Value wide = master;
+  for (OpOperand *use : optimizer.reads) {
+    Operation *owner = use->getOwner();
+    auto cast = dyn_cast<CastOp>(owner);
+    if (cast && cast.getType() == master.getType()) {
+      // A parameter that the optimizer does not change.
+      if (optimizer.updated == cast.getResult())
+        optimizer.updated = master;
+      cast.replaceAllUsesWith(master);
+      cast.erase();
+      continue;
+    }
+    // Ops that are optimizers, and casts, take what is stored in 16 bits.
+    if (cast || !owner->hasAttr(kOptimizerAttr)) {
+      use->set(master);
+      continue;
+    }
+    auto type = llvm::cast<RankedTensorType>(wide.getType());
+    if (!type.getElementType().isF32())
+      wide = CastOp::create(builder, master.getLoc(), type.clone(builder.getF32Type()),
+                            master, UnitAttr());
+    use->set(wide);
+  }
 }
 
 LogicalResult MasterBuilder::finish() {
@@ -243,12 +300,15 @@ MasterKind MasterWeightsPass::getKind(const StepView::Argument &parameter,
   return parseKind(parameter.master.getValue()).value_or(byName);
 }
 
-/// True if a run of this pass has changed `parameter` already.
-bool isConverted(BlockArgument parameter) {
+/// True if a run of this pass has changed `parameter`, whose next value is `update`,
+/// already.
+bool isConverted(BlockArgument parameter, OpOperand *update) {
   if (llvm::any_of(parameter.getUsers(), llvm::IsaPred<JoinHalvesOp, AddCompensationOp>))
     return true;
-  Optimizer optimizer = findOptimizer(parameter);
-  return optimizer.op && optimizer.updated.getType() != parameter.getType();
+  Value value = update ? update->get() : Value();
+  if (auto select = value ? value.getDefiningOp<SelectStateOp>() : SelectStateOp())
+    value = select.getUpdated();
+  return value && value.getDefiningOp<StochasticRoundOp>();
 }
 
 LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
@@ -259,7 +319,8 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
   SmallVector<ShardLayout> drawn;
   for (BlockArgument argument : function.getArguments())
     if (auto shards = getShards(function, argument.getArgNumber());
-        shards && step[argument].role == Role::Parameter && !isConverted(argument) &&
+        shards && step[argument].role == Role::Parameter &&
+        !isConverted(argument, findUpdate(function, step, argument)) &&
         getKind(step[argument], shards->layout.tensors.front().name) ==
             MasterKind::Stochastic)
       drawn.push_back(std::move(shards->layout));
@@ -288,7 +349,8 @@ LogicalResult MasterWeightsPass::addMasters(func::FuncOp function) {
     if (wanted == MasterKind::None && isNarrow)
       function.setArgAttr(index, kMasterAttr, StringAttr::get(&getContext(), "none"));
     if (wanted == MasterKind::None || !(isNarrow || element.isF32()) ||
-        (wanted == MasterKind::F32 && !isNarrow) || isConverted(argument))
+        (wanted == MasterKind::F32 && !isNarrow) ||
+        isConverted(argument, findUpdate(function, step, argument)))
       continue;
     if (!name || (wanted == MasterKind::Stochastic && !type.hasStaticShape()))
       return mlir::emitError(argument.getLoc(), "mpt-master-weights: expected parameter ")

@@ -16,6 +16,9 @@
 /// nothing. Each result has `mpt.updates`: the function gives the next value of all
 /// parameters and of all state.
 ///
+/// Parameters and gradients of 16 bits are arguments of f32. Ranks may hold parts of
+/// parameters that the function updates element by element (ElementwiseUpdate.h).
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef MPT_LIB_TRAINING_OPTIMIZERFUNCTION_H
@@ -30,9 +33,9 @@ namespace mpt::detail {
 /// Puts the body of `update` before the end of `step`, whose parameters have the
 /// gradients in `gradients`, by name. `given` has the values of `lr`, its groups and
 /// `step`. Adds the state and all next values to `editor`, and removes `update` if
-/// nothing else calls it. Ops get `mpt.precision = "f32"` if they have none. Returns the
-/// next values of the parameters, in the order of `gradients`; fails after a diagnostic
-/// at the argument or result.
+/// nothing else calls it. Ops get `mpt.optimizer`, and `mpt.precision = "f32"` if they
+/// have none. Returns the next values of the parameters, in the order of `gradients`;
+/// fails after a diagnostic at the argument or result.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 inlineOptimizer(mlir::func::FuncOp update, mlir::func::FuncOp step, StepEditor &editor,
                 const llvm::MapVector<llvm::StringRef, mlir::Value> &gradients,

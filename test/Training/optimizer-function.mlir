@@ -2,9 +2,10 @@
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step="optimizer=@update lr-groups=^v$=0.5 clip-norm=1 ema-decay=0.9" | FileCheck %s
 // RUN: mpt-opt %s --mpt-autodiff --mpt-train-step=optimizer=@update --mpt-loss-scale | FileCheck %s --check-prefix=SCALED
 
-// Ranks that hold parts of parameters cannot carry it out.
+// Ranks that hold parts of parameters cannot carry it out, since it sees whole ones
+// (test/Parallel/shard-optimizer-function.mlir has one that does not).
 // RUN: not mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer --mpt-train-step=optimizer=@update 2>&1 | FileCheck %s --check-prefix=SHARDS
-// SHARDS: error: mpt-train-step: the optimizer '@update' reads whole parameters, but ranks hold parts of them; use sgd, momentum, adam or adamw, or leave out --mpt-shard-optimizer and --mpt-shard-parameters
+// SHARDS: :[[#]]:{{.*}}: error: mpt-train-step: ranks hold parts of "w", but the optimizer '@update' does not update it element by element: 'mpt.matmul' reads more; leave out --mpt-shard-optimizer and --mpt-shard-parameters
 
 // Options of other optimizers are errors.
 // RUN: not mpt-opt %s --mpt-train-step="optimizer=@update weight-decay=0.1" 2>&1 | FileCheck %s --check-prefix=UNREAD
@@ -31,19 +32,19 @@ func.func @loss(%w: tensor<4x3xf32> {mpt.name = "w", mpt.role = "parameter"},
 // CHECK-SAME: tensor<4x3xf32> {mpt.name = "w", mpt.updates = "w"}, tensor<4x3xf32> {mpt.name = "w.sum", mpt.updates = "w.sum"}, tensor<3xf32> {mpt.name = "v", mpt.updates = "v"}
 // CHECK:      %[[CLIPPED:.*]]:2, %{{.*}} = mpt.clip_by_global_norm
 // CHECK:      %[[COUNT:.*]] = mpt.add %[[STEP]], %{{.*}} : (tensor<i64>, tensor<i64>) -> tensor<i64>
-// CHECK:      %[[SQUARE:.*]] = mpt.mul %[[CLIPPED]]#0, %[[CLIPPED]]#0 {mpt.precision = "f32"}
-// CHECK-NEXT: %[[NEWSUM:.*]] = mpt.add %[[SUM]], %[[SQUARE]] {mpt.precision = "f32"}
+// CHECK:      %[[SQUARE:.*]] = mpt.mul %[[CLIPPED]]#0, %[[CLIPPED]]#0 {mpt.optimizer, mpt.precision = "f32"}
+// CHECK-NEXT: %[[NEWSUM:.*]] = mpt.add %[[SUM]], %[[SQUARE]] {mpt.optimizer, mpt.precision = "f32"}
 // What the function says of precision stays.
-// CHECK-NEXT: mpt.matmul %[[CLIPPED]]#0, %[[CLIPPED]]#0 {mpt.precision = "low", transpose_rhs}
-// CHECK:      mpt.mul %{{.*}}, %[[LR]] {mpt.precision = "f32"}
-// CHECK-NEXT: %[[NEW:.*]] = mpt.sub %[[W]], %{{.*}} {mpt.precision = "f32"}
-// CHECK-NEXT: mpt.cast %[[COUNT]] {mpt.precision = "f32"} : (tensor<i64>) -> tensor<f32>
+// CHECK-NEXT: mpt.matmul %[[CLIPPED]]#0, %[[CLIPPED]]#0 {mpt.optimizer, mpt.precision = "low", transpose_rhs}
+// CHECK:      mpt.mul %{{.*}}, %[[LR]] {mpt.optimizer, mpt.precision = "f32"}
+// CHECK-NEXT: %[[NEW:.*]] = mpt.sub %[[W]], %{{.*}} {mpt.optimizer, mpt.precision = "f32"}
+// CHECK-NEXT: mpt.cast %[[COUNT]] {mpt.optimizer, mpt.precision = "f32"} : (tensor<i64>) -> tensor<f32>
 // The average is one of the new value.
 // CHECK:      mpt.sub %[[NEW]], %{{.*}} {mpt.precision = "f32"}
 // CHECK:      return %{{.*}}, %{{.*}}, %[[NEW]], %[[NEWSUM]],
 
 // A step with a gradient that is not finite changes neither parameters nor state.
-// SCALED: mpt.sub %[[W:.*]], %{{.*}} {mpt.precision = "f32"} : (tensor<4x3xf32>
+// SCALED: mpt.sub %[[W:.*]], %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<4x3xf32>
 // SCALED: mpt.select_state %{{.*}}, %{{.*}}, %{{.*}} : (tensor<i1>, tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
 func.func private @update(
     %w: tensor<4x3xf32> {mpt.name = "w", mpt.role = "parameter"},

@@ -112,7 +112,8 @@ def ShardOptimizerPass : Pass<"mpt-shard-optimizer", "::mlir::ModuleOp"> {
 
     Norms and checks that later passes add cover the shards of all ranks. The bits of
     losses, parameters and state are those of `--mpt-data-parallel` alone. Run before
-    `--mpt-train-step`.
+    `--mpt-train-step`. An optimizer that is a function must update each element of a
+    parameter by itself; otherwise that pass fails, and names the op that reads more.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"loss\"",
@@ -122,7 +123,10 @@ def ShardOptimizerPass : Pass<"mpt-shard-optimizer", "::mlir::ModuleOp"> {
            "is cut as soon as it is there">,
     ListOption<"groups", "groups", "std::string",
                "Regular expressions; parameters that different ones match are not cut "
-               "together, so that options of --mpt-train-step can tell them apart">];
+               "together, so that options of --mpt-train-step can tell them apart">,
+    Option<"optimizer", "optimizer", "std::string", "\"\"",
+           "The function @NAME that --mpt-train-step takes as its optimizer, if it is one: "
+           "parameters that it updates in different ways are not cut together">];
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 
@@ -178,7 +182,9 @@ def ShardParametersPass : Pass<"mpt-shard-parameters", "::mlir::ModuleOp"> {
            "Joined parameters of up to so many bytes, in the function's types, are kept "
            "for the backward pass; -1: all">,
     ListOption<"groups", "groups", "std::string",
-               "As in --mpt-shard-optimizer">];
+               "As in --mpt-shard-optimizer">,
+    Option<"optimizer", "optimizer", "std::string", "\"\"",
+           "As in --mpt-shard-optimizer">];
   let dependentDialects = ["::mpt::MPTDialect", "::mlir::func::FuncDialect"];
 }
 

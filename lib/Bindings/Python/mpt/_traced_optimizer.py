@@ -269,6 +269,11 @@ class _Shadow:
                 self.optimizer.state[self.members[g][i]][key] = value
 
 
+def _in_f32(value: torch.Tensor) -> torch.Tensor:
+    """`value`, or a tensor of its shape, as optimizers see those of 16 bits: their master."""
+    return value if value.dtype == torch.float32 else torch.empty(value.shape)
+
+
 def _small(shape: "Sequence[int]") -> "tuple[int, ...]":
     return tuple(min(size, _CHECKED_SIZE) for size in shape)
 
@@ -570,7 +575,7 @@ class _Trace:
     def make_graph(self, members, state) -> torch.fx.GraphModule:
         function = self.function(members)
         rates = [torch.tensor(_rate_of(g)) for g in self.optimizer.param_groups]
-        parameters = [p.detach() for group in members for p in group]
+        parameters = [_in_f32(p.detach()) for group in members for p in group]
         arguments = (parameters, [torch.empty_like(p) for p in parameters], rates,
                      torch.tensor(1), state)
         with self.named_errors():
@@ -701,10 +706,11 @@ class TracedOptimizer:
         self._optimizer, self._rates = optimizer, rates
         for group, members in zip(names, parameters):
             for name, parameter in zip(group, members):
-                if parameter.dtype != torch.float32:
-                    raise _error(optimizer, f"expected parameters of float32, found {name} of "
-                                 f"{str(parameter.dtype)[6:]}; call model.float(), TrainStep's "
-                                 "precision rounds them where they are read")
+                if parameter.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+                    raise _error(optimizer, "expected parameters of float32, float16 or "
+                                 f"bfloat16, found {name} of {str(parameter.dtype)[6:]}; call "
+                                 "model.float(), TrainStep's precision rounds them where they "
+                                 "are read")
         # The random numbers of training are those that other optimizers leave.
         with _lock, torch.random.fork_rng(devices=[]), _without_gradients(parameters):
             torch.manual_seed(0)
@@ -780,9 +786,9 @@ class TracedOptimizer:
         flat = [pair for names, group in zip(self._all.names, self._all.parameters)
                 for pair in zip(names, group)]
         for name, parameter in flat:
-            add(name, "parameter", parameter)
+            add(name, "parameter", _in_f32(parameter))
         for name, parameter in flat:
-            add(f"grad.{name}", "input", parameter)
+            add(f"grad.{name}", "input", _in_f32(parameter))
         for name in self._rates:
             add(name, "schedule", torch.empty(()))
         add("step", "schedule", torch.empty((), dtype=torch.int64))

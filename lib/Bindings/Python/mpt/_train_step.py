@@ -292,10 +292,6 @@ class TrainStep:
                       for key, value in model.state_dict(keep_vars=True).items()
                       if isinstance(value, torch.Tensor)}
         self._reader = OptimizerReader(optimizer, self._ids, exported.trained)
-        if self._reader.traced and self._is_sharded:
-            raise Error(f"parallel={parallel!r} cuts the state of SGD, Adam and AdamW of "
-                        f"torch.optim, found {type(optimizer).__qualname__}; use "
-                        "parallel=\"data\"")
         self._optimizer_state = spell_optimizer_state(optimizer_state, self._reader)
         if self._reader.traced and self._optimizer_state:
             raise Error("optimizer_state: expected f32, found "
@@ -327,10 +323,11 @@ class TrainStep:
         self._state = {t.name: t for t in first.program.tensors
                        if t.role not in ("input", "target", "output")}
         trains = {n for members in self._reader.groups for n in members}
-        # Of what trains, and of the optimizer's state for it.
+        # What trains, and the optimizer's state of that shape for it.
         self._cut = {n for n, t in self._state.items()
                      if n in trains or (t.role == "optimizer_state"
-                                        and n.rpartition(".")[0] in trains)}
+                                        and (p := n.rpartition(".")[0]) in trains
+                                        and t.shape == self._state[p].shape)}
         for name, value in first.exported.weights.items():
             if name in self._state:
                 self._write(name, value)
@@ -379,6 +376,8 @@ class TrainStep:
         if self._is_sharded:
             groups = ",".join(self._reader.patterns())
             options = [f"groups={groups}"] if groups else []
+            if self._reader.traced:
+                options.append(f"optimizer=@{self._reader.traced.FUNCTION}")
             if self._zero_stage == 3:
                 options += self._shard_options
                 passes.append(f"mpt-shard-parameters{{{' '.join(options)}}}")

@@ -112,6 +112,7 @@ ArrayRef<DiscardableAttribute> mpt::getDiscardableAttributes() {
       {kLossAttr, Op, markers, isText, "the name of a loss", "mpt-loss-scale"},
 
       {kPrecisionAttr, Op, {}, isOneOf<precisions>, "\"f32\" or \"low\"", "mpt-autocast"},
+      {kOptimizerAttr, Op, {}, isUnit, "no value", "mpt-master-weights"},
       {kPrecisionClassAttr,
        Op,
        {},

@@ -1,6 +1,7 @@
 """Trains with TrainStep(parallel="data") under mpirun or torchrun, or the same global batches in
 one process that accumulates; writes losses and state. With LIBRARY, a stand-in for CUDA and NCCL,
-on GPUs. check_parallel.py RANKS FILE [KIND [PRECISION [LIBRARY]]]"""
+on GPUs. OPTIMIZER is a class of torch.optim.
+check_parallel.py RANKS FILE [KIND [PRECISION [LIBRARY [OPTIMIZER]]]]"""
 import os
 import sys
 
@@ -15,6 +16,7 @@ RANKS, PATH = int(sys.argv[1]), sys.argv[2]
 KIND = sys.argv[3] if len(sys.argv) > 3 else "data"
 PRECISION = sys.argv[4] if len(sys.argv) > 4 else "f16"
 LIBRARY = sys.argv[5] if len(sys.argv) > 5 else None
+OPTIMIZER = sys.argv[6] if len(sys.argv) > 6 else "AdamW"
 ALONE = "OMPI_COMM_WORLD_SIZE" not in os.environ and "WORLD_SIZE" not in os.environ
 
 
@@ -45,7 +47,7 @@ torch.manual_seed(0)
 model = Net()
 rows = [12 * RANKS] * 4 + [6 * RANKS]
 batches = [(torch.randn(n, 8), torch.randint(0, 4, (n,))) for n in rows]
-optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+optimizer = getattr(torch.optim, OPTIMIZER)(model.parameters(), 0.01)
 schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
 mode = {"accumulate": RANKS} if ALONE else {"parallel": KIND, "parallel_timeout": 600}
 if LIBRARY:

@@ -50,6 +50,9 @@ inline constexpr llvm::StringLiteral kLossAttr = "mpt.loss";
 /// On an op, before all else that decides its precision: "f32" keeps the op as it
 /// is, "low" puts it on the allow list.
 inline constexpr llvm::StringLiteral kPrecisionAttr = "mpt.precision";
+/// On an op (unit): part of an optimizer that is a function. Of a parameter it reads what
+/// master weights keep.
+inline constexpr llvm::StringLiteral kOptimizerAttr = "mpt.optimizer";
 /// On ops: the list that a policy puts them on, and what decided it.
 inline constexpr llvm::StringLiteral kPrecisionClassAttr = "mpt.precision_class";
 inline constexpr llvm::StringLiteral kPrecisionSourceAttr = "mpt.precision_source";
