@@ -67,10 +67,11 @@ struct StepNeeds {
 /// matmuls read; the greatest leaves functions such as exp alone.
 constexpr double pricesUnasked[] = {0.25, 0.5, 1};
 
-/// Such a step may cost so much more than without, and in addition this share of the part
-/// of the arena that it saves. What is repeated may cost `mostAgainUnasked` of the step.
-/// Estimates count bytes that caches hold as if they were moved, so steps that were
-/// measured take about as long.
+/// Such a step may cost `mostMoreUnasked` more than without, and in addition this share of
+/// the part of the arena that it saves. What is repeated may cost `mostAgainUnasked` of the
+/// step, and as much again if it saved all of the arena: functions take as long in half
+/// precision, where they save half the bytes. Estimates count bytes that caches hold as if
+/// they were moved.
 constexpr double mostMoreUnasked = 0.05, shareOfSaved = 1. / 3, mostAgainUnasked = 0.1;
 
 /// Fuses the steps of a module.
@@ -220,7 +221,8 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
     double again = 0;
     for (const RepeatedOp &op : variant.repeated)
       again += double(op.cost);
-    if (again > mostAgainUnasked * double(before->cost))
+    // Too much, whatever it saves.
+    if (again > 2 * mostAgainUnasked * double(before->cost))
       continue;
     if (failed(fuse(module, variant)))
       return failure();
@@ -231,8 +233,10 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
     if (failed(after))
       return failure();
     const double saved = 1 - double(after->bytes) / double(before->bytes),
-                 more = mostMoreUnasked + shareOfSaved * saved;
-    if (saved > 0 && double(after->cost) <= (1 + more) * double(before->cost)) {
+                 more = mostMoreUnasked + shareOfSaved * saved,
+                 mostAgain = mostAgainUnasked * (1 + saved);
+    if (saved > 0 && again <= mostAgain * double(before->cost) &&
+        double(after->cost) <= (1 + more) * double(before->cost)) {
       chosen = &variant;
       break;
     }

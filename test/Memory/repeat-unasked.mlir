@@ -49,7 +49,7 @@ func.func @hardswish(%x: tensor<256x64xf32> {mpt.name = "x", mpt.role = "input"}
 // Most of the time goes into exp and sin.
 func.func @functions(%x: tensor<256x64xf32> {mpt.name = "x", mpt.role = "input"},
                      %w: tensor<64xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
-                     %v: tensor<64x64xf32> {mpt.name = "v", mpt.role = "parameter", mpt.init = {kind = "zeros"}})
+                     %v: tensor<64x16xf32> {mpt.name = "v", mpt.role = "parameter", mpt.init = {kind = "zeros"}})
     -> (tensor<f32> {mpt.name = "loss"}) {
   %0 = mpt.mul %x, %w : (tensor<256x64xf32>, tensor<64xf32>) -> tensor<256x64xf32>
   %1 = mpt.tanh %0 : (tensor<256x64xf32>) -> tensor<256x64xf32>
@@ -57,8 +57,48 @@ func.func @functions(%x: tensor<256x64xf32> {mpt.name = "x", mpt.role = "input"}
   %b = mpt.exp %a : (tensor<256x64xf32>) -> tensor<256x64xf32>
   %c = mpt.sin %b : (tensor<256x64xf32>) -> tensor<256x64xf32>
   %d = mpt.exp %c : (tensor<256x64xf32>) -> tensor<256x64xf32>
-  %f = mpt.matmul %d, %v : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
-  %l = mpt.reduce %f {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<256x64xf32>) -> tensor<f32>
+  %f = mpt.matmul %d, %v : (tensor<256x64xf32>, tensor<64x16xf32>) -> tensor<256x16xf32>
+  %l = mpt.reduce %f {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<256x16xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// What is repeated may cost more than a tenth of the step by that tenth of the part of the arena which it saves: it
+// costs 0.114 of @wide and saves 0.196 of its arena, but 0.142 of @narrow, whose matmuls are smaller.
+// RUN: mpt-opt %s --mpt-autodiff="function=wide" --mpt-plan-kernels="function=wide" --mpt-assign-buffers="function=wide" | FileCheck %s --check-prefix=WIDE
+// WIDE: arena_bytes = 402432
+// RUN: mpt-opt %s --mpt-autodiff="function=wide" --mpt-plan-kernels="function=wide strategy=none" --mpt-assign-buffers="function=wide" | FileCheck %s --check-prefix=WIDE-PLAIN
+// WIDE-PLAIN: arena_bytes = 500736
+// RUN: mpt-opt %s --mpt-autodiff="function=narrow" --mpt-plan-kernels="function=narrow" | FileCheck %s --check-prefix=NARROW
+// NARROW-LABEL: func.func @narrow
+// NARROW-NOT: mpt.remat
+// NARROW: return
+func.func @wide(%x: tensor<512x48xf32> {mpt.name = "x", mpt.role = "input"},
+                %u: tensor<48x48xf32> {mpt.name = "u", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+                %v: tensor<48x48xf32> {mpt.name = "v", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+                %w: tensor<48x48xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %a = mpt.matmul %x, %u : (tensor<512x48xf32>, tensor<48x48xf32>) -> tensor<512x48xf32>
+  %b = mpt.silu %a : (tensor<512x48xf32>) -> tensor<512x48xf32>
+  %c = mpt.matmul %b, %v : (tensor<512x48xf32>, tensor<48x48xf32>) -> tensor<512x48xf32>
+  %d = mpt.silu %c : (tensor<512x48xf32>) -> tensor<512x48xf32>
+  %e = mpt.matmul %d, %w : (tensor<512x48xf32>, tensor<48x48xf32>) -> tensor<512x48xf32>
+  %g = mpt.mul %e, %e : (tensor<512x48xf32>, tensor<512x48xf32>) -> tensor<512x48xf32>
+  %l = mpt.reduce %g {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<512x48xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+func.func @narrow(%x: tensor<512x32xf32> {mpt.name = "x", mpt.role = "input"},
+                  %u: tensor<32x32xf32> {mpt.name = "u", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+                  %v: tensor<32x32xf32> {mpt.name = "v", mpt.role = "parameter", mpt.init = {kind = "zeros"}},
+                  %w: tensor<32x32xf32> {mpt.name = "w", mpt.role = "parameter", mpt.init = {kind = "zeros"}})
+    -> (tensor<f32> {mpt.name = "loss"}) {
+  %a = mpt.matmul %x, %u : (tensor<512x32xf32>, tensor<32x32xf32>) -> tensor<512x32xf32>
+  %b = mpt.silu %a : (tensor<512x32xf32>) -> tensor<512x32xf32>
+  %c = mpt.matmul %b, %v : (tensor<512x32xf32>, tensor<32x32xf32>) -> tensor<512x32xf32>
+  %d = mpt.silu %c : (tensor<512x32xf32>) -> tensor<512x32xf32>
+  %e = mpt.matmul %d, %w : (tensor<512x32xf32>, tensor<32x32xf32>) -> tensor<512x32xf32>
+  %g = mpt.mul %e, %e : (tensor<512x32xf32>, tensor<512x32xf32>) -> tensor<512x32xf32>
+  %l = mpt.reduce %g {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<512x32xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
 

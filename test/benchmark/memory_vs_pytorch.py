@@ -15,7 +15,8 @@
     citations  two layers of attention along the 10,556 edges of 2,708 papers with 1,433 words
     inverted   inverted residuals with squeeze and excitation; 8 images of 64x64
 
-and those of small_networks.py, more_networks.py and other_networks.py. The optimizer is AdamW. MPT's bytes are the arena, the
+those of small_networks.py, more_networks.py and other_networks.py, and timm's as timm/NAME, with 4 images of 224x224
+(timm/vit_tiny_patch16_224), which are not among the default ones. The optimizer is AdamW. MPT's bytes are the arena, the
 state and the parameters; PyTorch's the most that torch.profiler sees allocated in the second step,
 with the parameters, in a process of its own. --part adds what parts of PyTorch's bytes the state,
 the step as it is and the least that a budget reaches take, and, where the step as it is takes more
@@ -248,6 +249,18 @@ class Citations(nn.Module):
         return F.cross_entropy(self.attend(h, self.of_second, source, target).squeeze(1), y)
 
 
+class Classifier(nn.Module):
+    """A network of timm with its loss."""
+
+    def __init__(self, name):
+        super().__init__()
+        import timm
+        self.model = timm.create_model(name)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.model(x).float(), y)
+
+
 integers = small_networks.integers
 
 NETWORKS = {
@@ -276,8 +289,11 @@ TYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
 
 def make(name):
     torch.manual_seed(0)
-    network, batch = NETWORKS[name]
-    model, batch = network(), batch()
+    if name.startswith("timm/"):
+        model, batch = Classifier(name[len("timm/"):]), (torch.randn(4, 3, 224, 224), integers(1000, 4))
+    else:
+        network, batch = NETWORKS[name]
+        model, batch = network(), batch()
     return model, torch.optim.AdamW(model.parameters(), 1e-3, fused=True), batch
 
 
