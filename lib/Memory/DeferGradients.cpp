@@ -13,7 +13,8 @@
 /// products of two of them stay far below the largest f32, and an infinity or NaN makes
 /// each sum that it enters infinite or NaN. So the factors are checked in its place,
 /// and the product is computed where the optimizer reads it. The same holds for the table
-/// of an embedding whose rows get sums of such products, or of f16 numbers.
+/// of an embedding to whose rows numbers are added, if the sum of their squares is
+/// finite.
 ///
 /// A gradient that is another one times what is made of the step's inputs, as that of a
 /// noisy layer's second weight, is checked where it is made, not kept, and made again for
@@ -147,37 +148,6 @@ std::pair<bool, bool> findCoverage(int64_t size, int64_t outputs, int64_t taps,
 
 bool isF16(Value value) { return getElementTypeOrSelf(value).isF16(); }
 
-/// The logarithm to base 2 of a bound on finite elements of `value`, if it is known
-/// without running the step: f16, what is widened from that, and products of f16 tensors,
-/// of which all finite ones fit f32. `depth` values are looked through.
-std::optional<double> getLargest(Value value, unsigned depth = 8) {
-  if (isF16(value))
-    return 16;
-  Operation *op = value.getDefiningOp();
-  if (!op || depth == 0)
-    return std::nullopt;
-  if (isa<ReshapeOp, TransposeOp, SliceOp, BroadcastOp>(op))
-    return getLargest(op->getOperand(0), depth - 1);
-  if (auto cast = dyn_cast<CastOp>(op); cast && getElementTypeOrSelf(value).isF32())
-    return isF16(cast.getX()) ? std::optional<double>(16) : std::nullopt;
-  auto matmul = dyn_cast<MatmulOp>(op);
-  if (!matmul || !isF16(matmul.getLhs()) || !isF16(matmul.getRhs()) ||
-      !getElementTypeOrSelf(value).isF32())
-    return std::nullopt;
-  auto lhs = dyn_cast<RankedTensorType>(matmul.getLhs().getType());
-  if (!lhs || !lhs.hasStaticShape())
-    return std::nullopt;
-  const int64_t terms =
-      lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
-  return 32 + std::log2(std::max<int64_t>(terms, 1));
-}
-
-/// Whether `count` times the squares of `elements` elements of at most 2^`largest` have a
-/// sum that f32 holds, with room for a factor of four and 64 such tensors.
-bool hasFiniteNorm(double largest, int64_t count, int64_t elements) {
-  return 2 * largest + std::log2(double(count)) + std::log2(double(elements)) < 118;
-}
-
 /// Of one gradient; `covered` gets the factors all of whose elements are in it.
 std::optional<Product> findProduct(unsigned number, Value gradient,
                                    llvm::SmallDenseSet<Value> &covered) {
@@ -211,18 +181,16 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
   const bool isOneUse =
       llvm::all_of(product.ops, [](Operation *each) { return each->hasOneUse(); });
   if (scatter) {
-    // Each number is added to one row, so all are in the table.
+    // Each number is added to one row, so all are in the table. If the sum of their
+    // squares is finite, so are the rows' sums.
     auto indices = dyn_cast<RankedTensorType>(scatter.getIndices().getType());
     auto updates = cast<RankedTensorType>(scatter.getUpdates().getType());
-    std::optional<double> largest = getLargest(scatter.getUpdates());
     if (!indices || !indices.hasStaticShape() || updates.getNumElements() == 0 ||
-        scatter.getInit() || !isOneUse || !largest ||
+        scatter.getInit() || !isOneUse ||
         !getElementTypeOrSelf(scatter.getTable()).isF32())
       return std::nullopt;
     product.indices = scatter.getIndices();
     product.taps = indices.getNumElements();
-    if (!hasFiniteNorm(*largest, product.taps, updates.getNumElements()))
-      return std::nullopt;
     covered.insert(scatter.getUpdates());
     return product;
   }
@@ -498,12 +466,25 @@ void defer(CheckedStep step, ArrayRef<Product> deferred) {
   step.norm.getNorm().replaceUsesWithIf(
       bound, [&](OpOperand &use) { return use.getOwner() == step.check; });
 
-  // Products are made for their first reader, and their squares added there.
+  // Products are made for their first reader, and their squares added there. The largest
+  // come last, since their factors take less than they do: those of others are gone then.
   Operation *end = step.check->getBlock()->getTerminator();
-  for (unsigned i = 0; i < count; ++i) {
-    if (!products[i])
-      continue;
+  SmallVector<unsigned> bySize;
+  for (unsigned i = 0; i < count; ++i)
+    if (products[i])
+      bySize.push_back(i);
+  llvm::stable_sort(bySize, [&](unsigned left, unsigned right) {
+    auto elements = [&](unsigned i) {
+      return DecomposeBuilder::typeOf(unscale.getUnscaled()[i]).getNumElements();
+    };
+    return elements(left) < elements(right);
+  });
+  for (unsigned i : bySize) {
     Operation *reader = findReader(unscale, i, step.norm, end);
+    // An update, if nothing but the return needs it.
+    if (reader != end &&
+        llvm::all_of(reader->getUsers(), [&](Operation *user) { return user == end; }))
+      reader->moveBefore(end);
     for (Operation *op : products[i]->ops)
       op->moveBefore(reader);
     builder.setInsertionPoint(reader);

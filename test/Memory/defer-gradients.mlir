@@ -385,13 +385,16 @@ func.func @table(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dz: tensor<16x8xf
 
 // -----
 
-// f32 numbers may be so large that their sums overflow where they do not: the table stays.
+// Of f32 numbers, too: if their squares overflow the step is skipped, and else no sum of them does.
 
 // CHECK-LABEL: func.func @table_of_f32
-// CHECK: mpt.scatter_add
-// CHECK: mpt.unscale
-// CHECK: mpt.all_finite
+// CHECK: [[DY:%.*]] = mpt.matmul {{.*}} -> tensor<16x32xf32>
+// CHECK: [[YY:%.*]] = mpt.reduce {{.*}} -> tensor<f32>
 // CHECK-NOT: mpt.scatter_add
+// CHECK: [[INVERSE:%.*]] = mpt.div
+// CHECK: [[A:%.*]] = mpt.mul [[YY]], [[INVERSE]]
+// CHECK: mpt.all_finite
+// CHECK: mpt.scatter_add %{{.*}}, [[DY]]
 func.func @table_of_f32(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dz: tensor<16x8xf32>, %v: tensor<8x32xf16>,
                         %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<9000x32xf32>, tensor<f32>) {
   %dy = mpt.matmul %dz, %v : (tensor<16x8xf32>, tensor<8x32xf16>) -> tensor<16x32xf32>
@@ -403,6 +406,77 @@ func.func @table_of_f32(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dz: tensor
   %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
   %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<9000x32xf32>, tensor<9000x32xf32>, tensor<f32>, tensor<i1>) -> tensor<9000x32xf32>
   return %w1, %norm : tensor<9000x32xf32>, tensor<f32>
+}
+
+// -----
+
+// Numbers that are added to a table which is there already are not all of it.
+
+// CHECK-LABEL: func.func @table_with_init
+// CHECK: mpt.scatter_add
+// CHECK: mpt.unscale
+// CHECK: mpt.all_finite
+// CHECK-NOT: mpt.scatter_add
+func.func @table_with_init(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dy: tensor<16x32xf32>, %init: tensor<9000x32xf32>,
+                           %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<9000x32xf32>, tensor<f32>) {
+  %dw = mpt.scatter_add %i, %dy, %init : (tensor<16xi64>, tensor<16x32xf32>, tensor<9000x32xf32>) -> tensor<9000x32xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<9000x32xf32>) -> tensor<9000x32xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<9000x32xf32>, tensor<f32>) -> (tensor<9000x32xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<9000x32xf32>) -> (tensor<9000x32xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<9000x32xf32>, tensor<9000x32xf32>, tensor<f32>, tensor<i1>) -> tensor<9000x32xf32>
+  return %w1, %norm : tensor<9000x32xf32>, tensor<f32>
+}
+
+// -----
+
+// The largest is updated last: the factors of the other are no longer needed then.
+
+// CHECK-LABEL: func.func @largest_last
+// CHECK: mpt.all_finite
+// CHECK: mpt.matmul {{.*}} -> tensor<512x512xf32>
+// CHECK: mpt.sgd param(%arg1)
+// CHECK: mpt.matmul {{.*}} -> tensor<512x1024xf32>
+// CHECK: [[V:%.*]] = mpt.sgd param(%arg0)
+// CHECK: return [[V]]
+func.func @largest_last(%v: tensor<512x1024xf32>, %w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf16>,
+                        %dz: tensor<8x1024xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>) {
+  %dv = mpt.matmul %x, %dz {transpose_lhs} : (tensor<8x512xf16>, tensor<8x1024xf16>) -> tensor<512x1024xf32>
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %g:2 = mpt.gradients %dv, %dw {names = ["v", "w"]} : (tensor<512x1024xf32>, tensor<512x512xf32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<512x1024xf32>, tensor<512x512xf32>, tensor<f32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x1024xf32>, tensor<512x512xf32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %v1 = mpt.sgd param(%v) grad(%u#0) lr(%lr) if(%taken) : (tensor<512x1024xf32>, tensor<512x1024xf32>, tensor<f32>, tensor<i1>) -> tensor<512x1024xf32>
+  %w1 = mpt.sgd param(%w) grad(%u#1) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %v1, %w1 : tensor<512x1024xf32>, tensor<512x512xf32>
+}
+
+// -----
+
+// Where something else reads an updated parameter, its update stays where it is.
+
+// CHECK-LABEL: func.func @read_update
+// CHECK: mpt.all_finite
+// CHECK: [[V:%.*]] = mpt.sgd param(%arg0)
+// CHECK: mpt.neg [[V]]
+// CHECK: mpt.sgd param(%arg1)
+// CHECK: return
+func.func @read_update(%v: tensor<512x1024xf32>, %w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf16>,
+                       %dz: tensor<8x1024xf16>, %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>) {
+  %dv = mpt.matmul %x, %dz {transpose_lhs} : (tensor<8x512xf16>, tensor<8x1024xf16>) -> tensor<512x1024xf32>
+  %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %g:2 = mpt.gradients %dv, %dw {names = ["v", "w"]} : (tensor<512x1024xf32>, tensor<512x512xf32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<512x1024xf32>, tensor<512x512xf32>, tensor<f32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x1024xf32>, tensor<512x512xf32>) -> (tensor<512x1024xf32>, tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %v1 = mpt.sgd param(%v) grad(%u#0) lr(%lr) if(%taken) : (tensor<512x1024xf32>, tensor<512x1024xf32>, tensor<f32>, tensor<i1>) -> tensor<512x1024xf32>
+  %n = mpt.neg %v1 : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  %w1 = mpt.sgd param(%w) grad(%u#1) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %n, %w1 : tensor<512x1024xf32>, tensor<512x512xf32>
 }
 
 // -----

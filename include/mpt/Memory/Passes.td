@@ -71,8 +71,9 @@ def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
     A step with a loss scale is taken if all gradients are finite, so all are kept until
     then. A gradient that is a product of f16 tensors is finite exactly if these are. This
     pass checks the factors instead, and moves the product to the optimizer's update, for
-    the gradients that take more bytes than their factors (a minimum cut). All other
-    results keep their bits.
+    the gradients that take more bytes than their factors (a minimum cut). The gradient of
+    a table to whose rows numbers of any type are added waits, too. The largest of what
+    waits is updated last. All other results keep their bits.
 
     A gradient that is another one, of a matmul's or convolution's weight, times what is
     made of inputs by a few elementwise ops is checked where it is made, and made again of
@@ -81,7 +82,8 @@ def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
     In place of the norm of all gradients, the check has a bound on it: the norms of the
     factors, multiplied. While the scale is 1 or more, it overflows where the norm does,
     unless the norm of the other gradients is within 0.01 % of the largest f32: numbers of
-    f16 are at most 65504. A step that clips gradients or skips spikes needs the norm
+    f16 are at most 65504. Numbers for tables count with the sum of their squares, which
+    may overflow before the table's norm does. A step that clips gradients or skips spikes needs the norm
     itself, and one that reads the flag of mpt.unscale by itself needs all of it: both stay
     as they are, and so do gradients of dynamic shapes. docs/LossScaling.md says more.
   }];
