@@ -67,11 +67,11 @@ struct StepNeeds {
 /// matmuls read; the greatest leaves functions such as exp alone.
 constexpr double pricesUnasked[] = {0.25, 0.5, 1};
 
-/// Such a step may cost `mostMoreUnasked` more than without, and in addition this share of
-/// the part of the arena that it saves. What is repeated may cost `mostAgainUnasked` of the
-/// step, and as much again if it saved all of the arena: functions take as long in half
-/// precision, where they save half the bytes. Estimates count bytes that caches hold as if
-/// they were moved.
+/// Such a step may cost `mostMoreUnasked` more than without, and in addition this share
+/// of the part of the arena that it saves. What is repeated may cost `mostAgainUnasked`
+/// of the step, and as much again if it saved all of the arena: functions take as long in
+/// half precision, where they save half the bytes. Estimates count bytes that caches hold
+/// as if they were moved.
 constexpr double mostMoreUnasked = 0.05, shareOfSaved = 1. / 3, mostAgainUnasked = 0.1;
 
 /// Fuses the steps of a module.

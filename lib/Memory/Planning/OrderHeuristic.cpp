@@ -82,6 +82,7 @@ public:
     const unsigned n = graph.ops.size();
     successors.resize(n);
     waiting.resize(n);
+    ran.assign(n, false);
     for (unsigned op = 0; op < n; ++op) {
       SmallVector<unsigned> before = graph.getPredecessors(op);
       waiting[op] = before.size();
@@ -124,12 +125,42 @@ public:
     return bytes;
   }
   bool isReady(unsigned op) const { return waiting[op] == 0; }
+  /// Whether `op` takes and makes single numbers alone, beside what is there throughout.
+  bool isScalar(unsigned op) const {
+    auto isSmall = [&](unsigned buffer) {
+      return !graph.buffers[buffer].inArena() ||
+             graph.buffers[buffer].bytes <= graph.alignment;
+    };
+    return graph.ops[op].workspace == 0 && llvm::all_of(graph.ops[op].inputs, isSmall) &&
+           llvm::all_of(graph.ops[op].outputs, isSmall);
+  }
+  /// The ops that are still to read `buffer`, if all of them are ready and what is alive
+  /// shrinks once they all have run; else none. Buffers of many readers are left alone.
+  SmallVector<unsigned, 4> getShrinkingReaders(unsigned buffer) const {
+    constexpr int64_t mostReaders = 8;
+    SmallVector<unsigned, 4> left;
+    if (readers[buffer] > mostReaders || !mayDie(graph.buffers[buffer]))
+      return left;
+    int64_t change = -graph.buffers[buffer].bytes;
+    for (unsigned op : graph.buffers[buffer].users) {
+      if (ran[op])
+        continue;
+      if (!isReady(op))
+        return {};
+      left.push_back(op);
+      change += getChange(op);
+    }
+    if (change >= 0)
+      left.clear();
+    return left;
+  }
 
   /// Runs `op`. Calls `after` with each op that becomes ready, and `before` and
   /// `after` with each ready one whose getChange changes, around that.
   template <typename Before, typename After>
   void run(unsigned op, Before &&before, After &&after) {
     order.push_back(op);
+    ran[op] = true;
     live += getChange(op);
     for (unsigned input : graph.ops[op].inputs) {
       const MemoryBuffer &buffer = graph.buffers[input];
@@ -162,6 +193,7 @@ private:
 
   SmallVector<SmallVector<unsigned, 4>> successors;
   SmallVector<unsigned> waiting;
+  SmallVector<bool> ran;
   /// Per op: bytes that die with it if it runs now.
   SmallVector<int64_t> freed;
   /// Per buffer: how many ops are still to read it, and the sum of their numbers.
@@ -177,8 +209,16 @@ SmallVector<unsigned> orderEarlyUpdate(const MemoryGraph &graph) {
     if (background.add(op))
       return;
     ready.insert(op);
-    if (scheduler.getChange(op) < 0)
+    // Updates may wait for a number, such as the one of the step.
+    if (scheduler.getChange(op) < 0 || scheduler.isScalar(op)) {
       shrinking.insert(op);
+      return;
+    }
+    // A gradient dies with its update once its norm is taken, whichever comes first.
+    for (unsigned input : graph.ops[op].inputs)
+      for (unsigned reader : scheduler.getShrinkingReaders(input))
+        if (!background.contains(reader))
+          shrinking.insert(reader);
   };
   for (unsigned op = 0; op < graph.ops.size(); ++op)
     if (scheduler.isReady(op))

@@ -8,6 +8,7 @@
 
 #include "mpt/Memory/Planning/OrderHeuristic.h"
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 using namespace mpt;
@@ -80,6 +81,66 @@ TEST(OrderHeuristic, UpdatesRunAfterTheirGradients) {
   EXPECT_EQ(peakOf(graph, OrderHeuristic::EarlyUpdate), 1024 + 64);
   EXPECT_EQ(peakOf(graph, OrderHeuristic::LeastPeak), 1024 + 64);
   EXPECT_EQ(peakOf(graph, OrderHeuristic::DepthFirst), 1024 + 64);
+}
+
+/// As above, but each gradient is also read by a sum for the norm, each update reads a
+/// number that is made of the step's at the end, and the norm comes last.
+TEST(OrderHeuristic, UpdatesAndNormsRunAfterTheirGradients) {
+  MemoryGraph graph;
+  unsigned state[4], gradient[4], sum[4], x = addBuffer(graph, 64),
+                                          step = addBuffer(graph, 64, MemoryKind::State);
+  addOp(graph, {}, {x});
+  for (int i = 0; i < 4; ++i)
+    addOp(graph, {x}, {gradient[i] = addBuffer(graph, 1024)});
+  for (int i = 0; i < 4; ++i)
+    addOp(graph, {gradient[i]}, {sum[i] = addBuffer(graph, 128)});
+  unsigned correction = addBuffer(graph, 64), norm = addBuffer(graph, 64);
+  addOp(graph, {step}, {correction});
+  for (int i = 0; i < 4; ++i) {
+    state[i] = addBuffer(graph, 1024, MemoryKind::State);
+    unsigned next = addBuffer(graph, 1024, MemoryKind::State);
+    graph.buffers[next].updates = state[i];
+    graph.buffers[next].returned = true;
+    addOp(graph, {state[i], gradient[i], correction}, {next});
+  }
+  addOp(graph, {sum[0], sum[1], sum[2], sum[3]}, {norm});
+  graph.buffers[norm].returned = true;
+  connectBuffers(graph);
+  EXPECT_EQ(orderOps(graph, OrderHeuristic::EarlyUpdate),
+            (Ids{0, 9, 1, 5, 10, 2, 6, 11, 3, 7, 12, 4, 13, 8, 14}));
+  // One gradient with all sums.
+  EXPECT_EQ(peakOf(graph, OrderHeuristic::Keep), 4 * 1024 + 4 * 128 + 64);
+  EXPECT_EQ(peakOf(graph, OrderHeuristic::EarlyUpdate), 1024 + 4 * 128);
+}
+
+/// Readers that leave more than they free run in the program's order, and so does one
+/// whose partner waits for all gradients.
+TEST(OrderHeuristic, ReadersThatDoNotShrinkKeepTheirOrder) {
+  MemoryGraph graph;
+  unsigned x[2], y[4], sum[2], norm = addBuffer(graph, 128);
+  for (unsigned &id : x)
+    addOp(graph, {}, {id = addBuffer(graph, 1024)});
+  for (int i = 0; i < 2; ++i)
+    addOp(graph, {x[i]}, {sum[i] = addBuffer(graph, 128)});
+  addOp(graph, {sum[0], sum[1]}, {norm});
+  for (int i = 0; i < 2; ++i)
+    addOp(graph, {x[i], norm}, {y[i] = addBuffer(graph, 128)});
+  connectBuffers(graph);
+  Ids kept(graph.ops.size());
+  std::iota(kept.begin(), kept.end(), 0);
+  EXPECT_EQ(orderOps(graph, OrderHeuristic::EarlyUpdate), kept);
+
+  MemoryGraph wide;
+  for (unsigned &id : x)
+    addOp(wide, {}, {id = addBuffer(wide, 1024)});
+  for (int i = 0; i < 4; ++i) {
+    y[i] = addBuffer(wide, 512);
+    wide.buffers[y[i]].returned = true;
+    addOp(wide, {x[i / 2]}, {y[i]});
+  }
+  connectBuffers(wide);
+  kept.pop_back();
+  EXPECT_EQ(orderOps(wide, OrderHeuristic::EarlyUpdate), kept);
 }
 
 /// A reader of a parameter's old value keeps the update waiting, though no buffer
