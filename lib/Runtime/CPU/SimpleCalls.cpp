@@ -21,6 +21,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 using namespace mpt::rt;
@@ -384,67 +385,171 @@ void runCall(const FillCall &fill, const Instruction &call, void **buffers,
   });
 }
 
-/// The larger or smaller of `values` and `extremes`, in `extremes`. NaN stays.
-void takeExtremes(const float *values, bool isMax, float *extremes, int64_t count) {
-  if (isMax)
-    for (int64_t i = 0; i < count; ++i)
-      extremes[i] =
-          values[i] != values[i] || values[i] > extremes[i] ? values[i] : extremes[i];
-  else
-    for (int64_t i = 0; i < count; ++i)
-      extremes[i] =
-          values[i] != values[i] || values[i] < extremes[i] ? values[i] : extremes[i];
-}
-
-/// Adds `rows` rows of `count` floats, `stride` apart, to `totals`, in order.
-__attribute__((always_inline)) inline void addRows(const float *values, int64_t rows,
-                                                   int64_t stride, double *totals,
-                                                   int64_t count) {
-  constexpr int64_t width = 8;
-  using Floats = float __attribute__((vector_size(4 * width)));
-  using Doubles = double __attribute__((vector_size(8 * width)));
-  int64_t c = 0;
-  for (; c + width <= count; c += width) {
-    Doubles sums;
-    std::memcpy(&sums, totals + c, sizeof(sums));
-    for (int64_t row = 0; row < rows; ++row) {
-      Floats read;
-      std::memcpy(&read, values + row * stride + c, sizeof(read));
-      sums += __builtin_convertvector(read, Doubles);
-    }
-    std::memcpy(totals + c, &sums, sizeof(sums));
+/// Floats of rows, read as they are stored.
+struct FloatRows {
+  const float *data;
+  template <typename Floats>
+  MPT_INLINE void load(int64_t at, Floats &out) const {
+    __builtin_memcpy(&out, data + at, sizeof(out));
   }
-  for (; c < count; ++c)
-    for (int64_t row = 0; row < rows; ++row)
-      totals[c] += values[row * stride + c];
+  float get(int64_t at) const { return data[at]; }
+};
+/// ..., and halves, widened in registers.
+template <DataType type>
+struct HalfRows {
+  const uint16_t *data;
+  template <typename Floats>
+  MPT_INLINE void load(int64_t at, Floats &out) const {
+    constexpr int64_t width = sizeof(Floats) / 4;
+    if constexpr (type == DataType::F16) {
+      _Float16 __attribute__((vector_size(2 * width))) halves;
+      __builtin_memcpy(&halves, data + at, sizeof(halves));
+      out = __builtin_convertvector(halves, Floats);
+    } else {
+      using Bits = uint32_t __attribute__((vector_size(4 * width)));
+      uint16_t __attribute__((vector_size(2 * width))) halves;
+      __builtin_memcpy(&halves, data + at, sizeof(halves));
+      const Bits bits = __builtin_convertvector(halves, Bits) << 16;
+      __builtin_memcpy(&out, &bits, sizeof(out));
+    }
+  }
+  float get(int64_t at) const { return toF32(type, data, at); }
+};
+
+/// What is reduced: `rows` rows of `columns` elements, `stride` apart.
+struct RowBlock {
+  int64_t rows, stride, columns;
+};
+
+/// Adds rows to sums in f64, or multiplies products by them, in order.
+template <bool isProduct>
+struct FoldRows {
+  using Total = double;
+  template <typename Totals, typename Values>
+  MPT_INLINE void operator()(Totals &totals, const Values &values) const {
+    Totals wide;
+    if constexpr (sizeof(Values) == sizeof(float))
+      wide = values;
+    else
+      wide = __builtin_convertvector(values, Totals);
+    totals = isProduct ? totals * wide : totals + wide;
+  }
+};
+/// The larger of rows and totals, of `sign` times their numbers. NaN stays.
+struct TakeLargest {
+  using Total = float;
+  float sign;
+  template <typename Values>
+  MPT_INLINE void operator()(Values &totals, const Values &values) const {
+    const Values read = values * sign;
+    totals = ((read > totals) | (read != read)) ? read : totals;
+  }
+};
+
+template <int64_t width, typename Rows, typename Combine>
+MPT_INLINE int64_t combineVectors(const Rows &rows, const RowBlock &block, int64_t c,
+                                  const Combine &combine,
+                                  typename Combine::Total *totals) {
+  using Total = typename Combine::Total;
+  using Floats = float __attribute__((vector_size(4 * width)));
+  using Totals = Total __attribute__((vector_size(sizeof(Total) * width)));
+  for (; c + width <= block.columns; c += width) {
+    Totals all;
+    __builtin_memcpy(&all, totals + c, sizeof(all));
+#pragma clang loop unroll(disable)
+    for (int64_t row = 0; row < block.rows; ++row) {
+      Floats read;
+      rows.load(row * block.stride + c, read);
+      combine(all, read);
+    }
+    __builtin_memcpy(totals + c, &all, sizeof(all));
+  }
+  return c;
+}
+
+template <int64_t width, typename Rows, typename Combine>
+MPT_INLINE void combineRows(const Rows &rows, const RowBlock &block,
+                            const Combine &combine, typename Combine::Total *totals) {
+  int64_t c = combineVectors<width>(rows, block, 0, combine, totals);
+  if (width > 8)
+    c = combineVectors<8>(rows, block, c, combine, totals);
+  for (; c < block.columns; ++c)
+#pragma clang loop vectorize(disable) unroll(disable)
+    for (int64_t row = 0; row < block.rows; ++row)
+      combine(totals[c], rows.get(row * block.stride + c));
 }
 
 #if defined(__x86_64__)
-MPT_AVX512 void addRowsAVX512(const float *values, int64_t rows, int64_t stride,
-                              double *totals, int64_t count) {
-  addRows(values, rows, stride, totals, count);
+template <typename Rows, typename Combine>
+MPT_AVX512 void combineRowsAVX512(const Rows &rows, const RowBlock &block,
+                                  const Combine &combine,
+                                  typename Combine::Total *totals) {
+  combineRows<32>(rows, block, combine, totals);
 }
-__attribute__((target("avx2"))) void addRowsAVX2(const float *values, int64_t rows,
-                                                 int64_t stride, double *totals,
-                                                 int64_t count) {
-  addRows(values, rows, stride, totals, count);
+template <typename Combine>
+__attribute__((target("avx2"))) void
+combineRowsAVX2(const FloatRows &rows, const RowBlock &block, const Combine &combine,
+                typename Combine::Total *totals) {
+  combineRows<8>(rows, block, combine, totals);
 }
 #endif
 
-void addRows(const float *values, int64_t rows, int64_t stride, double *totals,
-             int64_t count, [[maybe_unused]] VectorSet set) {
+template <typename Rows>
+bool combineRowsIn(const Rows &rows, const RowBlock &block, ReduceKind kind, void *totals,
+                   [[maybe_unused]] VectorSet set) {
+  [[maybe_unused]] auto *sums = static_cast<double *>(totals);
+  [[maybe_unused]] auto *extremes = static_cast<float *>(totals);
+  [[maybe_unused]] const FoldRows<false> add;
+  [[maybe_unused]] const TakeLargest take{kind == ReduceKind::Max ? 1.0f : -1.0f};
+  const bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min,
+             isProduct = kind == ReduceKind::Prod;
 #if defined(__x86_64__)
-  if (set == VectorSet::AVX512)
-    return addRowsAVX512(values, rows, stride, totals, count);
-  if (set == VectorSet::AVX2)
-    return addRowsAVX2(values, rows, stride, totals, count);
+  if (set == VectorSet::AVX512 && !isProduct) {
+    isExtreme ? combineRowsAVX512(rows, block, take, extremes)
+              : combineRowsAVX512(rows, block, add, sums);
+    return true;
+  }
 #endif
-  addRows(values, rows, stride, totals, count);
+  if constexpr (!std::is_same_v<Rows, FloatRows>) {
+    return false;
+  } else {
+#if defined(__x86_64__)
+    if (set == VectorSet::AVX2 && !isProduct)
+      isExtreme ? combineRowsAVX2(rows, block, take, extremes)
+                : combineRowsAVX2(rows, block, add, sums);
+    else
+#endif
+        if (isProduct)
+      combineRows<8>(rows, block, FoldRows<true>{}, sums);
+    else if (isExtreme)
+      combineRows<8>(rows, block, take, extremes);
+    else
+      combineRows<8>(rows, block, add, sums);
+    return true;
+  }
+}
+
+/// Combines the rows from element `first` on with `totals`, floats of extremes, which
+/// are those of negative numbers for minima, or f64. False: they have to be widened.
+bool combineRows(DataType type, const void *data, int64_t first, const RowBlock &block,
+                 ReduceKind kind, void *totals, VectorSet set) {
+  const auto *halves = static_cast<const uint16_t *>(data) + first;
+  switch (type) {
+  case DataType::F32:
+    return combineRowsIn(FloatRows{static_cast<const float *>(data) + first}, block, kind,
+                         totals, set);
+  case DataType::BF16:
+    return combineRowsIn(HalfRows<DataType::BF16>{halves}, block, kind, totals, set);
+  case DataType::F16:
+    return combineRowsIn(HalfRows<DataType::F16>{halves}, block, kind, totals, set);
+  default:
+    return false;
+  }
 }
 
 /// `count` integers from element `first` on.
-void readIntegers(const BufferRef &ref, const void *data, int64_t first, int64_t count,
-                  int64_t *wide) {
+__attribute__((noinline)) void readIntegers(const BufferRef &ref, const void *data,
+                                            int64_t first, int64_t count, int64_t *wide) {
   auto read = [&](const auto *values) { std::copy_n(values + first, count, wide); };
   switch (getSize(ref.type)) {
   case 1:
@@ -531,6 +636,7 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
               step = run == 1 ? 1 : std::min(run - i % run, together);
               const int64_t read = run == 1 ? count : step;
               readIntegers(x, buffers[0], base + offsetOf(i, reduced), read, wide);
+#pragma clang loop vectorize(disable) unroll(disable)
               for (int64_t c = 0; c < read; ++c)
                 totals[c] = combine(totals[c], wide[c]);
             }
@@ -548,8 +654,7 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
   const int64_t steps = reduced.empty() ? 1 : x.dims[reduced.back()],
                 stride = reduced.empty() ? 0 : strides[reduced.back()];
   const VectorSet set = getVectorSet();
-  const bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min,
-             isSum = !isExtreme && kind != ReduceKind::Prod;
+  const bool isExtreme = kind == ReduceKind::Max || kind == ReduceKind::Min;
   const double start = kind == ReduceKind::Prod ? 1.0
                        : kind == ReduceKind::Max
                            ? -std::numeric_limits<double>::infinity()
@@ -563,63 +668,50 @@ void runCall(const ReduceCall &reduce, const Instruction &call, void **buffers,
         int64_t base = offsetOf(out, kept);
         double totals[mostTogether];
         float row[mostTogether];
-        // Calls body with rows that are reduced, in order: the first, how many,
-        // and how far apart.
-        auto forEachRow = [&](auto &&body) {
-          const bool isWide = x.type == DataType::F32;
-          const int64_t most = isWide            ? steps
-                               : stride == count ? mostTogether / count
-                                                 : 1;
-          for (int64_t i = 0; i < length; i += steps) {
-            const int64_t begin = base + offsetOf(i, reduced);
-            for (int64_t j = 0, rows; j < steps; j += rows) {
-              rows = std::min(most, steps - j);
-              const int64_t at = begin + j * stride;
-              if (isWide) {
-                body(static_cast<const float *>(buffers[0]) + at, rows, stride);
-                continue;
-              }
-              widen(x.type, buffers[0], at, row, rows * count);
-              body(static_cast<const float *>(row), rows, count);
-            }
-          }
-        };
-        if (isExtreme && x.type != DataType::F64) {
-          float extremes[mostTogether];
-          std::fill_n(extremes, count, static_cast<float>(start));
-          forEachRow([&](const float *values, int64_t rows, int64_t apart) {
-            for (int64_t r = 0; r < rows; ++r)
-              takeExtremes(values + r * apart, kind == ReduceKind::Max, extremes, count);
-          });
-          for (int64_t c = 0; c < count; ++c)
-            extremes[c] = extremes[c] != extremes[c] ? NAN : extremes[c];
-          narrow(y.type, extremes, buffers[1], out, count);
-          return;
-        }
-        std::fill_n(totals, count, start);
-        auto add = [&](const auto *values) {
-          for (int64_t c = 0; isSum && c < count; ++c)
-            totals[c] += values[c];
-          for (int64_t c = 0; !isSum && c < count; ++c) {
-            double value = values[c], &total = totals[c];
+        auto combineDoubles = [&](const double *values) {
+#pragma clang loop vectorize(disable) unroll(disable)
+          for (int64_t c = 0; c < count; ++c) {
+            const double value = values[c];
+            double &total = totals[c];
             if (isExtreme)
               total = value != value || total != total ? NAN
                       : kind == ReduceKind::Max        ? std::max(total, value)
                                                        : std::min(total, value);
             else
-              total *= value;
+              total = kind == ReduceKind::Prod ? total * value : total + value;
           }
         };
-        if (x.type == DataType::F64)
-          for (int64_t i = 0; i < length; ++i)
-            add(static_cast<const double *>(buffers[0]) + base + offsetOf(i, reduced));
+        float *extremes = reinterpret_cast<float *>(totals);
+        const bool isSingle = isExtreme && x.type != DataType::F64;
+        if (isSingle)
+          std::fill_n(extremes, count, -std::numeric_limits<float>::infinity());
         else
-          forEachRow([&](const float *values, int64_t rows, int64_t apart) {
-            if (isSum)
-              return addRows(values, rows, apart, totals, count, set);
-            for (int64_t r = 0; r < rows; ++r)
-              add(values + r * apart);
-          });
+          std::fill_n(totals, count, start);
+        for (int64_t i = 0; i < length; i += steps) {
+          const int64_t begin = base + offsetOf(i, reduced);
+          if (x.type == DataType::F64) {
+            for (int64_t j = 0; j < steps; ++j)
+              combineDoubles(static_cast<const double *>(buffers[0]) + begin +
+                             j * stride);
+            continue;
+          }
+          if (combineRows(x.type, buffers[0], begin, {steps, stride, count}, kind, totals,
+                          set))
+            continue;
+          const int64_t most = stride == count ? mostTogether / count : 1;
+          for (int64_t j = 0, rows; j < steps; j += rows) {
+            rows = std::min(most, steps - j);
+            widen(x.type, buffers[0], begin + j * stride, row, rows * count);
+            combineRows(DataType::F32, row, 0, {rows, count, count}, kind, totals, set);
+          }
+        }
+        if (isSingle) {
+          const float sign = kind == ReduceKind::Max ? 1.0f : -1.0f;
+          for (int64_t c = 0; c < count; ++c)
+            row[c] = extremes[c] != extremes[c] ? NAN : sign * extremes[c];
+          narrow(y.type, row, buffers[1], out, count);
+          return;
+        }
         for (int64_t c = 0; kind == ReduceKind::Mean && c < count; ++c)
           totals[c] /= static_cast<double>(length);
         if (y.type == DataType::F64) {

@@ -712,6 +712,29 @@ TEST(ReduceTest, NaNSpreads) {
     ASSERT_EQ(runCall(ReduceCall{static_cast<ReduceKind>(kind), {0}}, {&x}, y), "");
     EXPECT_TRUE(std::isnan(y[0])) << kind;
   }
+  // In the first, a middle and the last row, in vectors of any width and in what is left.
+  constexpr int64_t rows = 5, columns = 32 + 8 + 3;
+  for (DataType type : {F32, F16, BF16, F64})
+    for (int64_t row : {0, 2, 4})
+      for (int64_t column : {0, 31, 32, 42})
+        for (int64_t kind : {2, 3}) {
+          Tensor rowsOfX(type, {rows, columns}), extremes(type, {columns});
+          for (int64_t i = 0; i < rows * columns; ++i)
+            rowsOfX.set(i, i % columns == 7 ? (kind == 2 ? -INFINITY : INFINITY)
+                                            : static_cast<double>(i / columns - 2));
+          rowsOfX.set(row * columns + column, NAN);
+          ASSERT_EQ(runCall(ReduceCall{static_cast<ReduceKind>(kind), {0}}, {&rowsOfX},
+                            extremes),
+                    "");
+          for (int64_t c = 0; c < columns; ++c) {
+            if (c == column)
+              EXPECT_TRUE(std::isnan(extremes[c])) << row << " " << kind;
+            else if (c == 7)
+              EXPECT_EQ(extremes[c], kind == 2 ? -INFINITY : INFINITY);
+            else
+              EXPECT_EQ(extremes[c], kind == 2 ? 2 : -2) << c;
+          }
+        }
 }
 
 TEST(ReduceTest, Misfits) {
