@@ -76,13 +76,16 @@ MPT_INLINE void addTaps(const RowSums &row, int64_t first) {
   }
 }
 
-/// All taps, four at a time and then one; without `unroll` one by one.
+/// All taps, five or three at a time and then one; without `unroll` one by one.
 template <int unroll>
 MPT_INLINE void addRow(const RowSums &row) {
   int64_t first = 0;
-  if constexpr (unroll > 0)
-    for (; first + 4 <= row.taps; first += 4)
-      addTaps<4, unroll>(row, first);
+  if constexpr (unroll > 0) {
+    for (; first + 5 <= row.taps; first += 5)
+      addTaps<5, unroll>(row, first);
+    for (; first + 3 <= row.taps; first += 3)
+      addTaps<3, unroll>(row, first);
+  }
   for (; first < row.taps; ++first)
     addTaps<1, unroll ? 2 * unroll : 1>(row, first);
 }
@@ -95,6 +98,7 @@ MPT_INLINE void widenPoints(DataType type, const void *data, int64_t index, int6
   using Bits = uint16_t __attribute__((vector_size(32)));
   if (lanes == kLanes && type == DataType::F32) {
     for (int64_t i = 0; i < count; ++i) {
+      __builtin_prefetch(static_cast<const float *>(data) + index + (i + count) * step);
       Vector point;
       load(static_cast<const float *>(data) + index + i * step, point);
       store(target + i * kLanes, point);
@@ -103,6 +107,8 @@ MPT_INLINE void widenPoints(DataType type, const void *data, int64_t index, int6
   }
   if (lanes == kLanes && type == DataType::BF16) {
     for (int64_t i = 0; i < count; ++i) {
+      __builtin_prefetch(static_cast<const uint16_t *>(data) + index +
+                         (i + count) * step);
       Bits bits;
       __builtin_memcpy(&bits, static_cast<const uint16_t *>(data) + index + i * step,
                        sizeof(bits));
