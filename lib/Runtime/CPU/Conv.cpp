@@ -45,13 +45,14 @@ constexpr int64_t channelBlock = 16;
 /// A convolution of one chunk of images, or one of its gradients.
 class ChunkConv {
 public:
-  /// Both operands are of type `operands`, the result is f32. There are `slices` of
+  /// Both operands are of type `operands`; `result` is the type of images that are the
+  /// result, filter gradients are f32. There are `slices` of
   /// input channels of an input gradient, else of output channels, of which this is one.
   /// With `layout` the filter has that. With `blocked` images are in blocks of channels.
-  bool init(const ConvCall &attributes, DataType operands, const std::vector<int64_t> &x,
-            const std::vector<int64_t> &filter, const std::vector<int64_t> &y,
-            int64_t images, int64_t slices, const dnnl_memory_desc_t *layout,
-            bool blocked, int64_t threads) {
+  bool init(const ConvCall &attributes, DataType operands, DataType result,
+            const std::vector<int64_t> &x, const std::vector<int64_t> &filter,
+            const std::vector<int64_t> &y, int64_t images, int64_t slices,
+            const dnnl_memory_desc_t *layout, bool blocked, int64_t threads) {
     const CallId kind = attributes.kind;
     const int64_t inSlices = kind == CallId::Conv2DInputGrad ? slices : 1,
                   outSlices = slices / inSlices;
@@ -65,7 +66,7 @@ public:
         return makeBlockedDesc(desc, {images, channels, d[1], d[2]});
       return makeDesc(desc, {images, channels, d[1], d[2]},
                       {d[1] * d[2] * channels, 1, d[2] * channels, channels},
-                      isResult ? DataType::F32 : operands);
+                      isResult ? result : operands);
     };
     // The filter as it is stored, and a slice of it without the others.
     std::vector<int64_t> dims = {out, in, kh, kw};
@@ -143,6 +144,8 @@ public:
                              threads, missing * y[1] * y[2] * sizeof(float));
   }
 
+  /// Whether oneDNN runs this as matmuls, whose sums it rounds in a pass of its own.
+  bool isMatmul() const { return conv.getName().find("gemm") != std::string_view::npos; }
   /// Whether the terms of a block of channels are added apart.
   bool addsBlocks() const { return conv.getName().substr(0, 10) == "jit:avx512"; }
 
@@ -258,11 +261,13 @@ public:
       skipIdleTaps();
     if (plan.isTurned)
       turn();
-    if (operands != DataType::F32 &&
-        (hasIdleTaps() || hasOddPoints() || !prepareChunks()))
+    if (operands != DataType::F32 && (hasIdleTaps() || hasOddPoints()))
+      operands = DataType::F32;
+    if (operands != DataType::F32 && !(roundsSums() && prepareChunks(DataType::BF16)) &&
+        !prepareChunks(DataType::F32))
       operands = DataType::F32;
     isBlocked = operands == DataType::F32 && plan.hasBlocks && prepareBlocks();
-    if (operands == DataType::F32 && !isBlocked && !prepareChunks()) {
+    if (operands == DataType::F32 && !isBlocked && !prepareChunks(DataType::F32)) {
       error = "oneDNN has no convolution for these shapes";
       return false;
     }
@@ -335,16 +340,16 @@ private:
       if (isSliced)
         to = reinterpret_cast<float *>(sliced) + slice * (out.count() / plan.slices) +
              outFirst / plan.slices;
-      else if (out.type == DataType::F32 && !isBlocked)
-        to = static_cast<float *>(buffers[outIndex]) + outFirst;
+      else if (out.type == result && !isBlocked)
+        to = reinterpret_cast<float *>(static_cast<char *>(buffers[outIndex]) +
+                                       outFirst * getSize(result));
       else
         to = reinterpret_cast<float *>(
             area + (isReadAsStored(inIndex) && !isBlocked ? 0 : plan.threadInBytes));
-      auto *result = reinterpret_cast<char *>(to);
       char *part = packed + slice * partBytes;
       Primitive &conv = getPrimitive(size);
-      if (isForward ? !conv.run({from, part, result}, thread)
-                    : !conv.run({result, part, from}, thread)) {
+      if (isForward ? !conv.run({from, part, to}, thread)
+                    : !conv.run({to, part, from}, thread)) {
         failed = true;
         return;
       }
@@ -359,7 +364,7 @@ private:
       if (bias || epilogue != Epilogue::None)
         for (int64_t i = 0; i < count; i += channels)
           finishRow(to + i, bias, channels, epilogue);
-      if (out.type != DataType::F32)
+      if (out.type != DataType::F32 && result == DataType::F32)
         narrow(out.type, to, buffers[outIndex], outFirst, count);
     });
     if (!isSliced || isBlocked)
@@ -559,13 +564,13 @@ private:
       addParts(reinterpret_cast<float *>(sums), slotBytes / 4, firstSlot + count, team);
       done += count;
     }
-    char *result =
+    char *gradients =
         out.type == DataType::F32 ? static_cast<char *>(buffers[filterIndex]) : plain;
     const int64_t pieces = conversion.countPieces(), step = getFilterStep(4);
     parallelFor(plan.slices * pieces, team, [&](int64_t task, int thread) {
       const int64_t slice = task / pieces;
-      if (!conversion.run(task % pieces, result + slice * step, sums + slice * partBytes,
-                          thread))
+      if (!conversion.run(task % pieces, gradients + slice * step,
+                          sums + slice * partBytes, thread))
         failed = true;
     });
     if (out.type != DataType::F32)
@@ -697,16 +702,22 @@ private:
     for (int64_t first = 0; first < out.count(); first += width)
       narrow(out.type, emptyRow.data(), buffers[call.numInputs], first, width);
   }
+  /// Whether oneDNN may round the sums, in its registers: nothing else is done to them.
+  bool roundsSums() const {
+    return kind != CallId::Conv2DFilterGrad && plan.slices == 1 && !hasBias &&
+           epilogue == Epilogue::None && call.refs[call.numInputs].type == DataType::BF16;
+  }
   std::unique_ptr<ChunkConv> makeChunk(int64_t size, const dnnl_memory_desc_t *layout,
                                        bool blocked) const {
     auto conv = std::make_unique<ChunkConv>();
-    const bool ok = conv->init(attributes, operands, call.refs[xIndex].dims,
+    const bool ok = conv->init(attributes, operands, result, call.refs[xIndex].dims,
                                call.refs[filterIndex].dims, call.refs[yIndex].dims, size,
                                plan.slices, layout, blocked, threads);
     return ok ? std::move(conv) : nullptr;
   }
   /// The same in blocks of channels; false if this CPU gains nothing by them.
   bool prepareBlocks() {
+    result = DataType::F32;
     const int64_t lastSize = getChunkSize(plan.chunks - 1);
     last.reset();
     whole = makeChunk(plan.chunk, nullptr, /*blocked=*/true);
@@ -720,7 +731,9 @@ private:
   /// What a chunk of images, and a last, shorter one, needs: with the filter as oneDNN
   /// likes it for the former, or in its own layout if the latter does not go with it or
   /// there is no room.
-  bool prepareChunks() {
+  /// The results are of type `images`.
+  bool prepareChunks(DataType images) {
+    result = images;
     const int64_t lastSize = getChunkSize(plan.chunks - 1);
     auto make = [&](int64_t size, const dnnl_memory_desc_t *layout) {
       return makeChunk(size, layout, /*blocked=*/false);
@@ -730,7 +743,7 @@ private:
     for (int attempt = 0; attempt < 2; ++attempt) {
       last.reset();
       whole = make(plan.chunk, layout);
-      if (!whole)
+      if (!whole || (images != DataType::F32 && whole->isMatmul()))
         return false;
       const bool hasRoom = fits(whole->packed);
       if (hasRoom && lastSize != plan.chunk)
@@ -764,6 +777,8 @@ private:
   CallId kind = CallId::Conv2D;
   uint32_t xIndex = 0, filterIndex = 1, yIndex = 2;
   DataType operands = DataType::F32;
+  /// What oneDNN writes: f32, or bf16 if that is the result.
+  DataType result = DataType::F32;
   bool hasBias = false, isBlocked = false;
   ConvCall attributes;
   Epilogue epilogue = Epilogue::None;
