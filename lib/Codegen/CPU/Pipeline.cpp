@@ -28,6 +28,7 @@ void mpt::readMachine(const llvm::TargetMachine &machine, KernelsToLLVMOptions &
 void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes,
                                      const KernelsToLLVMOptions &options) {
   passes.addPass(createConvertKernelsToVectorPass());
+  passes.addPass(createShareKernelsPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createApproximateMathPass());

@@ -78,13 +78,17 @@ TEST_F(CodeGenTest, ExportsTheDescriptorAlone) {
 TEST_F(CodeGenTest, ObjectsInParts) {
   constexpr int64_t kernels = 40;
   std::string arguments, results, body, values, types;
+  // Functions of equal code would be one: each adds a number of its own.
   for (int64_t i = 0; i < kernels; ++i) {
     const std::string comma = i ? ", " : "", n = std::to_string(i),
                       type = "tensor<" + std::to_string(100 + i) + "xf32>";
     arguments += comma + "%x" + n + ": " + type + " {mpt.name = \"x" + n +
                  "\", mpt.role = \"input\"}";
     results += comma + type + " {mpt.name = \"y" + n + "\"}";
-    body += "%y" + n + " = mpt.exp %x" + n + " : (" + type + ") -> " + type + "\n";
+    body += "%c" + n + " = mpt.constant dense<" + n + ".5> : " + type + "\n%a" + n +
+            " = mpt.add %x" + n + ", %c" + n + " : (" + type + ", " + type + ") -> " +
+            type + "\n%y" + n + " = mpt.exp %a" + n + " : (" + type + ") -> " + type +
+            "\n";
     values += comma + "%y" + n;
     types += comma + type;
   }

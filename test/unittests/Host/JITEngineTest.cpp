@@ -94,6 +94,67 @@ TEST_F(JITEngineTest, Runs) {
   }
 }
 
+/// Kernels of one kind and several widths share a function. Each gives the bits that it
+/// gives in a step of its own, where it has the function for itself.
+TEST_F(JITEngineTest, KernelsOfManyWidths) {
+  constexpr int64_t kRows = 70;
+  auto make = [](llvm::ArrayRef<int64_t> widths) {
+    std::string arguments, results, body, values, types;
+    for (int64_t width : widths) {
+      const std::string comma = arguments.empty() ? "" : ", ", n = std::to_string(width),
+                        x = "tensor<" + std::to_string(kRows) + "x" + n + "xf32>",
+                        row = "tensor<" + n + "xf32>";
+      arguments += comma + "%x" + n + ": " + x + " {mpt.name = \"x" + n +
+                   "\", mpt.role = \"input\"}";
+      results += comma + x + " {mpt.name = \"y" + n + "\"}, " + row + " {mpt.name = \"s" +
+                 n + "\"}, " + x + " {mpt.name = \"z" + n + "\"}";
+      body += "%y" + n + " = mpt.softmax %x" + n + " : (" + x + ") -> " + x + "\n%s" + n +
+              " = mpt.reduce %x" + n +
+              " {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (" + x + ") -> " +
+              row + "\n%z" + n + " = mpt.exp %x" + n + " : (" + x + ") -> " + x + "\n";
+      values += comma + "%y" + n + ", %s" + n + ", %z" + n;
+      types += comma + x + ", " + row + ", " + x;
+    }
+    return "func.func @step(" + arguments + ") -> (" + results + ") {\n" + body +
+           "return " + values + " : " + types + "\n}";
+  };
+  const int64_t widths[] = {144, 272, 512, 1040};
+  llvm::StringMap<HostTensor> inputs;
+  for (int64_t width : widths) {
+    HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {kRows, width}));
+    for (int64_t i = 0; i < kRows * width; ++i)
+      x.setElement(i, static_cast<double>(i * 7919 % 2003) / 1000 - 1);
+    inputs.try_emplace("x" + std::to_string(width), std::move(x));
+  }
+  auto run = [&](llvm::ArrayRef<int64_t> some, int threads) {
+    JITOptions options;
+    options.threads = threads;
+    auto engine = create(make(some), "step", options);
+    EXPECT_EQ(message(engine.takeError()), "success");
+    llvm::StringMap<const HostTensor *> data;
+    for (int64_t width : some) {
+      const std::string name = "x" + std::to_string(width);
+      data[name] = &inputs.find(name)->second;
+    }
+    auto outputs = (*engine)->run(data);
+    EXPECT_EQ(message(outputs.takeError()), "success");
+    return std::move(*outputs);
+  };
+  for (int threads : {1, 2}) {
+    auto together = run(widths, threads);
+    for (int64_t width : widths) {
+      auto alone = run(width, threads);
+      EXPECT_EQ(alone.size(), 3u);
+      for (const auto &[name, values] : alone) {
+        const HostTensor &others = together.find(name)->second;
+        ASSERT_EQ(others.getNumElements(), values.getNumElements());
+        for (int64_t i = 0; i < values.getNumElements(); ++i)
+          ASSERT_EQ(others.getElement(i), values.getElement(i)) << name.str() << " " << i;
+      }
+    }
+  }
+}
+
 TEST_F(JITEngineTest, WrongTensors) {
   auto engine = create(kStep);
   ASSERT_EQ(message(engine.takeError()), "success");

@@ -27,6 +27,24 @@ def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::
     "::mlir::vector::VectorDialect"];
 }
 
+def ShareKernelsPass : Pass<"mpt-share-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make functions of kernels that differ in numbers alone one function";
+  let description = [{
+    Runs after `--mpt-convert-kernels-to-vector`. Functions that launches name, and that are
+    equal but for sizes, strides and bounds, become one: the first of them. What is
+    not the same number in all is an element of a constant buffer of i32, which comes
+    before the other operands of the launch. So the time to compile a network of many
+    widths grows with the kinds of its kernels.
+
+    Kernels share a function only if equal numbers of one are equal in the other. A number
+    stays a constant of the function where code that knows it is faster: what is divided by,
+    the step of a loop, and the end of one with fewer than 8 iterations. Vectors,
+    such as the mask of the last elements of a row, and floats are never arguments.
+    Results do not change by a bit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def ExpandBF16Pass : Pass<"mpt-expand-bf16"> {
   let summary = "Round f32 to bf16 by integer arithmetic, or by AVX512_BF16";
   let description = [{
