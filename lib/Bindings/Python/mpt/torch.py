@@ -34,6 +34,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from mpt import _formulas, _inner_gradients
 from mpt._constants import FoldConstants
+from mpt._model_changes import ModelChanges
 from mpt._names import RESULT_NAMES, STEP_NAMES, rename
 
 if TYPE_CHECKING:
@@ -186,9 +187,13 @@ class _LossModule(torch.nn.Module):
 
     def forward(self, *batch):
         buffers = dict(self.model.named_buffers())
-        with FoldConstants({buffers[name]: value for name, value in self.constants.items()
-                            if name in buffers}):
-            result = self.loss(self.model, *batch)
+        constants = FoldConstants({buffers[name]: value for name, value in self.constants.items()
+                                   if name in buffers})
+        changes = ModelChanges(self.model, constants, ExportError)
+        with constants:
+            with changes:
+                result = self.loss(self.model, *batch)
+            changes.finish()
         if self.is_loss:
             _refuse_functions(result.get("loss") if isinstance(result, dict) else result)
         return result
@@ -261,7 +266,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         with (_lock, _mark_checkpoints(), _refuse_what_tracing_loses(),
               _refuse_own_gradients() if is_loss else contextlib.nullcontext(),
               _keep_recurrent_layers(), _trace_cumulative_averages(), _drop_checks_of_values(),
-              _without_logs()):
+              _name_modules_once(), _without_logs()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             _mark_stopped_gradients(program)
@@ -487,6 +492,26 @@ def _drop_checks_of_values():
 
 
 @contextlib.contextmanager
+def _name_modules_once():
+    """While it lasts, a module that a model has in two places has the names of the first one.
+    torch.export refuses a buffer that changes under two names."""
+    def name_once(kind):
+        def named(self, prefix="", recurse=True, remove_duplicate=True):
+            seen = set()
+            for path, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+                for name, value in getattr(module, kind).items():
+                    if value is None or remove_duplicate and id(value) in seen:
+                        continue
+                    seen.add(id(value))
+                    yield f"{path}.{name}" if path else name, value
+        return named
+
+    with _patched([(torch.nn.Module, "named_parameters", name_once("_parameters")),
+                   (torch.nn.Module, "named_buffers", name_once("_buffers"))]):
+        yield
+
+
+@contextlib.contextmanager
 def _without_logs():
     """While it lasts, PyTorch writes neither tracebacks nor the graph of a model that it
     refuses: the error says why. Whoever asked for logs (TORCH_LOGS) gets them."""
@@ -653,17 +678,27 @@ def _writes(node: torch.fx.Node, value: torch.fx.Node) -> bool:
          *((a, node.kwargs.get(a.name)) for a in schema.arguments)])
 
 
+def _is_view(node: torch.fx.Node, value: torch.fx.Node) -> bool:
+    """Whether the result of `node` may lie where `value` lies."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(
+        operand is value and argument.alias_info is not None
+        for argument, operand in zip(schema.arguments, node.args)) \
+        and any(result.alias_info is not None for result in schema.returns)
+
+
 def _is_written(value: torch.fx.Node) -> bool:
     """Whether a user of `value` changes it in place, or a view of it."""
-    def is_view(node):
-        schema = getattr(node.target, "_schema", None)
-        return schema is not None and any(
-            operand is value and argument.alias_info is not None
-            for argument, operand in zip(schema.arguments, node.args)) \
-            and any(result.alias_info is not None for result in schema.returns)
-
-    return any(_writes(user, value) or is_view(user) and _is_written(user)
+    return any(_writes(user, value) or _is_view(user, value) and _is_written(user)
                for user in value.users)
+
+
+def _find_views(value: torch.fx.Node) -> "list[torch.fx.Node]":
+    """`value` and what lies where it lies."""
+    found = [value]
+    for node in found:
+        found += [user for user in node.users if _is_view(user, node) and user not in found]
+    return found
 
 
 def _follows_from(node: torch.fx.Node, sources: "Collection[torch.fx.Node]",
@@ -705,9 +740,32 @@ def _mark_stopped_gradients(program: torch.export.ExportedProgram) -> None:
                 for operand, inner in
                 zip(node.args[2:], body.graph.find_nodes(op="placeholder")))
 
+        def has_gradient(node):
+            return _follows_from(node, trained, lambda n: _stops_gradient(n) or body_of(n))
+
+        def write_through(node):
+            """Makes a view without a gradient that is changed in place change what it is a view
+            of, which has no gradient then, either."""
+            if has_gradient(node.args[0]):
+                raise ExportError(
+                    "%s:%s: a value that has a gradient is changed in place by .detach() or "
+                    ".data; write `y = y + (f(y) - y).detach()` for `y.data = f(y)`"
+                    % (_line_of(node) or (node.name, 0)))
+            views = _find_views(node)
+            for writer in {u for v in views for u in v.users if any(_writes(u, w) for w in views)}:
+                for value in writer.all_input_nodes:
+                    if value not in views and has_gradient(value):
+                        with module.graph.inserting_before(writer):
+                            stopped = module.graph.call_function(stop, (value,))
+                        stopped.meta = dict(value.meta)
+                        writer.replace_input_with(value, stopped)
+
         for node in list(module.graph.nodes):
             if node.target in (torch.ops.aten.detach.default, torch.ops.aten.detach_.default):
-                node.target = stop
+                if _is_written(node):
+                    write_through(node)
+                else:
+                    node.target = stop
             body = body_of(node)
             if body is None:
                 continue
@@ -720,6 +778,16 @@ def _mark_stopped_gradients(program: torch.export.ExportedProgram) -> None:
                         "%s:%s: torch.no_grad() changes a value in place that has a gradient; "
                         "write `y = y + (f(y) - y).detach()` for `y = f(y)`"
                         % (_line_of(value) or (value.name, 0)))
+            inputs = list(body.graph.find_nodes(op="placeholder"))
+            if any(map(_is_written, inputs)):
+                # What is written there has no gradient outside.
+                for value, inner in zip(node.args[2:], inputs):
+                    if isinstance(value, torch.fx.Node) and not _is_written(inner) \
+                            and has_gradient(value):
+                        with body.graph.inserting_after(inner):
+                            stopped = body.graph.call_function(stop, (inner,))
+                        stopped.meta = dict(inner.meta)
+                        inner.replace_all_uses_with(stopped, lambda user: user is not stopped)
             output = next(n for n in body.graph.nodes if n.op == "output")
             # What a later region changes in place, as spectral_norm does when its module is
             # called again, may be a buffer: the others that read it get a copy instead.

@@ -1,0 +1,107 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a model changes in itself when it is called.
+
+A traced graph has what is changed in place, as in `self.count += 1`. It has nothing of
+assignments, as in `self.mean = 0.9 * self.mean + 0.1 * x.mean()`: the next step would compute
+with what was there when the model was traced.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+
+from mpt._constants import FoldConstants
+
+_OWN = frozenset(vars(torch.nn.Module()))  # What each module has.
+
+
+class ModelChanges(TorchFunctionMode):
+    """While a model is traced: what is assigned to a buffer is written into it, and `.data` is
+    the tensor without its gradient.
+
+    error: makes an exception of a message.
+    constants: those of the trace; this mode is entered inside of it.
+    """
+
+    def __init__(self, model: torch.nn.Module, constants: FoldConstants, error):
+        super().__init__()
+        self.constants, self.error = constants, error
+        self.modules = list(model.named_modules())
+        self.buffers = [(prefix, module, name, buffer) for prefix, module in self.modules
+                        for name, buffer in module._buffers.items() if buffer is not None]
+        self.attributes = self.read_attributes()
+        self.tensors = {id(value): False for value in self.attributes.values()
+                        if isinstance(value, torch.Tensor)}  # id -> whether it is read
+
+    def read_attributes(self) -> "dict[str, Any]":
+        """Tensors and numbers that are attributes, also in lists and dictionaries."""
+        found = {}
+        for prefix, module in self.modules:
+            own = {k: v for k, v in vars(module).items() if k not in _OWN}
+            for path, value in pytree.tree_flatten_with_path(own)[0]:
+                if isinstance(value, (torch.Tensor, int, float)) and not isinstance(value, bool):
+                    name = str(path[0].key) + pytree.keystr(path[1:])
+                    found[f"{prefix}.{name}".lstrip(".")] = value
+        return found
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func == torch.Tensor.data.__get__:
+            return args[0].detach()
+        if func == torch.Tensor.data.__set__:
+            old, new = args
+            if old.shape != new.shape or old.dtype != new.dtype:
+                raise self.error(
+                    f"the loss function assigns to .data of a tensor of {list(old.shape)} of "
+                    f"{str(old.dtype)[6:]} one of {list(new.shape)} of {str(new.dtype)[6:]}; a "
+                    "tensor keeps its shape and type")
+            old.detach().copy_(new)
+            return None
+        if getattr(func, "__name__", "") != "__get__":  # Of shape, device and the like.
+            for value in pytree.tree_leaves((args, kwargs)):
+                if id(value) in self.tensors:
+                    self.tensors[id(value)] = True
+        return func(*args, **(kwargs or {}))
+
+    def finish(self) -> None:
+        """After the call: writes buffers, and refuses what the next call would not see."""
+        for prefix, module, name, old in self.buffers:
+            new = module._buffers.get(name)
+            if new is old:
+                continue
+            module._buffers[name] = old
+            label = f"{prefix}.{name}".lstrip(".")
+            if new is None or new.shape != old.shape or new.dtype != old.dtype:
+                found = "None" if new is None else f"{list(new.shape)} of {str(new.dtype)[6:]}"
+                raise self.error(
+                    f"the loss function assigns to the buffer {label}: expected a tensor of "
+                    f"{list(old.shape)} of {str(old.dtype)[6:]}, as it was, found {found}; a "
+                    "buffer keeps its shape and type")
+            if new.requires_grad:
+                raise self.error(f"the loss function assigns to the buffer {label} what has a "
+                                 "gradient, which the next step could not follow: assign "
+                                 "value.detach()")
+            if not self.is_same(old, new):
+                old.copy_(new.detach())
+        for name, new in self.read_attributes().items():
+            old = self.attributes.get(name)
+            if isinstance(old, torch.Tensor):
+                if new is not old and self.tensors[id(old)] and not self.is_same(old, new):
+                    raise self.error(
+                        f"the loss function reads the model's attribute {name} and assigns to "
+                        "it, which the next step would not see: register it as a buffer")
+            elif old is not None and not isinstance(new, torch.Tensor) and new != old:
+                warnings.warn(f"the loss function changes the model's attribute {name} from {old} "
+                              f"to {new}: each step computes with {old}; keep numbers that "
+                              "change in a buffer", stacklevel=2)
+
+    def is_same(self, old, new) -> bool:
+        """Whether both are constants of one value, as in `self.mask = self.mask.to(x.device)`."""
+        values = [self.constants.find(t) if isinstance(t, torch.Tensor) else None
+                  for t in (old, new)]
+        return all(v is not None for v in values) and torch.equal(*values)
