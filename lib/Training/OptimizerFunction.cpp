@@ -168,7 +168,10 @@ void Inliner::mapShards(StringRef name, const ElementwiseUpdate &own) {
 }
 
 Value Inliner::find(BlockArgument argument, StringRef name) {
-  if (Value value = given.lookup(name))
+  // Parameters and state may have the name of the loss.
+  const bool isState = view[argument].role == Role::Parameter ||
+                       view[argument].role == Role::OptimizerState;
+  if (Value value = given.lookup(name); value && !(isState && name == "loss"))
     return value;
   if (name.consume_front("grad.") && gradients.contains(name))
     return widen(gradients.lookup(name));
@@ -181,8 +184,8 @@ Value Inliner::find(BlockArgument argument, StringRef name) {
     return addState(argument.getType(), name, view[argument].init);
   emitPassError(argument.getLoc())
       << "expected \"" << name << "\" of the optimizer '@" << update.getName()
-      << "' to be a parameter that has a gradient, a gradient (grad.NAME), lr, step, "
-         "or state with 'mpt.role' = \"optimizer_state\"";
+      << "' to be a parameter that has a gradient, a gradient (grad.NAME), loss, lr, "
+         "step, or state with 'mpt.role' = \"optimizer_state\"";
   return {};
 }
 

@@ -10,11 +10,11 @@
 /// `--mpt-train-step=optimizer=@NAME`: a function of the module updates the parameters.
 ///
 /// Its arguments are told apart by `mpt.name`: a parameter has the parameter's name, its
-/// gradient is `grad.NAME`, as `--mpt-autodiff` calls it, `lr` and `lr.group0` are
-/// learning rates, `step` counts steps and is 1 in the first. All others are state with
-/// the role `optimizer_state`, which begins as `mpt.init` says, with zeros if it says
-/// nothing. Each result has `mpt.updates`: the function gives the next value of all
-/// parameters and of all state.
+/// gradient is `grad.NAME`, as `--mpt-autodiff` calls it, `loss` is the loss before this
+/// update, without a loss scale, `lr` and `lr.group0` are learning rates, `step` counts
+/// steps and is 1 in the first. All others are state with the role `optimizer_state`,
+/// which begins as `mpt.init` says, with zeros if it says nothing. Each result has
+/// `mpt.updates`: the function gives the next value of all parameters and of all state.
 ///
 /// Parameters and gradients of 16 bits are arguments of f32. Ranks may hold parts of
 /// parameters that the function updates element by element (ElementwiseUpdate.h).
@@ -31,8 +31,8 @@
 namespace mpt::detail {
 
 /// Puts the body of `update` before the end of `step`, whose parameters have the
-/// gradients in `gradients`, by name. `given` has the values of `lr`, its groups and
-/// `step`. Adds the state and all next values to `editor`, and removes `update` if
+/// gradients in `gradients`, by name. `given` has the values of `loss`, `lr`, its groups
+/// and `step`. Adds the state and all next values to `editor`, and removes `update` if
 /// nothing else calls it. Ops get `mpt.optimizer`, and `mpt.precision = "f32"` if they
 /// have none. Returns the next values of the parameters, in the order of `gradients`;
 /// fails after a diagnostic at the argument or result.

@@ -87,6 +87,10 @@ private:
   void buildEma(OpBuilder &builder, StepEditor &editor, StringRef name, Value value,
                 Value weight);
 
+  /// The loss that the gradients are those of: the sum of several. Null if those have
+  /// different types.
+  Value buildLoss(OpBuilder &builder, func::FuncOp step);
+
   /// State of skip-spikes whose next value goes in after the other state is guarded.
   Value nextSpikes;
   /// Next values of parameters, in the order of `mpt.gradients`.
@@ -335,6 +339,23 @@ void TrainStepPass::buildEma(OpBuilder &builder, StepEditor &editor, StringRef n
                    state);
 }
 
+Value TrainStepPass::buildLoss(OpBuilder &builder, func::FuncOp step) {
+  Operation *terminator = step.getBody().front().getTerminator();
+  SmallVector<Value> losses;
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    if (step.getResultAttr(i, kLossAttr))
+      losses.push_back(value);
+  if (losses.empty())
+    return terminator->getOperand(0);
+  Value sum = losses.front();
+  for (Value loss : ArrayRef(losses).drop_front()) {
+    if (loss.getType() != sum.getType())
+      return {};
+    sum = AddOp::create(builder, step.getLoc(), sum.getType(), sum, loss);
+  }
+  return sum;
+}
+
 LogicalResult TrainStepPass::checkParameter(func::FuncOp step, const StepEditor &editor,
                                             StringAttr name, Type gradient) {
   BlockArgument parameter = editor.getArgument(name.getValue());
@@ -459,6 +480,8 @@ LogicalResult TrainStepPass::run() {
   if (isFunction()) {
     for (auto [parameter, gradient] : llvm::zip_equal(names, gradients))
       sums[parameter.name] = gradient;
+    if (Value loss = buildLoss(builder, step))
+      given["loss"] = loss;
     auto next = inlineOptimizer(findOptimizerFunction(), step, editor, sums, given);
     if (failed(next))
       return failure();

@@ -37,7 +37,7 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}) -> ten
   %g = mpt.gradients %w {names = ["w"]} : (tensor<f32>) -> tensor<f32>
   return %w : tensor<f32>
 }
-// expected-error @below {{mpt-train-step: expected "x" of the optimizer '@update' to be a parameter that has a gradient, a gradient (grad.NAME), lr, step, or state with 'mpt.role' = "optimizer_state"}}
+// expected-error @below {{mpt-train-step: expected "x" of the optimizer '@update' to be a parameter that has a gradient, a gradient (grad.NAME), loss, lr, step, or state with 'mpt.role' = "optimizer_state"}}
 func.func private @update(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}, %x: tensor<f32> {mpt.name = "x", mpt.role = "input"}) -> (tensor<f32> {mpt.updates = "w"}) {
   return %w : tensor<f32>
 }
@@ -106,4 +106,18 @@ func.func @loss(%w: tensor<bf16> {mpt.name = "w", mpt.role = "parameter"}) -> te
 // expected-error @below {{mpt-train-step: expected "w" of the optimizer '@update' to have the type that it has in the step, 16 bits widened to f32, 'tensor<f32>', found 'tensor<bf16>'}}
 func.func private @update(%w: tensor<bf16> {mpt.name = "w", mpt.role = "parameter"}) -> (tensor<bf16> {mpt.updates = "w"}) {
   return %w : tensor<bf16>
+}
+
+// -----
+
+// Losses of two types have no sum.
+func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<f64> {mpt.name = "v", mpt.role = "parameter"})
+    -> (tensor<f32> {mpt.name = "a", mpt.loss}, tensor<f64> {mpt.name = "b", mpt.loss}) {
+  %g = mpt.gradients %w {names = ["w"], mpt.loss = "a"} : (tensor<f32>) -> tensor<f32>
+  %h = mpt.gradients %v {names = ["v"], mpt.loss = "b"} : (tensor<f64>) -> tensor<f64>
+  return %w, %v : tensor<f32>, tensor<f64>
+}
+// expected-error @below {{mpt-train-step: expected "loss" of the optimizer '@update' to be}}
+func.func private @update(%l: tensor<f32> {mpt.name = "loss", mpt.role = "input"}, %w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<f64> {mpt.name = "v", mpt.role = "parameter"}) -> (tensor<f32> {mpt.updates = "w"}, tensor<f64> {mpt.updates = "v"}) {
+  return %w, %v : tensor<f32>, tensor<f64>
 }

@@ -17,9 +17,9 @@ def walk(operation):
                 yield from walk(op.operation)
 
 
-def inline_calls(module, ir) -> None:
-    """Replaces each call by the body of its function: MLIR verifies no call in an op that it
-    does not know. ValueError without @main, and where calls do not end, or become too many."""
+def inline_calls(module, ir, names=("func.call",)) -> None:
+    """Replaces each call, of the ops of these names, by the body of its function: MLIR verifies
+    no call in an op that it does not know. ValueError without @main, and where calls do not end, or become too many."""
     functions = {ir.StringAttr(op.attributes["sym_name"]).value: op.operation
                  for op in module.body.operations if op.operation.name == "func.func"}
     if "main" not in functions:
@@ -28,9 +28,10 @@ def inline_calls(module, ir) -> None:
     kept, moved = ["main"], 0
     for kept_name in kept:
         function = functions[kept_name]
-        while calls := [op for op in walk(function) if op.name == "func.call"]:
+        while calls := [op for op in walk(function) if op.name in names]:
             for call in calls:
-                callee = functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+                symbol = "callee" if call.name == "func.call" else "decomposition"
+                callee = functions[ir.FlatSymbolRefAttr(call.attributes[symbol]).value]
                 clone = callee.clone(ip=ir.InsertionPoint.at_block_begin(module.body))
                 block = clone.regions[0].blocks[0]
                 for argument, operand in zip(block.arguments, call.operands):

@@ -336,6 +336,12 @@ def _strip_keys(tree):
     return jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, tree)
 
 
+def _describe(kind, array: numpy.ndarray) -> str:
+    """A random key, or an array."""
+    return f"a random key of {kind}" if kind is not None \
+        else f"{array.dtype} of shape {array.shape}"
+
+
 class _Compiled:
     def __init__(self, module, program):
         self.module = module
@@ -382,6 +388,8 @@ class TrainStep:
                         "of an optimizer of optax")
         self._threads, self._max_programs, self._seed = threads, max_programs, seed
         self._lr, self._count, self._skipped = 1e-3 if lr is None else lr, 0, 0
+        if self._transform:
+            self._lr = None  # Not changed.
         self._named = list(batch) if isinstance(batch, Mapping) else None
         batch = self._order(batch if isinstance(batch, Mapping) else None,
                             () if isinstance(batch, Mapping) else batch)
@@ -415,14 +423,10 @@ class TrainStep:
         self._profile: Optional[StepProfile] = None
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         self._first: Optional[_Compiled] = None
-        self._lower_optimizer(params, taken)
+        self._make_moments(params, taken)
         self._first = self._find(parts, batch)
         for name, value in zip(self._names + self._moment_names, self._values + self._moments):
-            if name in self._first.types:
-                # Parameters of 16 bits have masters of 32. NumPy hands over no bf16.
-                kept = _FLOATS.get(self._first.types[name], value.dtype)
-                self._first.program.write(
-                    name, jax.numpy.asarray(_spell_array(value.astype(kept))))
+            self._write(name, value)
         if "seed" in self._first.types:
             self._first.program.write("seed", numpy.array(
                 seed, dtype=numpy.asarray(self._read("seed")).dtype))
@@ -454,13 +458,13 @@ class TrainStep:
 
     # Compilation.
 
-    def _lower_optimizer(self, params, taken) -> None:
-        """An optimizer of optax as the function @optimizer, and its state."""
+    def _make_moments(self, params, taken) -> None:
+        """The state of an optimizer of optax."""
         self._moment_names, self._moments, self._update = [], [], ""
+        self._rate_name = None if self._transform else "lr"
+        self._param_tree = jax.tree.structure(params)
         if not self._transform:
             return
-        ir, _ = _import_mlir()
-        tree = jax.tree.structure(params)
         try:
             moments = self._transform.init(params)
         except Exception as error:
@@ -469,10 +473,32 @@ class TrainStep:
         self._moment_kinds = [jax.random.key_impl(x) if _is_key(x) else None for x in leaves]
         self._moment_names = _name_leaves(moments, _OPTIMIZER, taken)
         self._moments = [_to_array(x) for x in _strip_keys(leaves)]
+        # What optax.inject_hyperparams keeps, unless a schedule gives it.
+        ends = [tuple(_spell_path([entry]) for entry in path)
+                for path, _ in jax.tree_util.tree_flatten_with_path(moments)[0]]
+        found = [name for name, end in zip(self._moment_names, ends)
+                 if end[-2:] == ("hyperparams", "learning_rate")]
+        if len(found) == 1 and not any(
+                pair == ("hyperparams_states", "learning_rate")
+                for end in ends for pair in zip(end, end[1:])):
+            self._rate_name = found[0]
 
-        def update(params, gradients, moments):
-            params, gradients = (jax.tree.unflatten(tree, x) for x in (params, gradients))
-            changes, new = self._transform.update(gradients, self._join_moments(moments), params)
+    def _lower_optimizer(self, loss) -> None:
+        """An optimizer of optax as the function @optimizer. loss: its shape and type."""
+        ir, _ = _import_mlir()
+
+        def value_fn(*_, **__):
+            raise Error("optimizer: its update computes the loss for other parameters "
+                        "(value_fn), as optax's line searches do, but a step has one forward "
+                        "pass; optax.lbfgs(0.1, linesearch=None) does with one")
+
+        def update(params, gradients, moments, loss):
+            params, gradients = (jax.tree.unflatten(self._param_tree, x)
+                                 for x in (params, gradients))
+            more = {"value": loss, "grad": gradients, "value_fn": value_fn}
+            changes, new = self._transform.update(
+                gradients, self._join_moments(moments), params,
+                **{name: more[name] for name in more if self._takes(name)})
             if jax.tree.structure(new) != self._moment_tree:
                 raise Error("optimizer: its update gives state of another structure than its "
                             f"init, {jax.tree.structure(new)}")
@@ -483,8 +509,7 @@ class TrainStep:
         values = self._values[:self._num_params]
         names = self._names[:self._num_params]
         try:
-            lowered = _lower_forward(jax.jit(update, keep_unused=True), values, values,
-                                     self._moments)
+            lowered = jax.jit(update, keep_unused=True).lower(values, values, self._moments, loss)
         except Error:
             raise
         except Exception as error:
@@ -492,7 +517,7 @@ class TrainStep:
         module = lowered.compiler_ir("stablehlo")
         with module.context as context, ir.Location.unknown():
             context.allow_unregistered_dialects = True
-            inline_calls(module, ir)
+            inline_calls(module, ir, ("func.call", "stablehlo.composite"))
             main = next(op for op in module.body.operations
                         if ir.StringAttr(op.attributes["sym_name"]).value == "main")
 
@@ -503,11 +528,18 @@ class TrainStep:
             main.attributes["arg_attrs"] = ir.ArrayAttr.get(
                 [attributes(name=name, role="parameter") for name in names]
                 + [attributes(name=f"grad.{name}", role="input") for name in names]
-                + [attributes(name=name, role="optimizer_state") for name in self._moment_names])
+                + [attributes(name=name, role="optimizer_state") for name in self._moment_names]
+                + [attributes(name="loss", role="input")])
             main.attributes["res_attrs"] = ir.ArrayAttr.get(
                 [attributes(updates=name) for name in names + self._moment_names])
             main.attributes["sym_name"] = ir.StringAttr.get(_OPTIMIZER)
             self._update = main.get_asm(print_generic_op_form=True, enable_debug_info=False)
+
+    def _takes(self, name) -> bool:
+        """Whether `update` has an argument of this name, as optax's
+        GradientTransformationExtraArgs has all."""
+        parameters = inspect.signature(self._transform.update).parameters
+        return name in parameters or any(p.kind == p.VAR_KEYWORD for p in parameters.values())
 
     def _join_moments(self, leaves):
         return jax.tree.unflatten(self._moment_tree, [
@@ -546,6 +578,8 @@ class TrainStep:
 
         lowered = _lower_forward(jax.jit(flat, keep_unused=True), self._values, *batch)
         shapes = lowered.out_info
+        if self._transform and not self._update:
+            self._lower_optimizer(jax.ShapeDtypeStruct(shapes[0].shape, shapes[0].dtype))
         outputs = _name_leaves(shapes[2], "outputs", set())
         module = lowered.compiler_ir("stablehlo")
         with module.context as context, ir.Location.unknown():
@@ -575,9 +609,10 @@ class TrainStep:
             return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
 
     def _passes(self) -> "list[str]":
-        rate = float(self._lr(0) if callable(self._lr) else self._lr)
-        options = [f"optimizer={self._optimizer[0]}", *self._optimizer[1:], f"lr={rate!r}",
-                   "grad-norm=true"]
+        options = [f"optimizer={self._optimizer[0]}", *self._optimizer[1:], "grad-norm=true"]
+        if not self._transform:
+            rate = float(self._lr(0) if callable(self._lr) else self._lr)
+            options.append(f"lr={rate!r}")
         if self._clip_norm is not None:
             options.append(f"clip-norm={float(self._clip_norm)!r}")
         if self._ema is not None:
@@ -650,32 +685,42 @@ class TrainStep:
                           compiled.scalars.read("loss_scale", 1.0), outputs)
 
     def _write_rate(self, rate) -> None:
-        if "lr" in self._first.types:
-            self._first.program.write("lr", numpy.asarray(float(rate), "float32"))
+        if rate is not None and self._rate_name is not None:
+            self._write(self._rate_name, numpy.asarray(float(rate), "float32"))
 
     @property
     def lr(self) -> float:
         """The learning rate. If it is a function of the number of the step, its value for
-        the next one."""
+        the next one. Of an optimizer of optax, the one that optax.inject_hyperparams keeps."""
         self._check_has_rate()
+        if self._lr is None:
+            return float(self._read(self._rate_name))
         return float(self._lr(self._count) if callable(self._lr) else self._lr)
 
     @lr.setter
     def lr(self, value: "Union[float, Callable[[int], float]]") -> None:
         self._check_has_rate()
-        self._lr = value
+        # A number is part of optax's state.
+        self._lr = value if callable(value) or not self._transform else None
         if not callable(value):
             self._write_rate(value)
 
     def _check_has_rate(self) -> None:
-        if self._transform:
-            raise Error("lr: an optimizer of optax has its own learning rate, which may be a "
-                        "schedule; step.opt_state has what optax.inject_hyperparams keeps")
+        if self._rate_name is None:
+            raise Error("lr: the optimizer of optax has its own learning rate, or several; "
+                        "step.lr is one that optax.inject_hyperparams keeps, as in "
+                        "optax.inject_hyperparams(optax.adam)(learning_rate=0.1)")
 
     # State.
 
     def _read(self, name):
         return jax.dlpack.from_dlpack(self._first.program.read(name))
+
+    def _write(self, name, value) -> None:
+        if name in self._first.types:
+            # Parameters of 16 bits have masters of 32. NumPy hands over no bf16.
+            kept = _FLOATS.get(self._first.types[name], value.dtype)
+            self._first.program.write(name, jax.numpy.asarray(_spell_array(value.astype(kept))))
 
     def _held(self, suffix=""):
         leaves = []
@@ -712,6 +757,25 @@ class TrainStep:
             leaves.append(array.view(value.dtype) if value.dtype.kind == "u"
                           else array.astype(value.dtype))
         return self._join_moments(leaves)
+
+    @opt_state.setter
+    def opt_state(self, value: Any) -> None:
+        if not self._transform:
+            raise Error("opt_state: expected an optimizer of optax, found "
+                        f"{self._optimizer[0]!r}, whose state `load` reads")
+        leaves, tree = jax.tree.flatten(value)
+        if tree != self._moment_tree:
+            raise Error(f"opt_state: expected the tree {self._moment_tree}, found {tree}; restore "
+                        "checkpoints into the tree that step.opt_state gives")
+        arrays = [_to_array(leaf) for leaf in _strip_keys(leaves)]
+        for name, leaf, array, kind, own in zip(
+                self._moment_names, leaves, arrays, self._moment_kinds, self._moments):
+            impl = jax.random.key_impl(leaf) if _is_key(leaf) else None
+            if (impl, array.shape, array.dtype) != (kind, own.shape, own.dtype):
+                raise Error(f"opt_state: {name}: expected {_describe(kind, own)}, found "
+                            f"{_describe(impl, array)}")
+        for name, leaf in zip(self._moment_names, arrays):
+            self._write(name, leaf)
 
     @property
     def ema_params(self) -> Any:

@@ -1,6 +1,8 @@
 """Optimizers of optax in a step of mpt.jax: parameters and state after some steps equal JAX's in
 f64, as closely as JAX's in f32 do, times 8."""
+import inspect
 import os
+import pickle
 import tempfile
 import warnings
 
@@ -34,10 +36,14 @@ def train(make, dtype):
     with jax.enable_x64(dtype == "float64"):
         cast = lambda tree: jax.tree.map(lambda v: jnp.asarray(v, dtype), tree)
         optimizer, params = make(), cast(start)
+        # SAM's update takes no more arguments, whatever its type says.
+        takes_more = any(p.kind == p.VAR_KEYWORD for p in
+                         inspect.signature(optimizer.update).parameters.values())
         state = optimizer.init(params)
         for x, y in batches:
-            gradients = jax.grad(loss)(params, *cast((x, y)))
-            updates, state = optimizer.update(gradients, state, params)
+            value, gradients = jax.value_and_grad(loss)(params, *cast((x, y)))
+            more = {"value": value, "grad": gradients} if takes_more else {}
+            updates, state = optimizer.update(gradients, state, params, **more)
             params = optax.apply_updates(params, updates)
         return flatten(params, state)
 
@@ -72,6 +78,47 @@ check("MultiSteps", lambda: optax.MultiSteps(optax.adam(1e-2), 2))
 check("muon", lambda: optax.contrib.muon(1e-2))
 check("prodigy", lambda: optax.contrib.prodigy())
 check("schedule_free", lambda: optax.contrib.schedule_free_adamw(1e-2))
+check("apply_if_finite", lambda: optax.apply_if_finite(optax.adam(1e-2), 3))
+check("masked", lambda: optax.masked(optax.adam(1e-2), {"a": {"w": True, "b": False}, "c": True}))
+check("inject_hyperparams", lambda: optax.inject_hyperparams(optax.adamw)(
+    learning_rate=optax.cosine_decay_schedule(1e-2, 6), weight_decay=0.1))
+check("ema", lambda: optax.chain(optax.sgd(1e-2), optax.ema(0.9)))
+check("sam", lambda: optax.contrib.sam(
+    optax.sgd(1e-2), optax.chain(optax.contrib.normalize(), optax.sgd(0.05)), sync_period=2))
+
+# Their updates read the loss, and gradients before others changed them.
+check("polyak", lambda: optax.polyak_sgd())
+check("plateau", lambda: optax.chain(
+    optax.adam(1e-2), optax.contrib.reduce_on_plateau(patience=1, factor=0.5, atol=100.0)))
+check("momo", lambda: optax.contrib.momo_adam())
+check("lbfgs", lambda: optax.lbfgs(0.05, linesearch=None))
+check("accumulated", lambda: optax.MultiSteps(optax.polyak_sgd(), 2))
+check("condition", lambda: optax.conditionally_transform(
+    optax.sgd(0.1), lambda _, value, **more: value < 4, forward_extra_args=True))
+
+
+def by_own_names():
+    def update(gradients, state, params, *, value):
+        return jax.tree.map(lambda g: -0.01 * value * g, gradients), state
+
+    return optax.GradientTransformation(lambda params: (), update)
+
+
+def by_other_names():
+    return optax.GradientTransformationExtraArgs(
+        lambda params: (), lambda gradients, state, params, **more: (
+            jax.tree.map(lambda g: -0.01 * more["value"] * g, more["grad"]), state))
+
+
+steps = [mpt.jax.train_step(loss, start, batches[0], make())
+         for make in (by_own_names, by_other_names)]
+for batch in batches:
+    for step in steps:
+        step(*batch)
+print("names:", (flatten(steps[0].params) == flatten(steps[1].params)).all(),
+      abs(flatten(steps[0].params) - flatten(start)).max() > 1e-3)
+# The loss has no scale.
+check("polyak", lambda: optax.polyak_sgd(), "f16")
 check("lion", lambda: optax.lion(1e-3), "bf16")
 check("lamb", lambda: optax.lamb(1e-2), "f16")
 
@@ -85,6 +132,49 @@ for batch in batches:
     params = optax.apply_updates(params, updates)
     step(*batch)
 print("noise:", numpy.allclose(flatten(step.params), flatten(params), rtol=1e-5, atol=1e-6))
+
+# JAX's state goes on in a step.
+make = lambda: optax.chain(optax.add_noise(0.1, 0.55, jax.random.key(0)), optax.adam(1e-2))
+optimizer, params = make(), jax.tree.map(jnp.asarray, start)
+state, kept = optimizer.init(params), None
+for number, batch in enumerate(batches):
+    if number == 3:
+        key, adam = state
+        kept = params, pickle.dumps(adam), key
+    updates, state = optimizer.update(jax.grad(loss)(params, *batch), state, params)
+    params = optax.apply_updates(params, updates)
+step = mpt.jax.train_step(loss, kept[0], batches[0], make())
+step.opt_state = kept[2], pickle.loads(kept[1])
+for batch in batches[3:]:
+    step(*batch)
+print("resumed:", numpy.allclose(flatten(step.params, step.opt_state[1]),
+                                 flatten(params, state[1]), rtol=1e-5, atol=1e-6),
+      jax.random.key_data(step.opt_state[0].rng_key).tolist()
+      == jax.random.key_data(state[0].rng_key).tolist())
+
+# The host changes the rate.
+make = lambda: optax.inject_hyperparams(optax.adam)(learning_rate=1e-2)
+optimizer, params = make(), jax.tree.map(jnp.asarray, start)
+state = optimizer.init(params)
+step = mpt.jax.train_step(loss, start, batches[0], make())
+print("rate:", step.lr)
+for number, batch in enumerate(batches):
+    rate = 1e-2 / (number + 1)
+    state.hyperparams["learning_rate"] = jnp.float32(rate)
+    if number < 2:
+        step.lr = rate
+    elif number < 4:
+        step.lr = lambda number: 1e-2 / (number + 1)
+    else:
+        changed = step.opt_state
+        changed.hyperparams["learning_rate"] = jnp.float32(rate)
+        step.lr = 1.0
+        step.opt_state = changed
+    updates, state = optimizer.update(jax.grad(loss)(params, *batch), state, params)
+    params = optax.apply_updates(params, updates)
+    step(*batch)
+print("rates:", numpy.allclose(flatten(step.params, step.opt_state), flatten(params, state),
+                               rtol=1e-5, atol=1e-6), step.lr)
 
 # A step that overflows changes nothing.
 step = mpt.jax.train_step(loss, start, batches[0], optax.lion(1e-3), "f16",
@@ -102,12 +192,26 @@ def refused(what):
         print("refused:", str(error).splitlines()[0])
 
 
-refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.polyak_sgd()))
+refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.lbfgs()))
+refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.chain(
+    optax.sgd(1.0), optax.scale_by_backtracking_linesearch(5))))
+refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.contrib.sophia(1e-2)))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.masked(optax.sgd(0.1), [True])))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.lion(1e-3), lr=0.1))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.lion(1e-3),
                                    optimizer_state="bf16"))
 refused(lambda: setattr(step, "lr", 0.1))
+refused(lambda: mpt.jax.train_step(loss, start, batches[0], optax.inject_hyperparams(optax.adam)(
+    learning_rate=optax.constant_schedule(0.1))).lr)
+before = step.opt_state
+refused(lambda: setattr(step, "opt_state", optax.sgd(0.1, momentum=0.9).init(start)))
+refused(lambda: setattr(step, "opt_state", jax.tree.map(lambda v: v[..., None], before)))
+refused(lambda: setattr(step, "opt_state", jax.tree.map(lambda v: v.astype("float16"), before)))
+print("kept:", (flatten(step.opt_state) == flatten(before)).all())
+noisy = mpt.jax.train_step(loss, start, batches[0], optax.noisy_sgd(1e-2, key=jax.random.key(3)))
+refused(lambda: setattr(noisy, "opt_state", jax.tree.map(
+    lambda v: jax.random.key_data(v) if mpt.jax._is_key(v) else v, noisy.opt_state)))
+refused(lambda: setattr(mpt.jax.train_step(loss, start, batches[0], "adam"), "opt_state", before))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], "adam").opt_state)
 refused(lambda: mpt.jax.train_step(
     loss, jax.tree.map(lambda v: jnp.asarray(v, "bfloat16"), start), batches[0],
