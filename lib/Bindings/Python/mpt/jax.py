@@ -311,6 +311,11 @@ def _name_leaves(tree, prefix: str, taken) -> "list[str]":
     return names
 
 
+def _widen(value):
+    """Parameters of 16 bits as optimizers see them: in f32, as their masters are."""
+    return value.astype("float32") if value.dtype.itemsize == 2 else value
+
+
 def _to_array(value) -> numpy.ndarray:
     """With the type that JAX gives it: without jax_enable_x64 numbers have 32 bits."""
     array = numpy.asarray(value)
@@ -466,7 +471,7 @@ class TrainStep:
         if not self._transform:
             return
         try:
-            moments = self._transform.init(params)
+            moments = self._transform.init(jax.tree.map(_widen, params))
         except Exception as error:
             raise Error(f"optimizer: its init(params) fails: {error}") from error
         leaves, self._moment_tree = jax.tree.flatten(moments)
@@ -506,7 +511,7 @@ class TrainStep:
                                   changes, is_leaf=lambda x: x is None)
             return jax.tree.leaves(params), _strip_keys(jax.tree.leaves(new))
 
-        values = self._values[:self._num_params]
+        values = [_widen(value) for value in self._values[:self._num_params]]
         names = self._names[:self._num_params]
         try:
             lowered = jax.jit(update, keep_unused=True).lower(values, values, self._moments, loss)
