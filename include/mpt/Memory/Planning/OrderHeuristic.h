@@ -28,9 +28,8 @@ enum class OrderHeuristic : uint8_t {
   /// The program's, but an op runs as soon as it can once it frees more than it
   /// makes: the optimizer's update of a parameter right after its gradient. So do all
   /// readers of a buffer that free more than they make together, such as the update and
-  /// the sum of squares for the norm, and ops that take and make single numbers, for
-  /// which
-  /// updates may wait.
+  /// the sum of squares for the norm. Ops that take and make single numbers run at once,
+  /// too: updates may wait for them.
   EarlyUpdate,
   /// Least peak memory first, as PyTorch's Inductor does it
   /// (torch/_inductor/memory.py, topological_sort_lpmf): of the ops that can run
