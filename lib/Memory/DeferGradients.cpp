@@ -62,7 +62,7 @@ struct Product {
   /// Two tensors, or the numbers that are added.
   SmallVector<Value, 2> factors;
   /// Of a filter or table: the square of its norm is at most this many times the product
-  /// of those of its factors.
+  /// of those of its factors. So (x1^T dy1 + ... + xn^T dyn)^2 is at most n |x|^2 |dy|^2.
   int64_t taps = 1;
   /// Of a table: the rows.
   Value indices;
@@ -163,16 +163,29 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
   product.ops.push_back(op);
   std::reverse(product.ops.begin(), product.ops.end());
   auto scatter = dyn_cast<ScatterAddOp>(op);
-  if (scatter)
-    product.factors = {scatter.getUpdates()};
-  else if (isa<MatmulOp, Conv2DFilterGradOp>(op))
-    product.factors = op->getOperands().take_front(2);
-  else
-    return std::nullopt;
   auto isStatic = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.hasStaticShape();
   };
+  auto isLarger = [&](Value left, Value right) {
+    return isStatic(left) && isStatic(right) &&
+           cast<RankedTensorType>(left.getType()).getNumElements() >
+               cast<RankedTensorType>(right.getType()).getNumElements();
+  };
+  // Blocks that are added to fewer, such as the weights of experts.
+  auto blocks = scatter ? scatter.getUpdates().getDefiningOp<MatmulOp>() : nullptr;
+  if (blocks && blocks->hasOneUse() && isF16(blocks.getLhs()) && isF16(blocks.getRhs()) &&
+      isLarger(blocks.getResult(), scatter.getTable())) {
+    product.factors = blocks->getOperands().take_front(2);
+    product.ops.insert(product.ops.begin(), blocks);
+  } else if (scatter) {
+    blocks = nullptr;
+    product.factors = {scatter.getUpdates()};
+  } else if (isa<MatmulOp, Conv2DFilterGradOp>(op)) {
+    product.factors = op->getOperands().take_front(2);
+  } else {
+    return std::nullopt;
+  }
   // A gradient without elements shows nothing of its factors.
   auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!llvm::all_of(product.factors, isStatic) || !isStatic(op->getResult(0)) ||
@@ -191,13 +204,15 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
       return std::nullopt;
     product.indices = scatter.getIndices();
     product.taps = indices.getNumElements();
-    covered.insert(scatter.getUpdates());
-    return product;
+    if (!blocks) {
+      covered.insert(scatter.getUpdates());
+      return product;
+    }
   }
-  int64_t terms = 0;
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+  int64_t terms = product.taps;
+  if (auto matmul = blocks ? blocks : dyn_cast<MatmulOp>(op)) {
     auto lhs = cast<RankedTensorType>(matmul.getLhs().getType());
-    terms = lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
+    terms *= lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
     covered.insert_range(product.factors);
   } else {
     auto conv = cast<Conv2DFilterGradOp>(op);
@@ -360,7 +375,7 @@ SmallVector<Product> chooseDeferred(CheckedStep step) {
       return type.getNumElements() * int64_t(type.getElementTypeBitWidth() / 8);
     };
     DeferCandidate &candidate = candidates.emplace_back();
-    candidate.bytes = bytes(product.ops.front()->getResult(0));
+    candidate.bytes = bytes(product.ops.back()->getResult(0));
     SmallVector<Value, 2> kept = product.factors;
     if (product.indices)
       kept.push_back(product.indices);
@@ -412,7 +427,7 @@ void defer(CheckedStep step, ArrayRef<Product> deferred) {
   SmallVector<const Product *> products(count, nullptr);
   for (const Product &product : deferred) {
     products[product.number] = &product;
-    if (product.indices) {
+    if (product.factors.size() == 1) {
       int64_t &most = rows[product.factors[0]];
       most = std::max(most, product.taps);
       continue;

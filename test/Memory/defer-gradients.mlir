@@ -431,6 +431,54 @@ func.func @table_with_init(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %dy: ten
 
 // -----
 
+// Blocks of products are added to matrices of which each block has one, as for experts. The products wait, too. The
+// square of a sum of 12 is at most 12 times those of the factors.
+
+// CHECK-LABEL: func.func @experts
+// CHECK-NOT: mpt.matmul
+// CHECK: mpt.constant dense<4.800000e+01>
+// CHECK: mpt.all_finite
+// CHECK: [[BLOCKS:%.*]] = mpt.matmul {{.*}} -> tensor<12x64x128xf32>
+// CHECK: [[DW:%.*]] = mpt.scatter_add %{{.*}}, [[BLOCKS]]
+// CHECK: [[UW:%.*]], %{{.*}} = mpt.unscale [[DW]]
+// CHECK: mpt.sgd {{.*}} grad([[UW]])
+func.func @experts(%w: tensor<4x64x128xf32>, %i: tensor<12xi64>, %x: tensor<12x8x64xf16>, %dy: tensor<12x8x128xf16>,
+                   %scale: tensor<f32>, %lr: tensor<f32>) -> tensor<4x64x128xf32> {
+  %blocks = mpt.matmul %x, %dy {transpose_lhs} : (tensor<12x8x64xf16>, tensor<12x8x128xf16>) -> tensor<12x64x128xf32>
+  %dw = mpt.scatter_add %i, %blocks : (tensor<12xi64>, tensor<12x64x128xf32>) -> tensor<4x64x128xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<4x64x128xf32>) -> tensor<4x64x128xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<4x64x128xf32>, tensor<f32>) -> (tensor<4x64x128xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<4x64x128xf32>) -> (tensor<4x64x128xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<4x64x128xf32>, tensor<4x64x128xf32>, tensor<f32>, tensor<i1>) -> tensor<4x64x128xf32>
+  return %w1 : tensor<4x64x128xf32>
+}
+
+// -----
+
+// Products of bf16 may overflow, and f32 blocks take more than what they are added to: nothing waits.
+
+// CHECK-LABEL: func.func @experts_bf16
+// CHECK: mpt.scatter_add
+// CHECK: mpt.all_finite
+// CHECK-NOT: mpt.matmul
+// CHECK-NOT: mpt.scatter_add
+func.func @experts_bf16(%w: tensor<4x64x128xf32>, %i: tensor<12xi64>, %x: tensor<12x8x64xbf16>, %dy: tensor<12x8x128xbf16>,
+                        %scale: tensor<f32>, %lr: tensor<f32>) -> tensor<4x64x128xf32> {
+  %blocks = mpt.matmul %x, %dy {transpose_lhs} : (tensor<12x8x64xbf16>, tensor<12x8x128xbf16>) -> tensor<12x64x128xf32>
+  %dw = mpt.scatter_add %i, %blocks : (tensor<12xi64>, tensor<12x64x128xf32>) -> tensor<4x64x128xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<4x64x128xf32>) -> tensor<4x64x128xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<4x64x128xf32>, tensor<f32>) -> (tensor<4x64x128xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<4x64x128xf32>) -> (tensor<4x64x128xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<4x64x128xf32>, tensor<4x64x128xf32>, tensor<f32>, tensor<i1>) -> tensor<4x64x128xf32>
+  return %w1 : tensor<4x64x128xf32>
+}
+
+// -----
+
 // The largest is updated last: the factors of the other are no longer needed then.
 
 // CHECK-LABEL: func.func @largest_last
