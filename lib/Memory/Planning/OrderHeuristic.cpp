@@ -201,7 +201,9 @@ private:
   SmallVector<uint64_t> readerSum;
 };
 
-SmallVector<unsigned> orderEarlyUpdate(const MemoryGraph &graph) {
+/// With `together`, readers of a buffer that free more than they make together run at
+/// once, and so do ops on single numbers.
+SmallVector<unsigned> orderEarlyUpdate(const MemoryGraph &graph, bool together) {
   Scheduler scheduler(graph);
   Background background(graph);
   std::set<unsigned> ready, shrinking;
@@ -210,10 +212,10 @@ SmallVector<unsigned> orderEarlyUpdate(const MemoryGraph &graph) {
       return;
     ready.insert(op);
     // Updates may wait for a number, such as the one of the step.
-    if (scheduler.getChange(op) < 0 || scheduler.isScalar(op)) {
+    if (scheduler.getChange(op) < 0 || (together && scheduler.isScalar(op)))
       shrinking.insert(op);
+    if (!together || shrinking.count(op))
       return;
-    }
     // A gradient dies with its update once its norm is taken, whichever comes first.
     for (unsigned input : graph.ops[op].inputs)
       for (unsigned reader : scheduler.getShrinkingReaders(input))
@@ -332,8 +334,13 @@ SmallVector<unsigned> mpt::orderOps(const MemoryGraph &graph, OrderHeuristic ord
   switch (order) {
   case OrderHeuristic::Keep:
     break;
-  case OrderHeuristic::EarlyUpdate:
-    return orderEarlyUpdate(graph);
+  case OrderHeuristic::EarlyUpdate: {
+    SmallVector<unsigned> one = orderEarlyUpdate(graph, /*together=*/false),
+                          together = orderEarlyUpdate(graph, /*together=*/true);
+    return profileMemory(graph, one).peak < profileMemory(graph, together).peak
+               ? one
+               : together;
+  }
   case OrderHeuristic::LeastPeak:
     return orderLeastPeak(graph);
   case OrderHeuristic::DepthFirst:
