@@ -303,6 +303,8 @@ static constexpr int64_t longChain = 1024;
 /// Rows of a matmul that a chunk in blocks of channels amounts to, about: more would take
 /// memory and save no time.
 static constexpr int64_t blockedRows = 256;
+/// From such a dilation on oneDNN runs input gradients as matmuls.
+static constexpr int64_t largeDilation = 4;
 /// Images at most this wide are multiplied in blocks of channels as fast as without.
 static constexpr int64_t narrowImage = 4;
 
@@ -506,14 +508,18 @@ static void skipIdleTaps(ConvPlan &plan, const ConvCall &conv, const BufferRef &
       alignUp(sizes[0] * sizes[1] * sizes[2] * sizes[3] * getSize(filter.type));
 }
 
-/// Makes a convolution of the input gradient of a depthwise one with dilations: oneDNN
-/// has only plain loops for that.
-static void turnDepthwise(ConvPlan &plan, const ConvCall &conv, const BufferRef &filter,
+/// Makes a convolution of the input gradient of a depthwise one without strides, or of
+/// one with a dilation of at least 4: oneDNN takes up to three times as long for the
+/// former, has only plain loops for it with dilations, and runs the latter as a matmul
+/// whose terms it adds one by one.
+static void turnInputGrad(ConvPlan &plan, const ConvCall &conv, const BufferRef &filter,
                           const std::array<int64_t, 4> &sizes) {
   const std::array<int64_t, 2> one = {1, 1};
-  if (conv.kind != CallId::Conv2DInputGrad || conv.groups < 2 || sizes[2] != 1 ||
-      sizes[3] != conv.groups || conv.strides != one || conv.dilations == one ||
-      getSize(filter.type) < 2)
+  const bool isDepthwise = conv.groups > 1 && sizes[2] == 1 && sizes[3] == conv.groups,
+             isDilated = conv.groups == 1 &&
+                         std::max(conv.dilations[0], conv.dilations[1]) >= largeDilation;
+  if (conv.kind != CallId::Conv2DInputGrad || !(isDepthwise || isDilated) ||
+      conv.strides != one || getSize(filter.type) < 2)
     return;
   const std::array<int64_t, 4> all = conv.getFilterSizes(filter.dims);
   std::array<int64_t, 2> first{};
@@ -529,7 +535,8 @@ static void turnDepthwise(ConvPlan &plan, const ConvCall &conv, const BufferRef 
   plan.isTurned = true;
   plan.firstTap = first;
   plan.taps = {sizes[0], sizes[1]};
-  plan.tapBytes = alignUp(sizes[0] * sizes[1] * conv.groups * getSize(filter.type));
+  plan.tapBytes =
+      alignUp(sizes[0] * sizes[1] * sizes[2] * sizes[3] * getSize(filter.type));
 }
 
 ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
@@ -547,7 +554,7 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
     return plan;
   std::array<int64_t, 4> sizes = conv->getFilterSizes(filter.dims);
   skipIdleTaps(plan, *conv, x, filter, y, sizes);
-  turnDepthwise(plan, *conv, filter, sizes);
+  turnInputGrad(plan, *conv, filter, sizes);
   const auto [kernelHeight, kernelWidth, in, out] = sizes;
   const int64_t images = x.dims[0], filterCount = kernelHeight * kernelWidth * in * out;
   const bool isFilterGrad = conv->kind == CallId::Conv2DFilterGrad,
@@ -590,9 +597,12 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   }
   // Operands of other types than bf16 are multiplied as f32.
   const DataType operands = getRounded(call.refs[0].type, conv->xRounding);
+  int64_t packedIn = isInputGrad ? in / plan.slices : in,
+          packedOut = isInputGrad ? out : out / plan.slices;
+  if (plan.isTurned && conv->groups == 1)
+    std::swap(packedIn, packedOut);
   plan.packedBytes = getPackedFilterBytes(*conv, operands, kernelHeight * kernelWidth,
-                                          isInputGrad ? in / plan.slices : in,
-                                          isInputGrad ? out : out / plan.slices);
+                                          packedIn, packedOut);
   auto getBytes = [](const BufferRef &ref) { return alignUp(ref.count() * 4); };
   auto getChunkBytes = [&](const BufferRef &ref) {
     return ref.type == DataType::F32 && !plan.hasBlocks

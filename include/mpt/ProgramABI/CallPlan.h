@@ -163,8 +163,8 @@ struct ConvPlan {
   /// of a copy of them; 0 if all taps are taken.
   std::array<int64_t, 2> firstTap{}, taps{};
   int64_t tapBytes = 0;
-  /// The input gradient of a depthwise convolution with dilations and without strides is
-  /// the convolution of dy with the taps, copied in reverse order.
+  /// The input gradient of a convolution without strides that is depthwise, or has a
+  /// large dilation, is the convolution of dy with the taps, copied in reverse order.
   bool isTurned = false;
 
   int64_t workspaceBytes(int64_t maxThreads) const {

@@ -49,17 +49,20 @@ public:
   /// result, filter gradients are f32. There are `slices` of
   /// input channels of an input gradient, else of output channels, of which this is one.
   /// With `layout` the filter has that. With `blocked` images are in blocks of channels.
+  /// With `swapped` the filter's input channels are those of the result.
   bool init(const ConvCall &attributes, DataType operands, DataType result,
             const std::vector<int64_t> &x, const std::vector<int64_t> &filter,
             const std::vector<int64_t> &y, int64_t images, int64_t slices,
-            const dnnl_memory_desc_t *layout, bool blocked, int64_t threads) {
+            const dnnl_memory_desc_t *layout, bool blocked, bool swapped,
+            int64_t threads) {
     const CallId kind = attributes.kind;
     const int64_t inSlices = kind == CallId::Conv2DInputGrad ? slices : 1,
                   outSlices = slices / inSlices;
     const std::array<int64_t, 4> sizes = attributes.getFilterSizes(filter);
     const int64_t kh = sizes[0], kw = sizes[1], allIn = sizes[2], allOut = sizes[3];
     const int64_t groups = attributes.groups;
-    const int64_t in = allIn / inSlices, out = allOut / outSlices;
+    const int64_t in = (swapped ? allOut : allIn) / inSlices,
+                  out = (swapped ? allIn : allOut) / outSlices;
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
                      int64_t channels, bool isResult) {
       if (blocked)
@@ -73,6 +76,8 @@ public:
     std::vector<int64_t> strides = {1, allOut, kw * allIn * allOut, allIn * allOut};
     if (attributes.isOIHW)
       strides = {allIn * kh * kw, kh * kw, kw, 1};
+    if (swapped)
+      std::swap(strides[0], strides[1]);
     // oneDNN multiplies filters of HWIO fast, those of OIHW by plain loops.
     std::vector<int64_t> denseStrides = {1, out, kw * in * out, in * out};
     if (groups > 1) {
@@ -431,6 +436,8 @@ private:
     attributes.kind = kind = CallId::Conv2D;
     std::swap(xIndex, yIndex);
   }
+  /// Whether the filter's input channels are those of the result of a convolution.
+  bool isSwapped() const { return plan.isTurned && attributes.groups == 1; }
   /// The plan's taps of a stored filter, in reverse order if this was turned: in their
   /// place if they lie one after another, else a copy.
   void *getTaps(void *stored, char *copy, ThreadTeam &team) const {
@@ -513,7 +520,7 @@ private:
   int64_t getFilterStep(int64_t size) const {
     const auto [height, width, in, out] =
         attributes.getFilterSizes(call.refs[filterIndex].dims);
-    const bool isOfInputs = kind == CallId::Conv2DInputGrad;
+    const bool isOfInputs = kind == CallId::Conv2DInputGrad || isSwapped();
     int64_t channel = isOfInputs ? out : 1;
     if (attributes.isOIHW)
       channel = height * width * (isOfInputs ? 1 : in);
@@ -712,7 +719,7 @@ private:
     auto conv = std::make_unique<ChunkConv>();
     const bool ok = conv->init(attributes, operands, result, call.refs[xIndex].dims,
                                call.refs[filterIndex].dims, call.refs[yIndex].dims, size,
-                               plan.slices, layout, blocked, threads);
+                               plan.slices, layout, blocked, isSwapped(), threads);
     return ok ? std::move(conv) : nullptr;
   }
   /// The same in blocks of channels; false if this CPU gains nothing by them.

@@ -460,8 +460,9 @@ TEST(ConvTest, TapsThatReadPaddingAlone) {
             planOf(CallId::Conv2D, dense, F32, 2).workspaceBytes(2) + 512 * 512 * 4 + 64);
 }
 
-/// The input gradient of a depthwise convolution with dilations is a convolution of dy.
-TEST(ConvTest, DepthwiseInputGradientsWithDilations) {
+/// The input gradient of a convolution without strides that is depthwise or has a large
+/// dilation is a convolution of dy.
+TEST(ConvTest, InputGradientsAsConvolutions) {
   auto isTurned = [](CallId id, const Problem &p) {
     return planOf(id, p, F32, 2).isTurned;
   };
@@ -471,19 +472,31 @@ TEST(ConvTest, DepthwiseInputGradientsWithDilations) {
       rows{2, 6, 7, 16, 16, 3, 3, 1, 1, 1, 1, 3, 3, 1, 3, 16},
       // One tap is left.
       one{2, 3, 3, 16, 16, 3, 3, 1, 1, 4, 4, 4, 4, 4, 4, 16},
+      dense{2, 9, 9, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16},
+      // Large dilations along a row, both axes, of which most taps read padding, in
+      // slices and in blocks of channels.
+      row{3, 1, 40, 24, 40, 1, 3, 1, 1, 0, 0, 0, 0, 1, 4},
+      causal{2, 1, 40, 17, 5, 1, 2, 1, 1, 0, 0, 8, 0, 1, 8},
+      both{2, 12, 12, 16, 32, 3, 3, 1, 1, 4, 4, 5, 5, 4, 5},
+      far{2, 6, 6, 64, 64, 3, 3, 1, 1, 5, 5, 5, 5, 5, 5},
+      sliced{1, 3, 12, 512, 512, 1, 3, 1, 1, 0, 0, 4, 4, 1, 4},
+      blocked{2, 1, 24, 32, 512, 1, 3, 1, 1, 0, 0, 4, 4, 1, 4},
       // Not with strides, groups of several channels, more padding than a filter has.
       strided{2, 9, 9, 16, 16, 3, 3, 2, 1, 2, 2, 2, 2, 2, 2, 16},
       wide{2, 9, 9, 16, 32, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2, 16},
       padded{2, 5, 5, 16, 16, 3, 3, 1, 1, 6, 1, 2, 2, 2, 2, 16},
-      dense{2, 9, 9, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16};
-  for (const Problem &p : {same, uneven, rows, one}) {
+      near{2, 9, 9, 16, 16, 3, 3, 1, 1, 3, 3, 3, 3, 3, 3};
+  EXPECT_GT(planOf(grad, sliced, F32, 2).slices, 1);
+  EXPECT_TRUE(planOf(grad, blocked, F32, 2).hasBlocks);
+  for (const Problem &p :
+       {same, uneven, rows, one, dense, row, causal, both, far, sliced, blocked}) {
     EXPECT_TRUE(isTurned(grad, p));
     EXPECT_FALSE(isTurned(CallId::Conv2D, p));
     for (DataType type : {F32, F16, BF16})
       for (bool fastBF16 : {false, hasFastBF16()})
         check(p, type, fastBF16);
   }
-  for (const Problem &p : {strided, wide, padded, dense}) {
+  for (const Problem &p : {strided, wide, padded, near}) {
     EXPECT_FALSE(isTurned(grad, p));
     check(p);
   }
