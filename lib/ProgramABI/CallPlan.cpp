@@ -398,6 +398,9 @@ static bool wantsBlocks(const ConvCall &conv, const std::array<int64_t, 4> &filt
 /// block.
 static constexpr int64_t fewPoints = 64, fewestPoints = 4, mostPoints = 1024,
                          pointsOfSum = 512, fewestBlock = 64, mostBlock = 256;
+/// Channels and points of a row from which on a filter gradient over it is made tap by
+/// tap.
+static constexpr int64_t fewestRowChannels = 32, fewestRowPoints = 256;
 
 /// Whether dilations let at least half of the products of a filter gradient be with
 /// padding.
@@ -452,6 +455,22 @@ static bool planFilterGradMatmul(ConvPlan &plan, const ConvCall &conv, const Buf
   const int64_t sums = plan.chunks > 1 ? 2 : 1;
   plan.threadBytes = plan.threadInBytes + plan.threadOutBytes +
                      sums * alignUp(plan.inBlock * plan.outBlock * 4);
+  return true;
+}
+
+/// Makes each tap of a filter gradient over long rows by itself, image by image, as that
+/// of a filter of one point; false for others.
+static bool planRowTaps(ConvPlan &plan, const ConvCall &conv, const BufferRef &x,
+                        const BufferRef &y, std::array<int64_t, 4> filter) {
+  const std::array<int64_t, 2> one = {1, 1};
+  if (conv.kind != CallId::Conv2DFilterGrad || conv.groups != 1 || x.dims[1] != 1 ||
+      y.dims[1] != 1 || filter[0] != 1 || filter[1] == 1 || conv.strides != one ||
+      conv.padding[0] != 0 || conv.padding[2] < 0 || conv.padding[2] >= y.dims[2] ||
+      std::min(filter[2], filter[3]) < fewestRowChannels || y.dims[2] < fewestRowPoints)
+    return false;
+  plan.isByTap = true;
+  plan.chunk = 1;
+  plan.chunks = x.dims[0];
   return true;
 }
 
@@ -585,7 +604,8 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
     traffic.fewestChannels = traffic.channels;
   const bool isLarge =
       filterBytes >= largeFilter && rows < manyRows * static_cast<double>(plan.chunks);
-  if (isFilterGrad || isLarge || plan.chunks < fewTasks)
+  if (!planRowTaps(plan, *conv, x, y, sizes) &&
+      (isFilterGrad || isLarge || plan.chunks < fewTasks))
     cutConv(plan, images, traffic);
   plan.hasBlocks = wantsBlocks(*conv, sizes, y);
   if (plan.hasBlocks && plan.slices == 1) {

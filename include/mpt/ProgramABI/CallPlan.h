@@ -166,6 +166,9 @@ struct ConvPlan {
   /// The input gradient of a convolution without strides that is depthwise, or has a
   /// large dilation, is the convolution of dy with the taps, copied in reverse order.
   bool isTurned = false;
+  /// The filter gradient of long rows is made tap by tap, each as that of a filter of one
+  /// point, a chunk being an image.
+  bool isByTap = false;
 
   int64_t workspaceBytes(int64_t maxThreads) const {
     return xBytes + filterBytes + yBytes + packedBytes * slices * (sums > 0 ? sums : 1) +

@@ -266,6 +266,8 @@ public:
       skipIdleTaps();
     if (plan.isTurned)
       turn();
+    if (plan.isByTap)
+      return prepareTaps(error);
     if (operands != DataType::F32 && (hasIdleTaps() || hasOddPoints()))
       operands = DataType::F32;
     if (operands != DataType::F32 && !(roundsSums() && prepareChunks(DataType::BF16)) &&
@@ -543,7 +545,7 @@ private:
       sliceY(buffers[yIndex], slicedY, team);
     }
     const int64_t sliceBytes = y.count() / plan.slices * getSize(operands);
-    const int64_t partBytes = alignUp(dnnl_memory_desc_get_size(&whole->packed));
+    const int64_t partBytes = getTapBytes() * std::max<int64_t>(tapRanges.size(), 1);
     const int64_t slotBytes = plan.slices * partBytes;
     const int64_t room = plan.sums == plan.chunks ? plan.chunks : plan.sums - 1;
     for (int64_t done = 0; done < plan.chunks;) {
@@ -565,7 +567,8 @@ private:
         }
         char *part =
             sums + (firstSlot + task / plan.slices) * slotBytes + slice * partBytes;
-        if (!getPrimitive(size).run({from, part, gradient}, thread))
+        if (plan.isByTap ? !runTaps(from, part, gradient, thread)
+                         : !getPrimitive(size).run({from, part, gradient}, thread))
           failed = true;
       });
       addParts(reinterpret_cast<float *>(sums), slotBytes / 4, firstSlot + count, team);
@@ -573,11 +576,15 @@ private:
     }
     char *gradients =
         out.type == DataType::F32 ? static_cast<char *>(buffers[filterIndex]) : plain;
-    const int64_t pieces = conversion.countPieces(), step = getFilterStep(4);
-    parallelFor(plan.slices * pieces, team, [&](int64_t task, int thread) {
+    // Of slices, or of taps.
+    const int64_t pieces = conversion.countPieces(),
+                  step = plan.isByTap ? getTapStep() : getFilterStep(4);
+    const int64_t parts = plan.isByTap ? tapRanges.size() : plan.slices;
+    const int64_t bytes = partBytes * plan.slices / parts;
+    parallelFor(parts * pieces, team, [&](int64_t task, int thread) {
       const int64_t slice = task / pieces;
-      if (!conversion.run(task % pieces, gradients + slice * step,
-                          sums + slice * partBytes, thread))
+      if (!conversion.run(task % pieces, gradients + slice * step, sums + slice * bytes,
+                          thread))
         failed = true;
     });
     if (out.type != DataType::F32)
@@ -585,6 +592,99 @@ private:
         narrow(out.type, reinterpret_cast<float *>(plain) + first, buffers[filterIndex],
                first, count);
       });
+  }
+
+  /// Points of a row of dy that a tap writes from a point within x, and their
+  /// convolution.
+  struct TapRange {
+    int64_t first = 0, count = 0;
+    ChunkConv *conv = nullptr;
+  };
+
+  /// A filter gradient of 1 x 1 for each tap, on the points that it reads.
+  bool prepareTaps(std::string &error) {
+    const BufferRef &filter = call.refs[filterIndex];
+    const std::array<int64_t, 4> sizes = attributes.getFilterSizes(filter.dims);
+    const int64_t width = call.refs[xIndex].dims[2], points = call.refs[yIndex].dims[2];
+    for (int64_t tap = 0; tap < sizes[1]; ++tap) {
+      const int64_t shift = tap * attributes.dilations[1] - attributes.padding[2],
+                    first = std::max<int64_t>(0, -shift);
+      tapRanges.push_back(
+          {first, std::max<int64_t>(0, std::min(points, width - shift) - first)});
+    }
+    if (operands == DataType::F32 || !prepareTapConvs(sizes)) {
+      operands = DataType::F32;
+      if (!prepareTapConvs(sizes)) {
+        error = "oneDNN has no convolution for these shapes";
+        return false;
+      }
+    }
+    // A tap as it is stored.
+    const int64_t in = sizes[2], out = sizes[3], taps = sizes[1];
+    dnnl_memory_desc_t plain;
+    if (makeDesc(plain, {out, in, 1, 1},
+                 attributes.isOIHW ? std::vector<int64_t>{in * taps, taps, taps, 1}
+                                   : std::vector<int64_t>{1, out, in * out, in * out}) &&
+        conversion.init(plain, whole->packed, /*isToPacked=*/false, threads))
+      return true;
+    error = "oneDNN cannot repack this filter";
+    return false;
+  }
+  bool prepareTapConvs(const std::array<int64_t, 4> &sizes) {
+    tapConvs.clear();
+    ConvCall one = attributes;
+    one.dilations = {1, 1};
+    one.padding = {};
+    const std::vector<int64_t> filter =
+        one.isOIHW ? std::vector<int64_t>{sizes[3], sizes[2], 1, 1}
+                   : std::vector<int64_t>{1, 1, sizes[2], sizes[3]};
+    for (TapRange &range : tapRanges) {
+      const TapRange *same =
+          std::find_if(tapRanges.data(), &range,
+                       [&](const TapRange &o) { return o.count == range.count; });
+      range.conv = same == &range ? nullptr : same->conv;
+      if (range.count == 0 || range.conv)
+        continue;
+      tapConvs.push_back(std::make_unique<ChunkConv>());
+      range.conv = tapConvs.back().get();
+      const std::vector<int64_t> x = {1, 1, range.count, sizes[2]},
+                                 y = {1, 1, range.count, sizes[3]};
+      const dnnl_memory_desc_t *layout =
+          tapConvs.size() > 1 ? &tapConvs.front()->packed : nullptr;
+      if (!range.conv->init(one, operands, DataType::F32, x, filter, y, 1, 1, layout,
+                            /*blocked=*/false, /*swapped=*/false, threads))
+        return false;
+    }
+    if (tapConvs.empty())
+      return false;
+    whole = std::move(tapConvs.front());
+    return getTapBytes() * static_cast<int64_t>(tapRanges.size()) <= plan.packedBytes;
+  }
+  /// Bytes of a tap, or of a slice, in oneDNN's layout.
+  int64_t getTapBytes() const {
+    return alignUp(dnnl_memory_desc_get_size(&whole->packed));
+  }
+  /// Bytes from a tap of the stored gradient to the next.
+  int64_t getTapStep() const {
+    const auto [height, width, in, out] =
+        attributes.getFilterSizes(call.refs[filterIndex].dims);
+    return attributes.isOIHW ? 4 : in * out * 4;
+  }
+  bool runTaps(const char *x, char *part, char *dy, int thread) {
+    const int64_t size = getSize(operands), in = call.refs[xIndex].dims[3] * size,
+                  out = call.refs[yIndex].dims[3] * size, bytes = getTapBytes();
+    bool isRun = true;
+    for (size_t tap = 0; tap < tapRanges.size(); ++tap, part += bytes) {
+      const TapRange &range = tapRanges[tap];
+      const int64_t read = range.first - attributes.padding[2] +
+                           static_cast<int64_t>(tap) * attributes.dilations[1];
+      if (range.count == 0)
+        std::memset(part, 0, bytes);
+      else
+        isRun &= range.conv->conv.run(
+            {const_cast<char *>(x) + read * in, part, dy + range.first * out}, thread);
+    }
+    return isRun;
   }
 
   /// Adds to the first of `count` slots the others, in their order.
@@ -794,6 +894,9 @@ private:
   int64_t allTaps[2] = {0, 0};
   int64_t threads = 1;
   std::unique_ptr<ChunkConv> whole, last;
+  /// Of a filter gradient that is made tap by tap; the first convolution is `whole`.
+  std::vector<TapRange> tapRanges;
+  std::vector<std::unique_ptr<ChunkConv>> tapConvs;
   FilterConversion conversion;
   std::vector<float> biasRow, emptyRow;
   std::atomic<bool> failed{false};

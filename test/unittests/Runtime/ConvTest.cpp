@@ -502,6 +502,46 @@ TEST(ConvTest, InputGradientsAsConvolutions) {
   }
 }
 
+/// The filter gradient over long rows is one of a single point for each tap.
+TEST(ConvTest, FilterGradientsTapByTap) {
+  auto isByTap = [](CallId id, const Problem &p) {
+    return planOf(id, p, F32, 2).isByTap;
+  };
+  const CallId grad = CallId::Conv2DFilterGrad;
+  const Problem causal{3, 1, 300, 32, 48, 1, 3, 1, 1, 0, 0, 16, 0, 1, 8},
+      same{2, 1, 257, 48, 33, 1, 4, 1, 1, 0, 0, 2, 3, 1, 2},
+      // The last tap reads nothing but padding; more images than sums.
+      idle{5, 1, 260, 32, 32, 1, 3, 1, 1, 0, 0, 0, 520, 1, 260},
+      images{9, 1, 256, 32, 32, 1, 2, 1, 1, 0, 0, 0, 1},
+      // Not over short rows, several rows, with strides, groups, one tap, few channels.
+      brief{2, 1, 250, 32, 32, 1, 3, 1, 1, 0, 0, 1, 1},
+      rows{2, 2, 256, 32, 32, 1, 3, 1, 1, 0, 0, 1, 1},
+      strided{2, 1, 514, 32, 32, 1, 3, 1, 2, 0, 0, 1, 1},
+      grouped{2, 1, 256, 64, 64, 1, 3, 1, 1, 0, 0, 1, 1, 1, 1, 2},
+      point{2, 1, 256, 32, 32, 1, 1}, narrow{2, 1, 256, 16, 32, 1, 3, 1, 1, 0, 0, 1, 1};
+  for (const Problem &p : {causal, same, idle, images}) {
+    EXPECT_TRUE(isByTap(grad, p));
+    EXPECT_FALSE(isByTap(CallId::Conv2DInputGrad, p));
+    for (DataType type : {F32, F16, BF16})
+      for (bool isOIHW : {false, true})
+        for (DataType result : {F32, BF16}) {
+          Problem laid = p;
+          laid.isOIHW = isOIHW;
+          Tensor x = randomTensor(type, p.xDims(), 1),
+                 dy = randomTensor(type, p.yDims(), 4);
+          Tensor dfilter(result, laid.filterDims());
+          Sums weights(dfilter.count());
+          laid.forProducts([&](int64_t xi, int64_t fi, int64_t yi) {
+            weights.add(fi, dy[yi] * x[xi]);
+          });
+          ASSERT_EQ(runCall(laid.call(grad), {&x, &dy}, dfilter, hasFastBF16()), "");
+          weights.compare(dfilter);
+        }
+  }
+  for (const Problem &p : {brief, rows, strided, grouped, point, narrow})
+    EXPECT_FALSE(isByTap(grad, p));
+}
+
 /// A filter or image of f32 that is rounded while it is read gives the bits of one that
 /// was cast before, and takes no more memory than one that is not rounded.
 TEST(ConvTest, RoundsWhileReading) {
