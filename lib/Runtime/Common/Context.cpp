@@ -35,35 +35,44 @@ using namespace mpt::rt;
 
 namespace {
 
-/// A block of 64-byte aligned bytes; a large one in pages of 2 MiB where Linux has them,
-/// so that fewer addresses are translated.
+/// A block of 64-byte aligned bytes that begin as zeros. Linux makes the pages of a large
+/// one where they are first written, by whichever thread does that, and of 2 MiB if it
+/// has them, so that fewer addresses are translated.
 class AlignedBlock {
 public:
-  /// Zeroed, unless what is not written shall cost no memory.
-  bool allocate(int64_t bytes, bool zeroed = true) {
+  bool allocate(int64_t bytes) {
     // No more than was planned; but something, where that is nothing.
-    size_t size = std::max<size_t>((static_cast<size_t>(bytes) + 63) / 64 * 64, 64);
-    data.reset(static_cast<char *>(std::aligned_alloc(64, size)));
+    const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + 63) / 64 * 64, 64);
+    if (size < size_t(8) << 20) {
+      data = {static_cast<char *>(std::aligned_alloc(64, size)), Free{0}};
+      if (data)
+        std::memset(data.get(), 0, size);
+      return data != nullptr;
+    }
+    void *mapped =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+      return false;
 #ifdef MADV_HUGEPAGE
-    // Linux makes such pages of the parts between multiples of 2 MiB. An advice must
-    // begin where a page does; pages have up to 64 KiB.
-    constexpr uintptr_t page = 64 << 10;
-    const uintptr_t begin = (uintptr_t(data.get()) + page - 1) / page * page;
-    if (data && size >= size_t(8) << 20)
-      ::madvise(reinterpret_cast<void *>(begin),
-                (uintptr_t(data.get()) + size - begin) / page * page, MADV_HUGEPAGE);
+    ::madvise(mapped, size, MADV_HUGEPAGE);
 #endif
-    if (data && zeroed)
-      std::memset(data.get(), 0, size);
-    return data != nullptr;
+    data = {static_cast<char *>(mapped), Free{size}};
+    return true;
   }
   char *get() const { return data.get(); }
 
 private:
   struct Free {
-    void operator()(char *pointer) const { std::free(pointer); }
+    /// Bytes that are mapped; 0 if they are of the heap.
+    size_t mapped;
+    void operator()(char *pointer) const {
+      if (mapped)
+        ::munmap(pointer, mapped);
+      else
+        std::free(pointer);
+    }
   };
-  std::unique_ptr<char, Free> data;
+  std::unique_ptr<char, Free> data{nullptr, Free{0}};
 };
 
 /// The memory of a program's state, and of which tensors the host has written a value.
@@ -409,6 +418,12 @@ int mpt_rt_context::initialize(uint64_t seed, bool onlyConstant) {
       }
       if (tensor.needsWrite() || (onlyConstant && tensor.init && tensor.init->isRandom()))
         continue;
+      // The block begins so, and pages that nothing writes are not made.
+      const bool isZero = !tensor.init || tensor.init->kind == mpt::InitKind::Zeros;
+      if (onlyConstant && isZero && !cuda) {
+        places[i].setWritten();
+        continue;
+      }
       const NamedTensor *low = nullptr;
       for (const NamedTensor &other : program.tensors)
         if (tensor.init && other.lowOf == tensor.name)
@@ -593,7 +608,7 @@ int mpt_rt_context::load(const mpt_program_desc *desc) {
 
   constants.resize(program.constants.size());
   bool hasMemory = arena.allocate(program.arenaBytes) &&
-                   state->memory.allocate(program.stateBytes, shared.empty()) &&
+                   state->memory.allocate(program.stateBytes) &&
                    output.allocate(program.outputBytes);
   for (size_t i = 0; hasMemory && i < constants.size(); ++i) {
     hasMemory = constants[i].allocate(constantBytes[i]);
@@ -1169,7 +1184,7 @@ int mpt_rt_take_snapshot(mpt_rt_context *context, mpt_rt_snapshot **snapshot) {
     if (int status = context->cuda->takeSnapshot(bytes, made->device, context->error))
       return status;
   if (!made->device) {
-    if (!made->host.allocate(bytes, /*zeroed=*/false))
+    if (!made->host.allocate(bytes))
       return context->fail(MPT_RT_OUT_OF_MEMORY, "no memory for a copy of " +
                                                      std::to_string(bytes) +
                                                      " bytes of state");
