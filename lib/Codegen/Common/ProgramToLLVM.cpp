@@ -38,7 +38,8 @@ class ProgramEncoder {
 public:
   /// `architectures`: those of GPUs that a program for them is compiled for.
   ProgramEncoder(program::ProgramOp program, ArrayRef<int64_t> architectures)
-      : op(program), architectures(architectures), isCuda(program.getTarget().isCuda()) {}
+      : op(program), architectures(architectures), isCuda(program.getTarget().isCuda()),
+        numOps(llvm::range_size(op.getBody().front())) {}
 
   FailureOr<rt::Program> run();
   /// Kernel functions by number.
@@ -65,6 +66,8 @@ private:
   program::ProgramOp op;
   ArrayRef<int64_t> architectures;
   bool isCuda;
+  /// Of the program's body, those in loops apart.
+  int64_t numOps;
   llvm::StringMap<uint32_t> numbers;
   rt::Program program;
 };
@@ -153,7 +156,6 @@ LogicalResult ProgramEncoder::addBuffer(program::BufferOp buffer) {
              << type.getNumElements() << " elements of " << type.getElementType()
              << ", found " << elements.getType();
     // Numbers without gaps, so that the list is no longer than the program.
-    const int64_t numOps = llvm::range_size(op.getBody().front());
     if (static_cast<int64_t>(buffer.getOffset()) >= numOps)
       return buffer.emitError("expected constants to be numbered from 0, found ")
              << buffer.getOffset();
