@@ -10,6 +10,7 @@ with what was there when the model was traced.
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import Any
 
 import torch
@@ -38,6 +39,9 @@ class ModelChanges(TorchFunctionMode):
         self.attributes = self.read_attributes()
         self.tensors = {id(value): False for value in self.attributes.values()
                         if isinstance(value, torch.Tensor)}  # id -> whether it is read
+        # Tensors that are not traced, by id, and shapes of parameters among them.
+        self.outside: "dict[int, weakref.ref[torch.Tensor]]" = {}
+        self.lost: "list[list[int]]" = []
 
     def read_attributes(self) -> "dict[str, Any]":
         """Tensors and numbers that are attributes, also in lists and dictionaries."""
@@ -64,12 +68,30 @@ class ModelChanges(TorchFunctionMode):
             return None
         if getattr(func, "__name__", "") != "__get__":  # Of shape, device and the like.
             for value in pytree.tree_leaves((args, kwargs)):
-                if id(value) in self.tensors:
-                    self.tensors[id(value)] = True
+                self.see(value)
         return func(*args, **(kwargs or {}))
+
+    def see(self, value) -> None:
+        """An operand."""
+        if id(value) in self.tensors:
+            self.tensors[id(value)] = True
+        if type(value) not in (torch.Tensor, torch.nn.Parameter) or id(value) in self.outside \
+                or torch._is_functional_tensor(value) \
+                or torch._C._functorch.is_functorch_wrapped_tensor(value):
+            return
+        self.outside[id(value)] = weakref.ref(value)
+        if isinstance(value, torch.nn.Parameter) and value.requires_grad \
+                and torch.is_grad_enabled():
+            self.lost.append(list(value.shape))
 
     def finish(self) -> None:
         """After the call: writes buffers, and refuses what the next call would not see."""
+        if self.lost:
+            warnings.warn(
+                f"the loss function depends on {len(self.lost)} parameters with requires_grad "
+                f"that are no part of the model, such as one of shape {self.lost[0]}: they are "
+                "constants of the step and get no gradient; put their module into the model, or "
+                "call its requires_grad_(False)", stacklevel=2)
         for prefix, module, name, old in self.buffers:
             new = module._buffers.get(name)
             if new is old:

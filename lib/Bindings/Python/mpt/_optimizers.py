@@ -4,6 +4,7 @@
 """Optimizers of PyTorch as options of --mpt-train-step."""
 from __future__ import annotations
 
+import operator
 import os
 import re
 from typing import Any, Collection, Mapping, Sequence
@@ -69,6 +70,13 @@ class OptimizerList(torch.optim.Optimizer):
             run_step(copied)
             start += len(copied.param_groups)
 
+    def collect(self) -> None:
+        """Takes groups and state that the optimizers have got since, by load_state_dict()."""
+        self.param_groups[:] = [group for part in self.parts for group in part.param_groups]
+        self.state.clear()
+        for part in self.parts:
+            self.state.update(part.state)
+
     def split(self, state: "Mapping[str, Any]") -> "list[dict[str, Any]]":
         """`state`, which `state_dict()` is, for each of the optimizers."""
         result, group, first = [], 0, 0
@@ -87,14 +95,11 @@ class OptimizerList(torch.optim.Optimizer):
         if len(state_dict) != len(self.parts):
             raise Error(f"the optimizers' state: expected a list of {len(self.parts)}, found "
                         f"{len(state_dict)}")
-        group = 0
         for part, state in zip(self.parts, state_dict):
             part.load_state_dict(state)
-            # load_state_dict makes new groups.
-            self.param_groups[group:group + len(part.param_groups)] = part.param_groups
-            self.state.update(part.state)
+        self.collect()
+        for part in self.parts:
             part.state.clear()
-            group += len(part.param_groups)
 
 
 def _freeze(value):
@@ -146,6 +151,7 @@ class OptimizerReader:
             self.traced = TracedOptimizer(optimizer, parameters, self.groups, self.rate_names())
         # Options as they are now; schedulers add others.
         self._options = [set(g) - {"params", "lr", "initial_lr"} for g in optimizer.param_groups]
+        self._parameters = [list(g["params"]) for g in optimizer.param_groups]
         self.compiled = [self._constants(i) for i in range(len(optimizer.param_groups))]
 
     def _has_op(self) -> bool:
@@ -192,6 +198,12 @@ class OptimizerReader:
                 f"optimizer.param_groups: expected the {len(self.compiled)} that the step was "
                 f"made with, found {len(self.optimizer.param_groups)}; make a new TrainStep, "
                 "after step.sync_to(model)")
+        for index, group in enumerate(self.optimizer.param_groups):
+            own, now = self._parameters[index], group["params"]
+            if len(own) != len(now) or not all(map(operator.is_, own, now)):
+                raise Error(
+                    f"optimizer.param_groups[{index}]: its parameters have changed since the step "
+                    "was made; make a new TrainStep, after step.sync_to(model)")
         for index in range(len(self.compiled)):
             if self._constants(index) != self.compiled[index]:
                 what = "all options but lr" if self.traced else \

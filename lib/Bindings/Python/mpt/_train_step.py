@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 import torch
 
 from mpt import Module, Program, Ranks, version
+from mpt._between_steps import ScriptChanges
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
 from mpt._optimizers import OptimizerList, OptimizerReader
@@ -275,6 +276,9 @@ class TrainStep:
         self._sums: "dict[str, str]" = {}
         self._max_programs = max_programs
         self._modes = [(m, m.training) for m in model.modules()]
+        # Those of the next step.
+        self._training = [training for _, training in self._modes]
+        self._mode = tuple(self._training)
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise Error("optimizer: expected a torch.optim.Optimizer, found "
                         f"{type(optimizer).__name__}")
@@ -319,7 +323,7 @@ class TrainStep:
         self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
         first = self._compile_first(exported)
         self._first = first
-        self._programs[tuple(t.shape for t in self._batch.example)] = first
+        self._programs[self._mode, tuple(t.shape for t in self._batch.example)] = first
         self._state = {t.name: t for t in first.program.tensors
                        if t.role not in ("input", "target", "output")}
         trains = {n for members in self._reader.groups for n in members}
@@ -338,6 +342,8 @@ class TrainStep:
             self._write("seed", torch.tensor(seed))
         if optimizer.state:
             self._write_optimizer_state(optimizer.state_dict())
+        self._changes = ScriptChanges(self)
+        self._changes.see_outside(exported.outside)
         # The example has served its purpose.
         self._shapes = [tuple(t.shape) for t in self._batch.example]
         self._batch.example = ()
@@ -446,11 +452,9 @@ class TrainStep:
                             f"be cut into {self._accumulate} equal parts, found {rows} rows")
             size = rows // self._accumulate
             part = tuple(t[:size] if t.dim() and t.shape[0] == rows else t for t in batch)
-        with self._as_constructed():
-            exported = export(self.model, self._batch.loss, part, names=self._batch.keys,
-                              trainable=self._trainable,
-                              like=self._first.exported if self._first else None)
-        return exported
+        return export(self.model, self._batch.loss, part, names=self._batch.keys,
+                      trainable=self._trainable,
+                      like=self._first.exported if self._first else None)
 
     def _compile_first(self, exported) -> "_Compiled":
         """The program for batches of the example's shape."""
@@ -520,7 +524,7 @@ class TrainStep:
     def _find(self, values) -> _Compiled:
         """The program for a batch of these shapes."""
         try:
-            key = tuple([v.shape for v in values])
+            key = self._mode, tuple([v.shape for v in values])
         except AttributeError:
             for name, value in zip(self._batch.names, values):
                 _to_tensor(value, f"'{name}'")
@@ -534,14 +538,19 @@ class TrainStep:
                     raise Error(f"'{name}': expected {rank} dimensions of {dtype} as in the "
                                 f"example, found {tensor.dim()} of {tensor.dtype}")
             batch = tuple(t.detach().cpu() for t in batch)
-            compiled = self._compile(self._export(batch), batch)
+            exported = self._export(batch)
+            compiled = self._compile(exported, batch)
+            self._changes.see_outside(exported.outside)
+            if "seed" in compiled.tensors and "seed" not in self._state:
+                # In evaluation mode the first program has no dropout.
+                compiled.program.write("seed", torch.tensor(self._seed))
             if self._ranks:
                 self._wait_for_ranks()
             if len(self._programs) >= self._max_programs:
                 old, _ = self._programs.popitem(last=False)
                 warnings.warn(
                     f"a batch of another shape took the place of the program for "
-                    f"{[tuple(s) for s in old]}: more than max_programs="
+                    f"{[tuple(s) for s in old[1]]}: more than max_programs="
                     f"{self._max_programs} shapes occur, and each is compiled again when it "
                     "comes back; give the batches fewer shapes, or raise max_programs",
                     stacklevel=3)
@@ -558,6 +567,9 @@ class TrainStep:
         """One step of training on a batch. On a GPU this returns before the step is done,
         when the one before it is; reading the result waits."""
         values = self._batch.values(batch, named)
+        self._changes.follow()
+        if (training := self._changes.modes()) != self._training:
+            self._training, self._mode = training, tuple(training)
         if self._ranks:
             self._compare_calls(values)
         compiled = self._find(values)
@@ -718,6 +730,8 @@ class TrainStep:
         shapes = ", ".join(str(list(getattr(v, "shape", ()))) for v in values)
         rates = ", ".join(repr(float(g["lr"])) for g in self.optimizer.param_groups)
         text = f"a batch of {shapes}\nlr {rates}"
+        if self._mode != tuple(training for _, training in self._modes):
+            text += f"\ntrain() and eval() {self._mode}"
         if not self._is_compared:
             text += f"\n{self._describe_state()}"
         # One number for each step, and the text only where it differs.
@@ -793,6 +807,18 @@ class TrainStep:
         for key, value in state_dict.items():
             if self._keys.get(key) in self._state:
                 self._write(self._keys[key], value)
+        self._changes.see_model(is_ahead=True)
+
+    def _different(self) -> "dict[str, torch.Tensor]":
+        """What of the model's `state_dict()` is not what the step has."""
+        found = {}
+        for key, value in self.model.state_dict(keep_vars=True).items():
+            if self._keys.get(key) not in self._state:
+                continue
+            own, value = _restore(self._read(self._keys[key]), value), value.detach().cpu()
+            if not bool(((own == value) | (own != own) & (value != value)).all()):
+                found[key] = value
+        return found
 
     def ema_state_dict(self) -> "dict[str, torch.Tensor]":
         """As `state_dict()`, with the averages of the parameters that `ema=` keeps."""
@@ -846,6 +872,7 @@ class TrainStep:
             self._write_optimizer_state(self.optimizer.state_dict())
         finally:
             self.optimizer.state.clear()
+            self._changes.see_optimizer()
 
     def _write_optimizer_state(self, state_dict) -> None:
         order = [self._ids[id(p)] for g in self.optimizer.param_groups for p in g["params"]]
@@ -879,7 +906,10 @@ class TrainStep:
 
     def sync_to(self, model: Optional[torch.nn.Module] = None) -> None:
         """Copies parameters and buffers into `model`, by default that of the step."""
-        (self.model if model is None else model).load_state_dict(self.state_dict())
+        model = self.model if model is None else model
+        model.load_state_dict(self.state_dict())
+        if model is self.model:
+            self._changes.see_model()
 
     # Files.
 
@@ -915,6 +945,7 @@ class TrainStep:
         self._set_whole_digest()
         self._wait()
         position = self._first.program.load(os.fspath(path))
+        self._changes.see_model(is_ahead=True)
         self._skipped = position["skipped"]
         # The checkpoint's rates are as old as it is; those of the optimizer count.
         self._written = [None] * len(self._rates)

@@ -24,7 +24,9 @@ import sys
 import sysconfig
 import threading
 import traceback
+import types
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, Collection, Optional, Sequence
 
 import torch
@@ -135,17 +137,21 @@ class Exported:
     name for itself (`lr_`, `mpt_.weight`). Files, and programs, have a complex tensor as one
     of its real and imaginary parts, in a last dimension (`torch.view_as_real`). `names` are the `mpt.name`s of the batch,
     in order. `results` maps the `mpt.name` of each result of the loss function to its key
-    there. `trained` are the names in `weights` of parameters that have a gradient.
+    there. `trained` are the names in `weights` of parameters that have a gradient. `outside`
+    are weak references to tensors that the loss function reads and that are no part of the
+    model: constants of the text.
     """
 
     def __init__(self, text: str, weights: "dict[str, torch.Tensor]",
                  names: "Sequence[str]" = (), results: "Optional[dict[str, str]]" = None,
-                 trained: "Collection[str]" = ()):
+                 trained: "Collection[str]" = (),
+                 outside: "Sequence[weakref.ref[torch.Tensor]]" = ()):
         self.text = text
         self.weights = weights
         self.names = list(names)
         self.results = dict(results or {})
         self.trained = frozenset(trained)
+        self.outside = list(outside)
 
     def save(self, path: str, weights: Optional[str] = None) -> None:
         """Writes the text to `path` and the values to `weights`, a .safetensors file."""
@@ -178,6 +184,8 @@ class _LossModule(torch.nn.Module):
         self.model = model
         self.loss = loss
         self.is_loss = is_loss
+        # Of the last call. torch.export restores attributes, but not what is in this one.
+        self.found = types.SimpleNamespace(outside=[])
         # Of buffers that are constants, by name.
         self.constants = {
             name: buffer.detach().cpu().clone() for prefix, part in model.named_modules()
@@ -194,6 +202,7 @@ class _LossModule(torch.nn.Module):
             with changes:
                 result = self.loss(self.model, *batch)
             changes.finish()
+        self.found.outside = list(changes.outside.values())
         if self.is_loss:
             _refuse_functions(result.get("loss") if isinstance(result, dict) else result)
         return result
@@ -1256,7 +1265,8 @@ class _Printer:
             + self.constant_lines + self.lines
             + [f"  return {', '.join(v[0] for v, _ in results)} : "
                f"{', '.join(v[1] for v, _ in results)}", "}", ""])
-        return Exported(text, self.weights, self.names, result_names, trained)
+        return Exported(text, self.weights, self.names, result_names, trained,
+                        self.module.found.outside)
 
     def find_reached(self, specs, tensors) -> "set[int]":
         """The `id`s of parameters that the loss has a gradient for; of a function that is no

@@ -155,6 +155,8 @@ def main():
 
     # A checkpoint goes on with the same bits, whatever the rate at first and the budget.
     path = os.path.join(folder, "run.safetensors")
+    step.load_state_dict(model.state_dict())  # PyTorch has trained it.
+    step(x, y)
     step.save(path)
     after = [step(x, y) and step.state_dict() for _ in range(2)][-1]
     fresh, _, _ = make(seed=5)
