@@ -187,9 +187,10 @@ void Describer::setCost(Operation *op, RematNode &node, int64_t read, int64_t ma
       weight += inner.getName().getDialectNamespace() == "math" ? 8 : 0.5;
     cost = std::max(cost, points * weight / options.flopsPerByte);
   }
-  // All iterations.
+  // All iterations that are known to run.
   if (auto scan = dyn_cast<ScanOp>(op))
-    cost = std::max(cost, getIterationCost(scan) * double(scan.getTripCount()));
+    cost = std::max(cost, getIterationCost(scan) *
+                              (scan.getConditional() ? 1 : double(scan.getTripCount())));
   node.cost = int64_t(std::min(cost, 1e15)) + options.startCost;
   node.isFree = !flops && !isa<ScanOp>(op) && 4 * made >= read;
 }

@@ -96,8 +96,10 @@ LogicalResult Reader::visit(Operation *op, double iterations) {
     return success();
   }
   if (auto loop = dyn_cast<program::LoopOp>(op)) {
+    // What has a condition is taken to run once.
+    const double count = loop.getCondition() ? 1 : loop.getCount();
     for (Operation &inner : loop.getBody().front())
-      if (failed(visit(&inner, iterations * loop.getCount())))
+      if (failed(visit(&inner, iterations * count)))
         return failure();
     return success();
   }

@@ -22,8 +22,10 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   const bool isForGPU = !words.empty() && words.front() == "cuda";
   // Before anything is moved or repeated, so that budgets and loops change no bit.
   passes.addPass(createWidenTemporariesPass());
-  if (isForGPU)
+  if (isForGPU) {
+    passes.addPass(createSelectBranchesPass());
     passes.addPass(createReductionsToGathersPass());
+  }
   if (options.hoistFromScans) {
     HoistFromScansPassOptions hoist;
     hoist.maxUnrolled = options.maxUnrolled;

@@ -255,10 +255,11 @@ bool overlap(const BufferRef &a, const BufferRef &b,
   return !first || !second || (first->begin < second->end && second->begin < first->end);
 }
 
-/// What is wrong with the loops of `program`; empty if nothing is.
-std::string findBadLoop(const Program &program) {
+/// What is wrong with the loops of `program`, whose inputs have so many bytes; empty if
+/// nothing is.
+std::string findBadLoop(const Program &program, const std::vector<int64_t> &inputs) {
   std::vector<const Loop *> around;
-  std::vector<int64_t> iterations;
+  std::vector<int64_t> iterations, counts;
   uint32_t begin = 0;
   for (size_t i = 0; i < program.loops.size(); ++i) {
     const Loop &loop = program.loops[i];
@@ -273,15 +274,25 @@ std::string findBadLoop(const Program &program) {
     while (!around.empty() && around.back()->end <= loop.begin) {
       around.pop_back();
       iterations.pop_back();
+      counts.pop_back();
     }
     if (!around.empty() && loop.end > around.back()->end)
       return what + " ends after the loop that it is in";
     // Both factors are below 2^33.
-    const int64_t all = (iterations.empty() ? 1 : iterations.back()) * loop.count;
+    const int64_t all =
+        (iterations.empty() ? 1 : iterations.back()) * (loop.condition ? 1 : loop.count);
     if (all > kMaxIterations)
       return what + " and those around it run more than 2^32 times";
     around.push_back(&loop);
     iterations.push_back(all);
+    counts.push_back(loop.count);
+    if (!loop.condition)
+      continue;
+    if (program.target.rfind("cuda", 0) == 0)
+      return what + " has a condition, which programs for GPUs cannot read";
+    if (loop.condition->type != DataType::I1 || loop.condition->count() != 1 ||
+        !isInside(*loop.condition, program, inputs, counts))
+      return what + " has a condition that is no truth value in its space";
   }
   return "";
 }
@@ -437,12 +448,19 @@ std::string findBadFirstValue(const NamedTensor &tensor, const Program &program)
 std::vector<int64_t> mpt::rt::getConstantBytes(const Program &program) {
   std::vector<int64_t> bytes(program.constants.size(), 0);
   LoopCounts loops(program);
+  auto visit = [&](const BufferRef &ref, const std::vector<int64_t> &counts) {
+    if (ref.space == SpaceId::Constant)
+      if (std::optional<Extent> extent = getExtent(ref, counts))
+        bytes[ref.offset] = std::max(bytes[ref.offset], extent->end);
+  };
+  size_t next = 0;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const std::vector<int64_t> &counts = loops.get(i);
     for (const BufferRef &ref : program.instructions[i].refs)
-      if (ref.space == SpaceId::Constant)
-        if (std::optional<Extent> extent = getExtent(ref, counts))
-          bytes[ref.offset] = std::max(bytes[ref.offset], extent->end);
+      visit(ref, counts);
+    for (; next < program.loops.size() && program.loops[next].begin == i; ++next)
+      if (program.loops[next].condition)
+        visit(*program.loops[next].condition, counts);
   }
   return bytes;
 }
@@ -530,6 +548,9 @@ std::string mpt::rt::writeProgram(const Program &program) {
     w.number(loop.begin);
     w.number<uint32_t>(loop.end - loop.begin);
     w.number(loop.count);
+    w.number<uint8_t>(loop.condition.has_value());
+    if (loop.condition)
+      w.ref(*loop.condition);
   }
   return w.out;
 }
@@ -611,15 +632,19 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
       buffer = r.ref();
     instruction.location = r.name();
   }
-  program.loops.resize(r.length(16));
+  program.loops.resize(r.length(17));
   for (Loop &loop : program.loops) {
     loop.begin = r.number<uint32_t>();
     const uint32_t length = r.number<uint32_t>();
     // One that is too long is found below.
     loop.end = loop.begin + std::min(length, UINT32_MAX - loop.begin);
     loop.count = r.number<int64_t>();
+    bool hasCondition = false;
+    r.field("has_condition", hasCondition);
+    if (hasCondition)
+      loop.condition = r.ref();
   }
-  if (!r.ok || r.left != 0)
+  if (!r.ok || r.invalid || r.left != 0)
     return fail("the program's table is cut short or has extra bytes");
   if (r.hasZero)
     return fail("a name in the program's table has a zero byte");
@@ -652,7 +677,7 @@ bool mpt::rt::readProgram(const uint8_t *data, uint64_t size, uint64_t numKernel
     if (overlap(state[i - 1]->buffer, state[i]->buffer))
       return fail("the tensors '" + state[i - 1]->name + "' and '" + state[i]->name +
                   "' overlap in the state");
-  if (std::string why = findBadLoop(program); !why.empty())
+  if (std::string why = findBadLoop(program, inputs); !why.empty())
     return fail(why);
   LoopCounts loops(program);
   PendingExchanges exchanges;

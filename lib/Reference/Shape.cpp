@@ -242,6 +242,8 @@ static LogicalResult evaluateScan(ScanOp op, Frame &frame) {
   }
   frame.keepForRuns(body, count);
   for (int64_t i = 0; i < count; ++i) {
+    if (op.getConditional() && !now.front().ints.front())
+      break;
     const int64_t index = op.getIndex(i);
     for (unsigned k = 0; k < carried; ++k)
       frame.set(body.getArgument(k), std::move(now[k]));

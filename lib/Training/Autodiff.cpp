@@ -15,6 +15,7 @@
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
+#include "mpt/Dialect/MPT/Transforms/UnrollScans.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -143,6 +144,8 @@ public:
 private:
   /// Marks every value in `block` that depends on a parameter and can carry a gradient.
   void findActive(Block &block);
+  /// Finds what depends on parameters.
+  void findActive();
   void findActive(ScanOp scan);
   /// Marks `to` if `from` is marked; true if it was not.
   bool passActive(Value from, Value to);
@@ -186,6 +189,12 @@ private:
 bool Differentiator::passActive(Value from, Value to) {
   return isActive(from) && isa<FloatType>(getElementTypeOrSelf(to.getType())) &&
          active.insert(to).second;
+}
+
+void Differentiator::findActive() {
+  active.clear();
+  active.insert(parameters.begin(), parameters.end());
+  findActive(block);
 }
 
 void Differentiator::findActive(ScanOp scan) {
@@ -314,6 +323,12 @@ FailureOr<Value> Differentiator::makeZeros(Operation *op, Type type) {
 
 LogicalResult Differentiator::differentiate(ScanOp scan) {
   const Location loc = scan.getLoc();
+  if (scan.getConditional())
+    return scan.emitOpError(
+        "is on a path from a parameter to the loss, and runs until a "
+        "value is false: what its iterations compute has no gradient "
+        "here, nor in JAX; write a loop that runs a constant number "
+        "of times, or end the gradient before it (mpt.stop_gradient)");
   Block &body = scan.getBlock();
   const unsigned carried = scan.getNumCarried();
   SetVector<Value> captured;
@@ -689,8 +704,18 @@ LogicalResult Differentiator::run() {
       return failure();
   inlineCheckpoints(function);
   Operation *terminator = block.getTerminator();
-  active.insert(parameters.begin(), parameters.end());
-  findActive(block);
+  findActive();
+  // Branches that gradients flow through are computed, taken or not.
+  SmallVector<ScanOp> branches;
+  function.walk([&](ScanOp scan) {
+    if (scan.getConditional() && scan.getTripCount() == 1 &&
+        llvm::any_of(scan.getResults(), [&](Value result) { return isActive(result); }))
+      branches.push_back(scan);
+  });
+  for (ScanOp branch : branches)
+    selectBranch(branch, /*isDifferentiated=*/true);
+  if (!branches.empty())
+    findActive();
 
   builder.setInsertionPoint(terminator);
   for (unsigned result : *losses)

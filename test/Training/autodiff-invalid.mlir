@@ -297,3 +297,16 @@ func.func @loss(%w: tensor<?xf32> {mpt.name = "w", mpt.role = "parameter"}) -> (
   %l = mpt.reduce %h {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
+                       %p: tensor<i1> {mpt.name = "p", mpt.role = "input"}) -> (tensor<f32> {mpt.name = "loss"}) {
+  // expected-error @+1 {{'mpt.scan' op is on a path from a parameter to the loss, and runs until a value is false: what its iterations compute has no gradient here, nor in JAX; write a loop that runs a constant number of times, or end the gradient before it (mpt.stop_gradient)}}
+  %y:2 = mpt.scan conditional 9 carry(%p, %w : tensor<i1>, tensor<f32>) {
+  ^bb0(%c: tensor<i1>, %v: tensor<f32>):
+    %n = mpt.log %v : (tensor<f32>) -> tensor<f32>
+    mpt.yield %c, %n : tensor<i1>, tensor<f32>
+  } : tensor<i1>, tensor<f32>
+  return %y#1 : tensor<f32>
+}

@@ -109,3 +109,39 @@ func.func @loss(%w: tensor<2xf32> {mpt.name = "w", mpt.role = "parameter"},
   %l = mpt.reduce %h {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<2xf32>) -> tensor<f32>
   return %k, %l : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// A branch that gradients flow through is computed, taken or not, and no gradient comes out
+// of it where it is not; another one, and a loop that ends early, stay what they are.
+// CHECK-LABEL: func.func @loss
+// CHECK-SAME:  %[[W:[a-z0-9]*]]: tensor<f32> {{{.*}}}, %[[X:[a-z0-9]*]]: tensor<f32> {{{.*}}}, %[[P:[a-z0-9]*]]: tensor<i1>
+// CHECK:       mpt.scan conditional 9 carry(%[[P]], %[[X]] :
+// CHECK:       mpt.scan conditional 1 carry(%[[P]],
+// CHECK:       %[[S:.*]] = mpt.stop_gradient %[[W]]
+// CHECK-NEXT:  %[[G:.*]] = mpt.where %[[P]], %[[W]], %[[S]]
+// CHECK-NEXT:  %[[L:.*]] = mpt.log %[[G]]
+// CHECK-NEXT:  mpt.where %[[P]], %[[L]], %[[W]]
+// CHECK-NOT:   mpt.scan
+// CHECK:       mpt.gradients
+func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
+                       %x: tensor<f32> {mpt.name = "x", mpt.role = "input"},
+                       %p: tensor<i1> {mpt.name = "p", mpt.role = "input"}) -> (tensor<f32> {mpt.name = "loss"}) {
+  %a:2 = mpt.scan conditional 9 carry(%p, %x : tensor<i1>, tensor<f32>) {
+  ^bb0(%c: tensor<i1>, %v: tensor<f32>):
+    %n = mpt.exp %v : (tensor<f32>) -> tensor<f32>
+    mpt.yield %c, %n : tensor<i1>, tensor<f32>
+  } : tensor<i1>, tensor<f32>
+  %b:2 = mpt.scan conditional 1 carry(%p, %a#1 : tensor<i1>, tensor<f32>) {
+  ^bb0(%c: tensor<i1>, %v: tensor<f32>):
+    %n = mpt.exp %v : (tensor<f32>) -> tensor<f32>
+    mpt.yield %c, %n : tensor<i1>, tensor<f32>
+  } : tensor<i1>, tensor<f32>
+  %y:2 = mpt.scan conditional 1 carry(%p, %w : tensor<i1>, tensor<f32>) {
+  ^bb0(%c: tensor<i1>, %v: tensor<f32>):
+    %n = mpt.log %v : (tensor<f32>) -> tensor<f32>
+    mpt.yield %c, %n : tensor<i1>, tensor<f32>
+  } : tensor<i1>, tensor<f32>
+  %loss = mpt.mul %y#1, %b#1 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}

@@ -17,14 +17,13 @@
 ///   max_threads, arena, state, output bytes (i64 each),
 ///   constants (list of byte strings), tensors (list), instructions (list),
 ///   loops (list).
-/// A loop is the number of its first instruction, how many there are (u32 each) and how
-/// often they run (i64). Loops are in the order of their first instructions, and of two
-/// that begin together the outer one comes first.
-/// A constant's string is its bytes, or one element if all elements are equal: who opens
-/// the program fills the rest.
-/// A tensor is its name, role, buffer, the parameter that it is the low half of, its kind
-/// of init (u8: 0 for none, else the kind's number and 1), two numbers (f64) and key
-/// (u64).
+/// A loop is the number of its first instruction, how many there are (u32 each), how
+/// often they run (i64), and whether it has a condition (u8), then its buffer. Loops are
+/// in the order of their first instructions, and of two that begin together the outer one
+/// comes first. A constant's string is its bytes, or one element if all elements are
+/// equal: who opens the program fills the rest. A tensor is its name, role, buffer, the
+/// parameter that it is the low half of, its kind of init (u8: 0 for none, else the
+/// kind's number and 1), two numbers (f64) and key (u64).
 ///
 /// A program may also hold values that its state begins with, such as a trained model's
 /// weights. They are in a block of their own, which is not copied when it is read: a
@@ -72,7 +71,7 @@ struct mpt_program_desc {
 namespace mpt::rt {
 
 inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
-inline constexpr uint64_t kFormatVersion = 16;
+inline constexpr uint64_t kFormatVersion = 17;
 
 /// Most bytes of a program's arena, state, outputs and constants together. A process on
 /// x86-64 addresses 2^47 bytes.
@@ -190,13 +189,16 @@ struct Instruction {
   }
 };
 
-/// Instructions [begin, end) run `count` times.
+/// Instructions [begin, end) run `count` times. With a condition, a truth value, they do
+/// so until it is false before an iteration.
 struct Loop {
   uint32_t begin = 0, end = 0;
   int64_t count = 1;
+  std::optional<BufferRef> condition;
 };
 
-/// Most iterations of a loop, those of the loops around it counted in.
+/// Most iterations of a loop, those of the loops around it counted in, but for loops with
+/// conditions.
 inline constexpr int64_t kMaxIterations = int64_t(1) << 32;
 
 struct Program {
@@ -212,27 +214,43 @@ struct Program {
 
 /// Calls `body` with the number of each instruction and the iterations of the loops
 /// around it, the outermost first, in the order in which they run, until it returns
-/// something other than 0. Returns that, or 0.
-template <typename Body>
-int forEachIteration(const Program &program, Body &&body) {
+/// something other than 0. Returns that, or 0. `isTrue` says whether the condition of a
+/// loop, a buffer, holds in these iterations.
+template <typename Body, typename Condition>
+int forEachIteration(const Program &program, Body &&body, Condition &&isTrue) {
   struct Active {
     const Loop *loop;
     size_t next;
   };
   std::vector<Active> active;
   std::vector<int64_t> iterations;
+  auto goesOn = [&](const Loop &loop) {
+    return !loop.condition || isTrue(*loop.condition, std::as_const(iterations));
+  };
   size_t next = 0;
   for (size_t i = 0; i < program.instructions.size();) {
-    for (; next < program.loops.size() && program.loops[next].begin == i; ++next) {
+    bool runs = true;
+    for (; runs && next < program.loops.size() && program.loops[next].begin == i;
+         ++next) {
       active.push_back({&program.loops[next], next + 1});
       iterations.push_back(0);
+      runs = goesOn(program.loops[next]);
     }
-    if (int status = body(i, std::as_const(iterations)))
-      return status;
-    ++i;
+    if (runs) {
+      if (int status = body(i, std::as_const(iterations)))
+        return status;
+      ++i;
+    } else {
+      // As after the last iteration.
+      iterations.back() = active.back().loop->count - 1;
+      i = active.back().loop->end;
+      while (next < program.loops.size() && program.loops[next].begin < i)
+        ++next;
+    }
     while (!active.empty() && active.back().loop->end == i) {
-      if (++iterations.back() < active.back().loop->count) {
-        i = active.back().loop->begin;
+      const Loop &loop = *active.back().loop;
+      if (++iterations.back() < loop.count && goesOn(loop)) {
+        i = loop.begin;
         next = active.back().next;
         break;
       }
@@ -243,11 +261,19 @@ int forEachIteration(const Program &program, Body &&body) {
   return 0;
 }
 
-/// How often an instruction runs in one run of the program.
+/// As if all conditions held.
+template <typename Body>
+int forEachIteration(const Program &program, Body &&body) {
+  return forEachIteration(program, body,
+                          [](const BufferRef &, const auto &) { return true; });
+}
+
+/// How often an instruction runs in one run of the program; loops with conditions count
+/// as one iteration.
 inline int64_t countIterations(const Program &program, size_t instruction) {
   int64_t count = 1;
   for (const Loop &loop : program.loops)
-    if (loop.begin <= instruction && instruction < loop.end)
+    if (loop.begin <= instruction && instruction < loop.end && !loop.condition)
       count *= loop.count;
   return count;
 }

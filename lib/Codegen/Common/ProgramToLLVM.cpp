@@ -327,8 +327,19 @@ LogicalResult ProgramEncoder::addLoop(program::LoopOp loop) {
   for (Operation &inner : loop.getBody().front())
     if (failed(addOp(inner)))
       return failure();
-  program.loops[number] = {begin, static_cast<uint32_t>(program.instructions.size()),
-                           static_cast<int64_t>(loop.getCount())};
+  program.loops[number] = {begin,
+                           static_cast<uint32_t>(program.instructions.size()),
+                           static_cast<int64_t>(loop.getCount()),
+                           {}};
+  if (!loop.getCondition())
+    return success();
+  if (isCuda)
+    return loop.emitOpError("has a condition, which programs for GPUs cannot read; run "
+                            "--mpt-select-branches before planning");
+  FailureOr<rt::BufferRef> condition = refOf(loop.getCondition());
+  if (failed(condition))
+    return failure();
+  program.loops[number].condition = std::move(*condition);
   return success();
 }
 

@@ -50,6 +50,9 @@ struct Slices {
 static void convertScan(ScanOp op, Emitter &e) {
   Type i32 = e.builder.getI32Type();
   int64_t count = op.getTripCount();
+  // More than any loop will run.
+  if (op.getConditional())
+    count = std::min<int64_t>(count, std::numeric_limits<int32_t>::max());
   if (count > std::numeric_limits<int32_t>::max())
     return e.refuse("it runs more than 2^31 - 1 times");
   unsigned numCarried = op.getNumCarried();
@@ -61,7 +64,8 @@ static void convertScan(ScanOp op, Emitter &e) {
   Operation *loop = e.build("while", ValueRange(inits).getTypes(), inits);
   TypeRange types = loop->getResultTypes();
   e.fill(loop, 0, types, [&](ValueRange now) -> SmallVector<Value> {
-    return {e.compare("LT", now[0], e.splatInteger(i32, {}, count))};
+    Value goesOn = e.compare("LT", now[0], e.splatInteger(i32, {}, count));
+    return {op.getConditional() ? e.binary("and", goesOn, now[1]) : goesOn};
   });
   e.fill(loop, 1, types, [&](ValueRange now) -> SmallVector<Value> {
     Value index = now[0];

@@ -301,6 +301,9 @@ static void dropUnusedInputs(func::FuncOp function) {
 /// flax join their weights in each time step.
 static void hoistInvariants(func::FuncOp function) {
   function.walk([](ScanOp scan) {
+    // A branch that is not taken computes nothing.
+    if (scan.getConditional() && scan.getTripCount() == 1)
+      return;
     moveLoopInvariantCode(
         &scan.getBody(),
         [&](Value value, Region *) {
@@ -424,10 +427,15 @@ struct ConvertStableHLOPass : mpt::impl::ConvertStableHLOPassBase<ConvertStableH
       return isStableHLO(op) || isa<func::CallOp>(op) ? WalkResult::interrupt()
                                                       : WalkResult::advance();
     };
-    for (auto function : module.getOps<func::FuncOp>())
-      if (function.isPublic() && !function.isExternal() &&
-          function.walk(isForeign).wasInterrupted())
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal() || !function.walk(isForeign).wasInterrupted())
+        continue;
+      // The bodies of custom calls.
+      if (function.getBody().hasOneBlock() && isOp(&function.front().back(), "return"))
+        function.setPrivate();
+      if (function.isPublic())
         functions.push_back(function);
+    }
     if (functions.empty()) {
       module.emitError("mpt-convert-stablehlo: expected a public function of StableHLO's "
                        "ops, found none; print the graph in MLIR's generic form");

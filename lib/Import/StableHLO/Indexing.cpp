@@ -449,10 +449,10 @@ struct RowScatter {
     }
     if (!affords(rows, width))
       return table;
-    auto scan = ScanOp::create(l.builder, l.loc, TypeRange(table.getType()),
-                               l.builder.getI64IntegerAttr(count), UnitAttr(),
-                               ValueRange(table), ValueRange{indices, updates},
-                               /*checkpoint_every=*/IntegerAttr());
+    auto scan = ScanOp::create(
+        l.builder, l.loc, TypeRange(table.getType()), l.builder.getI64IntegerAttr(count),
+        UnitAttr(), ValueRange(table), ValueRange{indices, updates},
+        /*checkpoint_every=*/IntegerAttr(), /*conditional=*/UnitAttr());
     OpBuilder::InsertionGuard guard(l.builder);
     SmallVector<Type> types = {table.getType(),
                                getType(indices).clone(ArrayRef<int64_t>()),

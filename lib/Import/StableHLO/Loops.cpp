@@ -8,7 +8,8 @@
 ///
 /// \file
 /// A `while` whose condition depends on counters alone runs a number of times that is
-/// found by running the counters. It becomes `mpt.scan`:
+/// found by running the counters. It becomes `mpt.scan`, any other a conditional one that
+/// carries all that changes. Of the former,
 ///
 /// - what the body leaves as it is, is used from above;
 /// - a counter is a constant tensor with one number for each iteration;
@@ -22,19 +23,26 @@
 /// A few iterations on integers alone, such as the rounds of a random number generator,
 /// are written out: what depends on counters is constant there.
 ///
+/// Branches that take long become conditional scans of one iteration. Others are
+/// computed, taken or not.
+///
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
 #include "ScalarRegion.h"
 
 #include "mlir/Transforms/RegionUtils.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::stablehlo;
 using importer::Complex;
 
+/// A loop of more iterations is one whose number is not known.
 static constexpr int64_t maxTrips = 1 << 20;
+/// More than a loop will run.
+static constexpr int64_t endlessTrips = int64_t(1) << 32;
 
 namespace {
 enum class Use { Carried, Invariant, Counter, Stacked };
@@ -57,7 +65,10 @@ public:
   void run();
 
 private:
+  /// Finds the counters and how often the loop runs. False if that is not constant, or
+  /// after a refusal.
   bool runCounters();
+  void runConditional(ArrayRef<Complex> operands);
   void classify();
   Order orderOf(Value index) const;
   /// The order in which `op` slices dimension 0, of size `trips`, one slice at a time;
@@ -85,7 +96,22 @@ static Value getPart(Complex z, Part part) {
   return part == Part::Real ? z.real : z.imaginary;
 }
 
-/// Finds the counters and how often the loop runs.
+/// A conditional scan that carries `inits`, of which the first is the condition. `body`
+/// makes the next values from those there are. Null after a refusal.
+static ScanOp makeConditional(Lowering &l, int64_t trips, ValueRange inits,
+                              llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  auto scan = ScanOp::create(l.builder, l.loc, inits.getTypes(),
+                             l.builder.getI64IntegerAttr(trips), /*reverse=*/UnitAttr(),
+                             inits, /*inputs=*/ValueRange(),
+                             /*checkpoint_every=*/IntegerAttr(), l.builder.getUnitAttr());
+  OpBuilder::InsertionGuard guard(l.builder);
+  Block *block = l.builder.createBlock(&scan.getBody(), {}, inits.getTypes(),
+                                       SmallVector<Location>(inits.size(), l.loc));
+  SmallVector<Value> next = body(block->getArguments());
+  YieldOp::create(l.builder, l.loc, next);
+  return l.refusal.empty() ? scan : ScanOp();
+}
+
 bool WhileConverter::runCounters() {
   // First values that are constants; then those whose next values are known, too.
   IntegerEvaluator outside(l.graph.integers);
@@ -119,11 +145,7 @@ bool WhileConverter::runCounters() {
         if (std::optional<int64_t> number = outside.evaluate(l.op->getOperand(i)))
           test.set(condition.getArgument(i), *number);
     std::optional<int64_t> goesOn = test.evaluate(condition.back().getOperand(0));
-    if (!l.require(goesOn.has_value(),
-                   "a condition that depends on more than constants and "
-                   "counters: the trip count is not constant; write jax.lax.scan or "
-                   "fori_loop with a number, or pass what the loop makes") ||
-        !l.require(trips < maxTrips, "more than 1048576 iterations"))
+    if (!goesOn || trips == maxTrips)
       return false;
     if (!*goesOn) {
       // What comes later may count to there, as the backward pass of TensorFlow's loops.
@@ -221,15 +243,67 @@ void WhileConverter::writeOut(SmallVector<Value> values) {
     l.set(value, i);
 }
 
+void WhileConverter::runConditional(ArrayRef<Complex> operands) {
+  SmallVector<PartOf> carried;
+  for (unsigned i : llvm::seq(0u, body.getNumArguments()))
+    if (yielded(i) != body.getArgument(i))
+      for (Part part : getParts(body.getArgument(i)))
+        carried.push_back({i, part});
+  // The arguments of a block are what is carried now, and what does not change.
+  auto convert = [&](Block &block, ValueRange now) {
+    for (auto [i, operand] : llvm::enumerate(operands))
+      for (Part part : getParts(body.getArgument(i)))
+        l.graph.of(part)[block.getArgument(i)] = getPart(operand, part);
+    for (auto [value, place] : llvm::zip_equal(now, carried))
+      l.graph.of(place.part)[block.getArgument(place.index)] = value;
+    convertBlock(l.graph, block, l.builder);
+  };
+  auto test = [&](ValueRange now) {
+    convert(condition, now);
+    Value goesOn = l.graph.values.lookup(condition.back().getOperand(0));
+    l.require(goesOn && getRank(goesOn) == 0 && getElement(goesOn).isInteger(1),
+              "a condition that is no truth value");
+    return goesOn;
+  };
+  auto inits = llvm::map_to_vector(
+      carried, [&](PartOf place) { return getPart(operands[place.index], place.part); });
+  Value first = test(inits);
+  if (!l.refusal.empty())
+    return;
+  inits.insert(inits.begin(), first);
+  auto scan = makeConditional(l, endlessTrips, inits, [&](ValueRange now) {
+    convert(body, now.drop_front());
+    auto next = llvm::map_to_vector(carried, [&](PartOf place) {
+      return l.graph.of(place.part).lookup(yielded(place.index));
+    });
+    for (auto [value, init] : llvm::zip_equal(next, ArrayRef(inits).drop_front()))
+      if (!l.require(value && value.getType() == init.getType(),
+                     "a body whose values do not fit"))
+        return next;
+    if (Value goesOn = test(next))
+      next.insert(next.begin(), goesOn);
+    return next;
+  });
+  if (!scan)
+    return;
+  for (auto [i, operand] : llvm::enumerate(operands))
+    if (yielded(i) == body.getArgument(i))
+      for (Part part : getParts(body.getArgument(i)))
+        l.set(getPart(operand, part), i, part);
+  for (auto [place, value] : llvm::zip_equal(carried, scan.getResults().drop_front()))
+    l.set(value, place.index, place.part);
+}
+
 void WhileConverter::run() {
   unsigned count = body.getNumArguments();
-  if (!runCounters())
-    return;
+  const bool isCounted = runCounters();
   SmallVector<Complex> operands;
   for (unsigned i : llvm::seq(0u, count))
     operands.push_back(l.getComplex(i));
   if (!l.refusal.empty())
     return;
+  if (!isCounted)
+    return runConditional(operands);
   if (trips == 0) {
     for (unsigned i : llvm::seq(0u, count))
       for (Part part : getParts(l.op->getResult(i)))
@@ -319,7 +393,7 @@ void WhileConverter::run() {
   auto scan =
       ScanOp::create(l.builder, l.loc, types, l.builder.getI64IntegerAttr(trips),
                      reverse ? l.builder.getUnitAttr() : UnitAttr(), inits, inputs,
-                     /*checkpoint_every=*/IntegerAttr());
+                     /*checkpoint_every=*/IntegerAttr(), /*conditional=*/UnitAttr());
   OpBuilder::InsertionGuard guard(l.builder);
   SmallVector<Type> blockTypes;
   for (Value init : inits)
@@ -438,7 +512,34 @@ static void convertBranch(Lowering &l, Region &branch, Value here) {
     l.graph.of(part)[source] = value;
 }
 
-/// All branches are computed; the index chooses among their results.
+/// Whether a branch takes so long that it runs only if it is taken. Estimates of its
+/// multiplications and comparisons are enough.
+static bool isHeavy(Region &region) {
+  auto countElements = [](TypeRange types) {
+    double count = 0;
+    for (Type type : types)
+      if (auto tensor = convertPartType(type); tensor && tensor.hasStaticShape())
+        count += static_cast<double>(tensor.getNumElements());
+    return count;
+  };
+  double work = 0;
+  region.walk([&](Operation *op) {
+    // A matmul of [m, k] and [k, n] has m k n.
+    if (isOp(op, "dot_general") || isOp(op, "dot") || isOp(op, "convolution"))
+      work += std::sqrt(countElements(op->getOperandTypes()[0]) *
+                        countElements(op->getOperandTypes()[1]) *
+                        countElements(op->getResultTypes()));
+    for (StringRef name : {"while", "custom_call", "sort", "fft", "cholesky",
+                           "triangular_solve", "reduce_window", "scatter", "gather"})
+      if (isOp(op, name))
+        work += 64 * (countElements(op->getOperandTypes()) +
+                      countElements(op->getResultTypes()));
+  });
+  return work >= 1 << 16;
+}
+
+/// The index chooses among the results of branches. Those that take long run only if they
+/// are taken.
 static void branches(Lowering &l) {
   unsigned count = l.op->getNumRegions(), results = l.op->getNumResults();
   Value index = l.get(0);
@@ -463,28 +564,64 @@ static void branches(Lowering &l) {
     last = last ? AndOp::create(l.builder, l.loc, last, other) : other;
   }
   taken.push_back(last);
-  for (auto [region, here] : llvm::zip_equal(l.op->getRegions(), taken)) {
-    if (here)
-      convertBranch(l, region, here);
+  SmallVector<unsigned> light, heavy;
+  for (auto [branch, region] : llvm::enumerate(l.op->getRegions()))
+    (taken[branch] && isHeavy(region) ? heavy : light).push_back(branch);
+  for (unsigned branch : light) {
+    Region &region = l.op->getRegion(branch);
+    if (taken[branch])
+      convertBranch(l, region, taken[branch]);
     else
       convertBlock(l.graph, region.front(), l.builder);
   }
+  SmallVector<PartOf> places;
   for (unsigned result : llvm::seq(0u, results))
-    for (Part part : getParts(l.op->getResult(result))) {
-      auto valueOf = [&](unsigned branch) {
-        return l.graph.of(part).lookup(
-            l.op->getRegion(branch).front().back().getOperand(result));
-      };
-      Value chosen = valueOf(count - 1);
-      for (unsigned branch = count - 1; branch-- > 0;) {
-        Value other = valueOf(branch);
-        if (!l.require(chosen && other && chosen.getType() == other.getType(),
-                       "branches whose results do not fit"))
-          return;
-        chosen = l.where(taken[branch], other, chosen);
-      }
-      l.set(chosen, result, part);
+    for (Part part : getParts(l.op->getResult(result)))
+      places.push_back({result, part});
+  auto valueOf = [&](unsigned branch, PartOf place) {
+    return l.graph.of(place.part)
+        .lookup(l.op->getRegion(branch).front().back().getOperand(place.index));
+  };
+  // What is chosen so far begins with zeros if all branches take long.
+  SmallVector<Value> chosen;
+  for (PartOf place : places) {
+    RankedTensorType type = l.resultType(place.index);
+    Value value;
+    if (!light.empty())
+      value = valueOf(light.back(), place);
+    else if (type && type.hasStaticShape())
+      value = l.constant(0.0, type.getElementType(), type.getShape());
+    for (unsigned branch : llvm::reverse(ArrayRef(light).drop_back(!light.empty()))) {
+      Value other = valueOf(branch, place);
+      if (!l.require(value && other && value.getType() == other.getType(),
+                     "branches whose results do not fit"))
+        return;
+      value = l.where(taken[branch], other, value);
     }
+    if (!l.require(bool(value), "branches whose results do not fit"))
+      return;
+    chosen.push_back(value);
+  }
+  for (unsigned branch : heavy) {
+    SmallVector<Value> inits{taken[branch]};
+    llvm::append_range(inits, chosen);
+    auto scan = makeConditional(l, 1, inits, [&](ValueRange now) {
+      convertBlock(l.graph, l.op->getRegion(branch).front(), l.builder);
+      SmallVector<Value> next{now.front()};
+      for (auto [place, value] : llvm::zip_equal(places, chosen)) {
+        next.push_back(valueOf(branch, place));
+        if (!l.require(next.back() && next.back().getType() == value.getType(),
+                       "branches whose results do not fit"))
+          break;
+      }
+      return next;
+    });
+    if (!scan)
+      return;
+    chosen.assign(scan.result_begin() + 1, scan.result_end());
+  }
+  for (auto [place, value] : llvm::zip_equal(places, chosen))
+    l.set(value, place.index, place.part);
 }
 
 void mpt::stablehlo::populateLoops(Table &t) {

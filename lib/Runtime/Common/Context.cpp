@@ -1058,7 +1058,8 @@ int mpt_rt_run(mpt_rt_context *context) {
     for (BoundInstruction &step : context->steps)
       step.milliseconds = 0;
   int status = forEachIteration(
-      context->program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
+      context->program,
+      [&](size_t i, const std::vector<int64_t> &iterations) -> int {
         BoundInstruction &step = context->steps[i];
         for (const MovingBuffer &buffer : step.moving) {
           auto *base = buffer.input < 0 ? buffer.base
@@ -1084,6 +1085,14 @@ int mpt_rt_run(mpt_rt_context *context) {
         if (context->profiling)
           step.milliseconds += (getNanoseconds() - start) * 1e-6;
         return MPT_RT_OK;
+      },
+      [&](const BufferRef &condition, const std::vector<int64_t> &iterations) {
+        const char *base =
+            condition.space == SpaceId::Input
+                ? static_cast<const char *>(context->inputs[condition.offset]) +
+                      condition.start
+                : static_cast<const char *>(context->addressOf(condition));
+        return base[getDistance(condition.strides, iterations)] != 0;
       });
   if (status != MPT_RT_OK) {
     if (context->communicator)

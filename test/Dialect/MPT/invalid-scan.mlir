@@ -113,3 +113,67 @@ func.func @checkpoint_every(%c: tensor<2xf32>) {
   } {checkpoint_every = 3 : i64} : tensor<4x2xf32>
   return
 }
+
+// -----
+
+func.func @condition_type(%c: tensor<i32>) {
+  // expected-error @+1 {{'mpt.scan' op expected the first carried value of a conditional scan to be a tensor<i1>, found 'tensor<i32>'}}
+  %a = mpt.scan conditional 4 carry(%c : tensor<i32>) {
+  ^bb0(%h: tensor<i32>):
+    mpt.yield %h : tensor<i32>
+  } : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @condition_rank(%c: tensor<2xi1>) {
+  // expected-error @+1 {{'mpt.scan' op expected the first carried value of a conditional scan to be a tensor<i1>, found 'tensor<2xi1>'}}
+  %a = mpt.scan conditional 4 carry(%c : tensor<2xi1>) {
+  ^bb0(%h: tensor<2xi1>):
+    mpt.yield %h : tensor<2xi1>
+  } : tensor<2xi1>
+  return
+}
+
+// -----
+
+func.func @no_condition() {
+  // expected-error @+1 {{'mpt.scan' op expected the first carried value of a conditional scan to be a tensor<i1>, found 'none'}}
+  mpt.scan conditional 4 {
+  }
+  return
+}
+
+// -----
+
+func.func @conditional_input(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error @+1 {{'mpt.scan' op expected a conditional scan without inputs, stacked results, 'reverse' and 'checkpoint_every'}}
+  %a = mpt.scan conditional 4 carry(%c : tensor<i1>) over(%x : tensor<4xf32>) {
+  ^bb0(%h: tensor<i1>, %e: tensor<f32>):
+    mpt.yield %h : tensor<i1>
+  } : tensor<i1>
+  return
+}
+
+// -----
+
+func.func @conditional_result(%c: tensor<i1>) {
+  // expected-error @+1 {{'mpt.scan' op expected a conditional scan without inputs, stacked results, 'reverse' and 'checkpoint_every'}}
+  %a:2 = mpt.scan conditional 4 carry(%c : tensor<i1>) {
+  ^bb0(%h: tensor<i1>):
+    mpt.yield %h, %h : tensor<i1>, tensor<i1>
+  } : tensor<i1>, tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @conditional_reverse(%c: tensor<i1>) {
+  // expected-error @+1 {{'mpt.scan' op expected a conditional scan without inputs, stacked results, 'reverse' and 'checkpoint_every'}}
+  %a = mpt.scan conditional 4 reverse carry(%c : tensor<i1>) {
+  ^bb0(%h: tensor<i1>):
+    mpt.yield %h : tensor<i1>
+  } : tensor<i1>
+  return
+}

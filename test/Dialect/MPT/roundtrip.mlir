@@ -81,6 +81,13 @@ func.func @scans(%c: tensor<2xf32>, %x: tensor<6x2xf32>) {
   ^bb0(%e: tensor<2xf32>):
     mpt.yield %e : tensor<2xf32>
   } {checkpoint_every = 3 : i64} : tensor<6x2xf32>
+  // CHECK: mpt.scan conditional 9 carry(%{{.*}}, %{{.*}} : tensor<i1>, tensor<2xf32>) {
+  // CHECK-NEXT: ^bb0(%{{.*}}: tensor<i1>, %{{.*}}: tensor<2xf32>):
+  %flag = mpt.constant dense<true> : tensor<i1>
+  %d:2 = mpt.scan conditional 9 carry(%flag, %c : tensor<i1>, tensor<2xf32>) {
+  ^bb0(%p: tensor<i1>, %v: tensor<2xf32>):
+    mpt.yield %p, %v : tensor<i1>, tensor<2xf32>
+  } : tensor<i1>, tensor<2xf32>
   // CHECK: mpt.scan 2 {
   // CHECK-NEXT: }
   mpt.scan 2 {

@@ -116,3 +116,26 @@ mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : 
   // expected-error @+1 {{'mpt_program.buffer' op expected a named buffer to begin its space and not to move, found a start or strides}}
   %y = mpt_program.buffer <input> 0 strides [4] {name = "x", role = #mpt.role<input>} : memref<8xf32>
 }
+
+// -----
+
+mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %y = mpt_program.buffer <arena> 0 : memref<8xf32>
+  %c = mpt_program.buffer <arena> 0 : memref<2xi1>
+  // expected-error @+1 {{'mpt_program.loop' op expected a condition of one element, found 'memref<2xi1>'}}
+  mpt_program.loop 3 while %c : memref<2xi1> {
+    mpt_program.fill outs(%y : memref<8xf32>) {value = 0.0 : f64}
+  }
+}
+
+// -----
+
+// A condition moves with the loops around its own.
+mpt_program.program @p attributes {target = #mpt.target<cpu>, max_threads = 1 : i64, arena_bytes = 64 : i64, state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %y = mpt_program.buffer <arena> 0 : memref<8xf32>
+  %c = mpt_program.buffer <arena> 0 strides [1] : memref<i1>
+  // expected-error @+1 {{'mpt_program.loop' op expected to be in as many loops as its buffers have strides, found 0 loops and 1 strides}}
+  mpt_program.loop 3 while %c : memref<i1> {
+    mpt_program.fill outs(%y : memref<8xf32>) {value = 0.0 : f64}
+  }
+}

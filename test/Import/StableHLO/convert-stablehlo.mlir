@@ -490,3 +490,93 @@ func.func @kept() -> tensor<f32> {
   %0 = "stablehlo.negate"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   "func.return"(%0) : (tensor<2xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// A branch that takes long runs only if it is taken; what is the same in it whether it is
+// taken or not stays there. The other one is computed.
+// CHECK-LABEL: func.func @branches(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<64x64xf32> {{{[^,]*}}, mpt.role = "input"}, %[[P:[a-z0-9]*]]: tensor<i1>
+// CHECK:      %[[N:.*]] = mpt.neg
+// CHECK-NEXT: %[[R:.*]]:2 = mpt.scan conditional 1 carry(%[[P]], %[[N]] : tensor<i1>, tensor<64x64xf32>) {
+// CHECK-NEXT: ^bb0(%[[C:.*]]: tensor<i1>, %{{.*}}: tensor<64x64xf32>):
+// CHECK-NEXT:   %[[M:.*]] = mpt.matmul %[[W]], %[[W]]
+// CHECK-NEXT:   mpt.yield %[[C]], %[[M]]
+// CHECK-NEXT: } : tensor<i1>, tensor<64x64xf32>
+// CHECK-NEXT: return %[[R]]#1
+"func.func"() <{function_type = (tensor<64x64xf32>, tensor<i1>) -> tensor<64x64xf32>, sym_name = "branches"}> ({
+^bb0(%w: tensor<64x64xf32> loc("w"), %p: tensor<i1> loc("p")):
+  %0 = "stablehlo.if"(%p) ({
+    %d = "stablehlo.dot_general"(%w, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "stablehlo.return"(%d) : (tensor<64x64xf32>) -> ()
+  }, {
+    %d = "stablehlo.negate"(%w) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    "stablehlo.return"(%d) : (tensor<64x64xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<64x64xf32>
+  "func.return"(%0) : (tensor<64x64xf32>) -> ()
+}) : () -> ()
+// Both take long: each has its turn, after zeros.
+// CHECK-LABEL: func.func @both(
+// CHECK: %[[Z:.*]] = mpt.constant dense<0.000000e+00>
+// CHECK: %[[A:.*]]:2 = mpt.scan conditional 1 carry(%{{.*}}, %[[Z]] :
+// CHECK: mpt.scan conditional 1 carry(%{{.*}}, %[[A]]#1 :
+// CHECK-NOT: mpt.scan
+// A small matmul is computed, taken or not.
+// CHECK-LABEL: func.func @small(
+// CHECK-NOT: mpt.scan
+// CHECK: mpt.where
+"func.func"() <{function_type = (tensor<64x64xf32>, tensor<i32>) -> tensor<64x64xf32>, sym_name = "both"}> ({
+^bb0(%w: tensor<64x64xf32> loc("w"), %p: tensor<i32> loc("p")):
+  %0 = "stablehlo.case"(%p) ({
+    %d = "stablehlo.dot_general"(%w, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "stablehlo.return"(%d) : (tensor<64x64xf32>) -> ()
+  }, {
+    %d = "stablehlo.dot_general"(%w, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "stablehlo.return"(%d) : (tensor<64x64xf32>) -> ()
+  }) : (tensor<i32>) -> tensor<64x64xf32>
+  "func.return"(%0) : (tensor<64x64xf32>) -> ()
+}) : () -> ()
+"func.func"() <{function_type = (tensor<8x8xf32>, tensor<i1>) -> tensor<8x8xf32>, sym_name = "small"}> ({
+^bb0(%w: tensor<8x8xf32> loc("w"), %p: tensor<i1> loc("p")):
+  %0 = "stablehlo.if"(%p) ({
+    %d = "stablehlo.dot_general"(%w, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    "stablehlo.return"(%d) : (tensor<8x8xf32>) -> ()
+  }, {
+    "stablehlo.return"(%w) : (tensor<8x8xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<8x8xf32>
+  "func.return"(%0) : (tensor<8x8xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// A loop that goes on while a value says so. What does not change is read from above.
+// CHECK-LABEL: func.func @while(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32> {{{[^,]*}}, mpt.role = "input"}, %[[L:[a-z0-9]*]]: tensor<f32>
+// CHECK: %[[S:.*]] = mpt.reduce %[[X]]
+// CHECK-NEXT: %[[G:.*]] = mpt.compare %[[S]], %[[L]]
+// CHECK-NEXT: %[[R:.*]]:2 = mpt.scan conditional 4294967296 carry(%[[G]], %[[X]] : tensor<i1>, tensor<4xf32>) {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<i1>, %[[V:.*]]: tensor<4xf32>):
+// CHECK-NEXT:   %[[N:.*]] = mpt.sin %[[V]]
+// CHECK-NEXT:   %[[T:.*]] = mpt.reduce %[[N]]
+// CHECK-NEXT:   %[[H:.*]] = mpt.compare %[[T]], %[[L]]
+// CHECK-NEXT:   mpt.yield %[[H]], %[[N]]
+// CHECK:      return %[[R]]#1
+"func.func"() <{function_type = (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>, sym_name = "while"}> ({
+^bb0(%x: tensor<4xf32> loc("x"), %limit: tensor<f32> loc("limit")):
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %r:2 = "stablehlo.while"(%x, %limit) ({
+  ^bb0(%a: tensor<4xf32>, %l: tensor<f32>):
+    %s = "stablehlo.reduce"(%a, %zero) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %t = "stablehlo.add"(%p, %q) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%t) : (tensor<f32>) -> ()
+    }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %g = "stablehlo.compare"(%s, %l) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%g) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<4xf32>, %l: tensor<f32>):
+    %b = "stablehlo.sine"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    "stablehlo.return"(%b, %l) : (tensor<4xf32>, tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
+  "func.return"(%r#0) : (tensor<4xf32>) -> ()
+}) : () -> ()

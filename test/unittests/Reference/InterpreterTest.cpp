@@ -167,6 +167,32 @@ TEST_F(InterpreterTest, ScansInScans) {
             (Numbers{{220}, {20, 40, 70, 110, 160, 220}}));
 }
 
+TEST_F(InterpreterTest, ConditionalScansEndEarly) {
+  // A branch, and a loop that adds x until the sum is no longer below a limit.
+  llvm::StringRef text = R"(
+    func.func @f(%p: tensor<i1>, %x: tensor<f32>, %limit: tensor<f32>)
+        -> (tensor<f32>, tensor<f32>, tensor<i32>) {
+      %a:2 = mpt.scan conditional 1 carry(%p, %x : tensor<i1>, tensor<f32>) {
+      ^bb0(%c: tensor<i1>, %v: tensor<f32>):
+        %n = mpt.neg %v : (tensor<f32>) -> tensor<f32>
+        mpt.yield %c, %n : tensor<i1>, tensor<f32>
+      } : tensor<i1>, tensor<f32>
+      %zero = mpt.constant dense<0> : tensor<i32>
+      %one = mpt.constant dense<1> : tensor<i32>
+      %b:3 = mpt.scan conditional 5 carry(%p, %x, %zero : tensor<i1>, tensor<f32>, tensor<i32>) {
+      ^bb0(%c: tensor<i1>, %v: tensor<f32>, %i: tensor<i32>):
+        %s = mpt.add %v, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
+        %k = mpt.add %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
+        %more = mpt.compare %s, %limit {predicate = #mpt.predicate<lt>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        mpt.yield %more, %s, %k : tensor<i1>, tensor<f32>, tensor<i32>
+      } : tensor<i1>, tensor<f32>, tensor<i32>
+      return %a#1, %b#1, %b#2 : tensor<f32>, tensor<f32>, tensor<i32>
+    })";
+  EXPECT_EQ(run(text.str(), {{1}, {3}, {10}}), (Numbers{{-3}, {12}, {3}}));
+  EXPECT_EQ(run(text.str(), {{0}, {3}, {10}}), (Numbers{{3}, {3}, {0}}));
+  EXPECT_EQ(run(text.str(), {{1}, {3}, {100}}), (Numbers{{-3}, {18}, {5}}));
+}
+
 TEST_F(InterpreterTest, KernelsRunOpByOp) {
   // Rows: y = x - mean(x), rounded to bf16 inside; columns: sums of squares.
   EXPECT_EQ(run(R"(

@@ -630,19 +630,24 @@ TEST(ProgramTest, LoopsMoveBuffers) {
   }
 }
 
-/// The order of instructions 0 to 4 in loops.
-std::string runInOrder(std::vector<Loop> loops) {
+/// The order of instructions 0 to 4 in loops. Conditions, numbered by their offset, hold
+/// as often as `held` says.
+std::string runInOrder(std::vector<Loop> loops, std::vector<int> held = {}) {
   Program program;
   program.instructions.resize(5);
   program.loops = std::move(loops);
   std::string order;
-  forEachIteration(program, [&](size_t i, const std::vector<int64_t> &iterations) {
+  auto visit = [&](size_t i, const std::vector<int64_t> &iterations) {
     order += std::to_string(i);
     for (int64_t iteration : iterations)
       order += static_cast<char>('a' + iteration);
     order += ' ';
     return 0;
-  });
+  };
+  forEachIteration(program, visit,
+                   [&](const BufferRef &condition, const std::vector<int64_t> &) {
+                     return held[condition.offset]-- > 0;
+                   });
   return order;
 }
 
@@ -652,6 +657,71 @@ TEST(ProgramTest, LoopsRunInOrder) {
   EXPECT_EQ(runInOrder({{0, 5, 1}}), "0a 1a 2a 3a 4a ");
   EXPECT_EQ(runInOrder({{0, 3, 2}, {0, 1, 2}, {1, 3, 1}, {4, 5, 2}}),
             "0aa 0ab 1aa 2aa 0ba 0bb 1ba 2ba 3 4a 4b ");
+}
+
+TEST(ProgramTest, LoopsEndWhenTheirConditionsDo) {
+  auto when = [](Loop loop, int64_t condition) {
+    loop.condition = BufferRef{SpaceId::State, DataType::I1, condition, {}, 0, {}};
+    return loop;
+  };
+  EXPECT_EQ(runInOrder({when({1, 3, 9}, 0)}, {2}), "0 1a 2a 1b 2b 3 4 ");
+  EXPECT_EQ(runInOrder({when({1, 3, 2}, 0)}, {9}), "0 1a 2a 1b 2b 3 4 ");
+  EXPECT_EQ(runInOrder({when({1, 3, 1}, 0)}, {0}), "0 3 4 ");
+  EXPECT_EQ(runInOrder({when({0, 5, 3}, 0)}, {0}), "");
+  EXPECT_EQ(runInOrder({when({3, 5, 3}, 0)}, {0}), "0 1 2 ");
+  // What is in a loop that does not run does not run, and what is around it goes on.
+  EXPECT_EQ(runInOrder({when({1, 4, 3}, 0), {1, 2, 2}, {2, 4, 2}, {4, 5, 2}}, {0}),
+            "0 4a 4b ");
+  EXPECT_EQ(runInOrder({{0, 3, 3}, {0, 1, 2}, when({1, 3, 5}, 0)}, {0}),
+            "0aa 0ab 0ba 0bb 0ca 0cb 3 4 ");
+  EXPECT_EQ(runInOrder({{0, 3, 2}, when({0, 1, 4}, 0), when({0, 1, 4}, 1)}, {2, 1}),
+            "0aaa 1a 2a 1b 2b 3 4 ");
+}
+
+TEST(ProgramTest, ConditionsAreReadBeforeEachIteration) {
+  // Rows of x are copied until c, of which the program copies a row as well, is false.
+  ProgramBuilder b;
+  BufferRef x = b.input("x", F32, {3, 4}), c = b.input("c", DataType::I1, {3, 2});
+  BufferRef y = b.output("y", F32, {3, 4});
+  x.dims = y.dims = {4};
+  x.strides = y.strides = {16, 0};
+  b.call(plainCopy(4), {x}, y);
+  b.program.loops = {{0, 1, 3}, {0, 1, 1}};
+  c.dims = {};
+  c.start = 1;
+  c.strides = {2};
+  b.program.loops[1].condition = c;
+  Descriptor desc(writeProgram(b.program));
+  Context context;
+  ASSERT_EQ(mpt_rt_open_desc(context.rt, &desc.desc), MPT_RT_OK) << context.error();
+  float rows[12], read[12];
+  for (int i = 0; i < 12; ++i)
+    rows[i] = i + 1;
+  const uint8_t flags[6] = {1, 0, 0, 1, 0, 0};
+  ASSERT_EQ(mpt_rt_bind(context.rt, "x", rows, sizeof(rows)), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_bind(context.rt, "c", flags, sizeof(flags)), MPT_RT_OK);
+  ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error();
+  ASSERT_EQ(mpt_rt_read_output(context.rt, "y", read, sizeof(read)), MPT_RT_OK);
+  for (int i = 0; i < 12; ++i)
+    EXPECT_EQ(read[i], i / 4 == 1 ? rows[i] : 0) << i;
+
+  auto open = [&](auto &&change) {
+    Program program = b.program;
+    change(program, *program.loops[1].condition);
+    Descriptor changed(writeProgram(program));
+    Context other;
+    return mpt_rt_open_desc(other.rt, &changed.desc) == MPT_RT_OK ? "" : other.error();
+  };
+  const std::string invalid =
+      "loop 1 has a condition that is no truth value in its space";
+  EXPECT_EQ(open([](Program &, BufferRef &) {}), "");
+  EXPECT_EQ(open([](Program &, BufferRef &ref) { ref.start = 2; }), invalid);
+  EXPECT_EQ(open([](Program &, BufferRef &ref) { ref.offset = 2; }), invalid);
+  EXPECT_EQ(open([](Program &, BufferRef &ref) { ref.type = DataType::I8; }), invalid);
+  EXPECT_EQ(open([](Program &, BufferRef &ref) { ref.dims = {2}; }), invalid);
+  EXPECT_EQ(open([](Program &, BufferRef &ref) { ref.strides = {0, 0, 0}; }), invalid);
+  EXPECT_EQ(open([](Program &p, BufferRef &) { p.target = "cuda sm_90"; }),
+            "loop 1 has a condition, which programs for GPUs cannot read");
 }
 
 TEST(ProgramTest, WhatIsWrongWithLoopsIsSaid) {

@@ -243,6 +243,20 @@ static Type getSliceType(Type type) {
 
 LogicalResult ScanOp::verify() {
   const int64_t count = getTripCount();
+  if (getConditional()) {
+    auto first = getInits().empty()
+                     ? RankedTensorType()
+                     : dyn_cast<RankedTensorType>(getInits().front().getType());
+    if (!first || first.getRank() != 0 || !first.getElementType().isInteger(1))
+      return emitOpError("expected the first carried value of a conditional scan to be a "
+                         "tensor<i1>, found ")
+             << (getInits().empty() ? Type(NoneType::get(getContext()))
+                                    : getInits().front().getType());
+    if (!getInputs().empty() || getNumResults() != getNumCarried() || getReverse() ||
+        getCheckpointEvery())
+      return emitOpError("expected a conditional scan without inputs, stacked results, "
+                         "'reverse' and 'checkpoint_every'");
+  }
   auto checkStacked = [&](StringRef what, unsigned number, Type type) -> LogicalResult {
     auto tensor = cast<RankedTensorType>(type);
     if (tensor.getRank() > 0 && tensor.getDimSize(0) == count)

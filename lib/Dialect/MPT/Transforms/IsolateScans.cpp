@@ -67,7 +67,8 @@ static void isolate(ScanOp scan) {
 
   OpBuilder builder(scan);
   auto isolated = ScanOp::create(builder, scan.getLoc(), types, scan.getTripCount(),
-                                 scan.getReverse(), inits, inputs, IntegerAttr());
+                                 scan.getReverse(), inits, inputs, IntegerAttr(),
+                                 scan.getConditional());
   isolated->setDiscardableAttrs(scan->getDiscardableAttrDictionary());
   isolated.getBody().takeBody(scan.getBody());
   for (auto [old, result] : llvm::zip_equal(results, isolated.getResults()))

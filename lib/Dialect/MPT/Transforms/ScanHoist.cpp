@@ -433,7 +433,7 @@ ScanHoist mpt::detail::planScanHoist(ScanOp scan, bool onlyAfter) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.hasStaticShape();
   });
-  if (!isStatic || scan.getCheckpointEvery() || isMarked(scan))
+  if (!isStatic || scan.getConditional() || scan.getCheckpointEvery() || isMarked(scan))
     return {};
   return Planner(scan).run(onlyAfter);
 }

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-unroll-scan`. The slices of a stacked result are remembered, so that the scan
-/// of a backward pass reads the values that the forward pass made, and not slices of
-/// their concatenation.
+/// `--mpt-unroll-scan` and `--mpt-select-branches`. The slices of a stacked result are
+/// remembered, so that the scan of a backward pass reads the values that the forward pass
+/// made, and not slices of their concatenation.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,10 @@
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mpt {
+#define GEN_PASS_DEF_SELECTBRANCHESPASS
 #define GEN_PASS_DEF_UNROLLSCANPASS
 #include "mpt/Dialect/MPT/Transforms/Passes.h.inc"
 } // namespace mpt
@@ -165,7 +167,8 @@ LogicalResult Unroller::run(Block &block) {
   for (auto it = block.begin(); it != block.end();) {
     Operation *op = &*it;
     auto scan = dyn_cast<ScanOp>(op);
-    if (!scan || static_cast<int64_t>(scan.getTripCount()) > maxIterations) {
+    if (!scan || scan.getConditional() ||
+        static_cast<int64_t>(scan.getTripCount()) > maxIterations) {
       for (Region &region : op->getRegions())
         for (Block &inner : region)
           if (failed(run(inner)))
@@ -202,7 +205,66 @@ LogicalResult mpt::detail::unrollScans(Operation *root, int64_t maxIterations) {
   return success();
 }
 
+void mpt::detail::selectBranch(ScanOp scan, bool isDifferentiated) {
+  OpBuilder builder(scan);
+  Location loc = scan.getLoc();
+  Block &body = scan.getBlock();
+  Value here = scan.getInits().front();
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(scan.getBody(), captured);
+  IRMapping mapping;
+  auto guard = [&](Value inside, Value value) {
+    if (!isDifferentiated || !isa<FloatType>(typeOf(value).getElementType()) ||
+        value.getDefiningOp<ConstantOp>())
+      return mapping.map(inside, value);
+    Value stopped = StopGradientOp::create(builder, loc, value.getType(), value);
+    mapping.map(inside,
+                WhereOp::create(builder, loc, value.getType(), here, value, stopped));
+  };
+  for (auto [argument, init] : llvm::zip_equal(body.getArguments(), scan.getInits()))
+    if (!argument.use_empty())
+      guard(argument, init);
+  for (Value value : captured)
+    guard(value, value);
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  for (auto [i, value] : llvm::enumerate(scan.getYield().getValues())) {
+    Value init = scan.getInits()[i];
+    // What the body leaves as it is.
+    if (value == body.getArgument(i)) {
+      scan.getResult(i).replaceAllUsesWith(init);
+      continue;
+    }
+    Value taken = mapping.lookupOrDefault(value);
+    scan.getResult(i).replaceAllUsesWith(
+        WhereOp::create(builder, loc, init.getType(), here, taken, init));
+  }
+  scan.erase();
+}
+
 namespace {
+struct SelectBranchesPass : mpt::impl::SelectBranchesPassBase<SelectBranchesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    // Inner ones first: they are cloned with what is around them.
+    SmallVector<ScanOp> scans;
+    getOperation().walk([&](ScanOp scan) {
+      if (scan.getConditional())
+        scans.push_back(scan);
+    });
+    for (ScanOp scan : scans) {
+      if (scan.getTripCount() != 1) {
+        scan.emitError("mpt-select-branches: expected a loop that runs a constant number "
+                       "of times, found one that ends when a value is false; programs "
+                       "for CPUs have such loops");
+        return signalPassFailure();
+      }
+      selectBranch(scan, /*isDifferentiated=*/false);
+    }
+  }
+};
+
 struct UnrollScanPass : mpt::impl::UnrollScanPassBase<UnrollScanPass> {
   using Base::Base;
 

@@ -61,12 +61,13 @@ static int64_t countRows(Operation *op) {
   return terms > 0 ? rows.getNumElements() / terms : 0;
 }
 
-/// The outermost loop around `op` that does not make `value`; null if there is none.
+/// The outermost loop around `op` that does not make `value`; null if there is none. What
+/// may not run at all is no loop.
 static ScanOp getLoopWithout(Operation *op, Value value) {
   ScanOp found;
   for (auto scan = op->getParentOfType<ScanOp>(); scan;
        scan = scan->getParentOfType<ScanOp>()) {
-    if (scan.getBody().isAncestor(value.getParentRegion()))
+    if (scan.getConditional() || scan.getBody().isAncestor(value.getParentRegion()))
       break;
     found = scan;
   }

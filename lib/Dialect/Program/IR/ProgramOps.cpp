@@ -126,7 +126,7 @@ static LogicalResult verifyMoves(program::ProgramOp program, program::BufferOp b
 
 LogicalResult program::ProgramOp::verifyRegions() {
   WalkResult result = walk([&](Operation *op) {
-    if (isa<BufferOp, LoopOp, ProgramOp, AlternativesOp>(op))
+    if (isa<BufferOp, ProgramOp, AlternativesOp>(op))
       return WalkResult::advance();
     for (Value operand : op->getOperands()) {
       auto buffer = operand.getDefiningOp<BufferOp>();
@@ -149,6 +149,9 @@ LogicalResult program::ProgramOp::verifyRegions() {
 }
 
 LogicalResult program::LoopOp::verify() {
+  if (Value condition = getCondition())
+    if (auto type = cast<MemRefType>(condition.getType()); type.getNumElements() != 1)
+      return emitOpError("expected a condition of one element, found ") << type;
   if (getBody().front().empty())
     return emitOpError("expected launches, calls or loops in its body, found none");
   for (Operation &op : getBody().front())
@@ -156,11 +159,12 @@ LogicalResult program::LoopOp::verify() {
             op))
       return op.emitOpError("found in a mpt_program.loop: expected launches, calls and "
                             "loops; buffers are declared outside");
+  // Loops with a condition run as often as it says.
   int64_t iterations = getCount();
   for (Operation *op = (*this)->getParentOp(); op; op = op->getParentOp())
-    if (auto outer = dyn_cast<LoopOp>(op)) {
-      std::optional<int64_t> all =
-          llvm::checkedMul<int64_t>(iterations, outer.getCount());
+    if (auto outer = dyn_cast<LoopOp>(op); outer && !getCondition()) {
+      std::optional<int64_t> all = llvm::checkedMul<int64_t>(
+          iterations, outer.getCondition() ? 1 : outer.getCount());
       iterations = all.value_or(INT64_MAX);
     }
   if (iterations > rt::kMaxIterations)

@@ -181,8 +181,13 @@ void ProgramBuilder::buildLoop(const StepInstruction &instruction, int64_t arena
     buildCopy(loc, getBuffer(loc, from->second, cast<MemRefType>(target.getType()), init),
               target);
   }
-  auto loop =
-      program::LoopOp::create(builder, loc, builder.getI64IntegerAttr(body.count));
+  Value condition;
+  if (body.condition)
+    condition = getBuffer(loc, getPlan().places.lookup(body.condition),
+                          bufferType(RankedTensorType::get({}, builder.getI1Type())),
+                          body.condition);
+  auto loop = program::LoopOp::create(builder, loc, builder.getI64IntegerAttr(body.count),
+                                      condition);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&loop.getBody().emplaceBlock());
   if (frames.empty())

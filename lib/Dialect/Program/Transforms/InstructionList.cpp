@@ -561,6 +561,8 @@ LogicalResult Scheduler::visitScan(ScanOp op) {
       schedule.owners[result] = schedule.getOwner(init);
     }
   }
+  if (op.getConditional())
+    loop->condition = loop->arguments.front();
   for (Value input : op.getInputs()) {
     instruction.inputs.push_back(view(input));
     loop->arguments.push_back(schedule.getOwner(input));

@@ -521,6 +521,29 @@ def cases(d):
     add("scan of one", lambda a: lax.scan(lambda c, v: (c + v, c), jnp.zeros(4), a), d.f(1, 4))
     add("cond", lambda c, a: lax.cond(c, jnp.sin, jnp.cos, a), numpy.bool_(False), x)
     add("switch", lambda n, a: lax.switch(n, [jnp.sin, jnp.cos, jnp.tanh], a), d.i(5), x)
+    # As long as values say so, and branches that take long.
+    add("while of values", lambda a: lax.while_loop(
+        lambda s: (jnp.abs(s[0]).sum() > 1) & (s[1] < 40), lambda s: (s[0] * 0.7, s[1] + 1), (a, 0)), x)
+    add("while that does not run", lambda a: lax.while_loop(
+        lambda s: jnp.isnan(s).any(), lambda s: s + 1, a), x)
+    add("fori_loop of a value", lambda n, a: lax.fori_loop(
+        0, n, lambda i, c: jnp.sin(c) + i, a), numpy.int32(3), x)
+    add("while of examples", jax.vmap(lambda a: lax.while_loop(
+        lambda s: s > 0.1, lambda s: s * 0.5, a)), d.f(8))
+    add("while in a scan", lambda a: lax.scan(lambda c, v: (lax.while_loop(
+        lambda s: jnp.abs(s) > 0.1, lambda s: s * 0.5, c + v), c), jnp.zeros(()), a), d.f(20))
+    for taken in (False, True):
+        add(f"long branch {taken}", lambda c, a: lax.cond(
+            c, lambda a: jnp.linalg.inv(a @ a.T / 48 + 2 * jnp.eye(48)), jnp.cos, a),
+            numpy.bool_(taken), d.f(48, 48))
+    for branch in range(3):
+        add(f"long switch {branch}", lambda n, a: lax.switch(
+            n, [lambda a: (a @ a, 0), lambda a: (a, 1), lambda a: (a.T @ a, 2)], a),
+            numpy.int32(branch), d.f(48, 48))
+    add("long branch in a scan", lambda a, w: lax.scan(lambda c, v: (
+        lax.cond(v > 0, lambda c: jnp.tanh(w @ c), lambda c: c * 0.5, c), c.sum()),
+        jnp.ones((48, 48)), a), d.f(20), d.f(48, 48) * 0.1)
+    add("gammainc", lambda a, b: jax.scipy.special.gammainc(jnp.exp(a), jnp.exp(b)), d.f(40), d.f(40))
     add("map", lambda a: lax.map(lambda v: jnp.sort(v), a), x)
     add("remat", lambda a: jax.grad(lambda b: jax.checkpoint(
         lambda c: jnp.sin(jnp.sin(c)))(b).sum())(a), x)

@@ -857,6 +857,14 @@ def MPT_ScanOp : MPT_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegment
     n-th iteration are kept, and each group of n iterations is computed again before
     its backward pass; n divides `trip_count`.
 
+    A `conditional` scan ends before the first iteration in which the first carried value,
+    a `tensor<i1>`, is false, and so runs up to `trip_count` times: one of 1 is a branch,
+    which is taken or not. It has no inputs and no stacked results, and its carried values
+    are then those that there are.
+    `--mpt-autodiff` makes a branch that gradients flow through a choice between what its
+    body computes and what came in, and so does planning for a GPU with each.
+    The others have no gradient, as `jax.lax.while_loop`, and run on CPUs.
+
     Mixed precision gives a carried value one type throughout, and a stacked result the type
     of its slices. Casts of values from above stay outside.
 
@@ -872,23 +880,43 @@ def MPT_ScanOp : MPT_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegment
       mpt.yield %next, %next : tensor<4xf32>, tensor<4xf32>
     } : tensor<4xf32>, tensor<5x4xf32>
     ```
+
+    A branch, and a loop that halves `%x` until its sum is below a limit:
+
+    ```mlir
+    %p:2 = mpt.scan conditional 1 carry(%flag, %x : tensor<i1>, tensor<4xf32>) {
+    ^bb0(%c: tensor<i1>, %v: tensor<4xf32>):
+      %next = mpt.exp %v : (tensor<4xf32>) -> tensor<4xf32>
+      mpt.yield %c, %next : tensor<i1>, tensor<4xf32>
+    } : tensor<i1>, tensor<4xf32>
+    %q:2 = mpt.scan conditional 100 carry(%flag, %x : tensor<i1>, tensor<4xf32>) {
+    ^bb0(%c: tensor<i1>, %v: tensor<4xf32>):
+      %next = mpt.mul %v, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      %sum = mpt.reduce %next {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+      %more = mpt.compare %sum, %limit {predicate = #mpt.predicate<ge>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      mpt.yield %more, %next : tensor<i1>, tensor<4xf32>
+    } : tensor<i1>, tensor<4xf32>
+    ```
   }];
   let arguments = (ins
-    Arg<ConfinedAttr<I64Attr, [IntPositive]>, "how often the body runs">:$trip_count,
+    Arg<ConfinedAttr<I64Attr, [IntPositive]>,
+        "how often the body runs, at most if `conditional`">:$trip_count,
     Arg<UnitAttr, "from the last slice to the first">:$reverse,
     Arg<Variadic<MPT_Tensor>, "first values of what is carried">:$inits,
     Arg<Variadic<MPT_Tensor>, "[`trip_count`, ..]; read slice by slice">:$inputs,
     Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>,
         "a divisor of `trip_count`: the backward pass keeps what is carried into every "
         "n-th iteration and computes the others again; by default it keeps all that it "
-        "reads">:$checkpoint_every);
+        "reads">:$checkpoint_every,
+    Arg<UnitAttr, "ends before the iteration in which the first carried value is "
+        "false">:$conditional);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs
     Res<Variadic<MPT_Tensor>,
         "the last carried values, then [`trip_count`, ..] for each further value that the "
         "body yields">:$outputs);
   let assemblyFormat = [{
-    $trip_count (`reverse` $reverse^)? (`carry` `(` $inits^ `:` type($inits) `)`)?
+    (`conditional` $conditional^)? $trip_count (`reverse` $reverse^)? (`carry` `(` $inits^ `:` type($inits) `)`)?
     (`over` `(` $inputs^ `:` type($inputs) `)`)? $body attr-dict (`:` type($outputs)^)?
   }];
   let hasVerifier = 1;

@@ -99,6 +99,18 @@ def UnrollScanPass : Pass<"mpt-unroll-scan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpt::MPTDialect"];
 }
 
+def SelectBranchesPass : Pass<"mpt-select-branches", "::mlir::ModuleOp"> {
+  let summary = "Compute branches whether they are taken or not";
+  let description = [{
+    Replaces each `mpt.scan conditional 1` by its body, whose results are chosen by
+    `mpt.where`, as programs for GPUs need it. No gradient flows out of a branch that is
+    not taken, and nothing is hidden of what it does: an index that is out of range is an
+    error. A conditional scan of more iterations is an error: loops of GPUs run a constant
+    number of times.
+  }];
+  let dependentDialects = ["::mpt::MPTDialect"];
+}
+
 def HoistFromScansPass : Pass<"mpt-hoist-from-scans", "::mlir::ModuleOp"> {
   let summary = "Move matmuls out of `mpt.scan`, to all iterations at once";
   let description = [{

@@ -33,6 +33,9 @@ def Program_Buffer : MemRefOf<[F64, F32, F16, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU,
                              F4E2M1FN, I1,
                                I8, I16, I32, I64]>;
 
+/// One truth value.
+def Program_Condition : StaticShapeMemRefOf<[I1]>;
+
 //===----------------------------------------------------------------------===//
 // Enums
 //===----------------------------------------------------------------------===//

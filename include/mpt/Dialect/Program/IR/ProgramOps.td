@@ -200,7 +200,8 @@ def Program_LoopOp : Op<Program_Dialect, "loop", [MPT_NoUnownedAttributes,
   let description = [{
     Runs its body `count` times. Buffers are declared outside, and those with `strides`
     move from one iteration to the next; all others are the same memory in each. Loops may
-    be nested.
+    be nested. With `while`, a loop ends before the first iteration in which this buffer
+    holds false; its body may write to it.
 
     Example: the sums of the first rows of a matrix.
 
@@ -229,9 +230,12 @@ def Program_LoopOp : Op<Program_Dialect, "loop", [MPT_NoUnownedAttributes,
     }
     ```
   }];
-  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count,
+                       Arg<Optional<Program_Condition>, "", [MemRead]>:$condition);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$count $body attr-dict";
+  let assemblyFormat = [{
+    $count (`while` $condition^ `:` type($condition))? $body attr-dict
+  }];
   let hasVerifier = 1;
 }
 

@@ -80,6 +80,8 @@ struct LoopBody {
   mlir::OwningOpRef<mlir::func::FuncOp> function;
   int64_t count = 1;
   bool reverse = false;
+  /// The owner of what says, before each iteration, whether it runs; null if all run.
+  mlir::Value condition;
   /// By argument: the owner in the step around it of the memory that the argument is, or,
   /// of a slice, that it moves over. Of state it is the scan's result.
   llvm::SmallVector<mlir::Value> arguments;
