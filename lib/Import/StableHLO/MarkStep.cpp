@@ -16,6 +16,7 @@
 #include "InlineCalls.h"
 #include "Lowering.h"
 #include "StepInterface.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Import/StableHLO/Passes.h"
 #include "mpt/Support/ForeignCalls.h"
@@ -153,6 +154,13 @@ LogicalResult MarkStableHLOStepPass::mark(func::FuncOp function,
   SmallVector<std::string> names;
   for (unsigned i = 0; i < gradients->getNumOperands(); ++i)
     names.push_back("gradient" + std::to_string(i));
+  // Those that are returned say whose they are.
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [number, value] : llvm::enumerate(terminator->getOperands()))
+    if (StringAttr result = StepView::getResultName(function, number))
+      if (StringRef name = result.getValue();
+          value.getDefiningOp() == gradients && name.consume_front("grad."))
+        names[cast<OpResult>(value).getResultNumber()] = name.str();
   SmallVector<StringRef> words(names.begin(), names.end());
   auto marker =
       GradientsOp::create(builder, gradients->getLoc(), gradients->getOperands(),

@@ -66,7 +66,8 @@ def MarkStableHLOStepPass : Pass<"mpt-mark-stablehlo-step", "::mlir::ModuleOp"> 
     (`mpt.jax.grad_seed`, `mpt.jax.gradients`): `mpt.grad_seed` passes on the gradient of the
     loss, where the backward pass begins, and `mpt.gradients` the gradients of all
     parameters, before anything reads them. They become `mpt.grad_seed` and
-    `mpt.gradients`. Arguments and results get names, roles and updates as
+    `mpt.gradients`, which calls a gradient NAME if the function returns it as a result with
+    the `mpt.name` grad.NAME, so that `--mpt-train-step` finds its parameter. Arguments and results get names, roles and updates as
     `--mpt-convert-stablehlo` gives them. All other ops stay StableHLO.
 
     `--mpt-convert-to-stablehlo` makes StableHLO of what `--mpt-loss-scale` adds;

@@ -167,12 +167,63 @@ def _follow_rule(primitive, is_vjp, *values, call_jaxpr, **params):
             raise Error(f"the loss: {place} has a jax.custom_vjp that does more with a gradient "
                         "than to multiply it by what does not depend on it, for which MPT has no "
                         f"word ({str(error).splitlines()[0] if str(error) else 'no linear function'}"
-                        "). Leave the rule out, or differentiate with jax.grad: whole steps run "
-                        "by autocast, or mpt-opt --mpt-convert-stablehlo") from error
+                        "). Give train_step gradients=\"jax\", or leave the rule out") from error
     else:
         found, moved = jax.jvp(function, given, changes) if floats else (function(), [])
         moved = list(moved) or [None] * len(found)
     return [stop(y) + dy if _is_float(y) else y for y, dy in zip(found, moved)]
+
+
+def _take_top(operand, *, k, reduction_dimension, is_max_k, **_):
+    """`jax.lax.approx_max_k` and `approx_min_k`, which are exact here, as in XLA on CPUs."""
+    moved = jax.numpy.moveaxis(operand, reduction_dimension, -1)
+    values, places = jax.lax.top_k(moved if is_max_k else -moved, k)
+    return [jax.numpy.moveaxis(x, -1, reduction_dimension)
+            for x in (values if is_max_k else -values, places)]
+
+
+def _keep_rule(primitive, lower_fun, places=None):
+    """A rule of lowering for a primitive that JAX computes by loops whose derivatives are not
+    the primitive's. places: the operands for which it has one, if not all floats."""
+    def lower(ctx, *values, **params):
+        # What is inside is lowered as JAX lowers it.
+        module = ctx.module_context
+        inner = module.replace(
+            lowering_parameters=dataclasses.replace(
+                module.lowering_parameters, override_lowering_rules=tuple(
+                    rule for rule in module.lowering_parameters.override_lowering_rules
+                    if rule[0] is not primitive)),
+            lowering_cache={}, cached_primitive_lowerings={})
+
+        def function(*given):
+            return _add_derivative(lambda *all: [primitive.bind(*all, **params)], given,
+                                   places)
+
+        return lower_fun(function, multiple_results=True)(ctx.replace(module_context=inner),
+                                                          *values)
+
+    return primitive, lower
+
+
+def _add_derivative(function, values, places=None):
+    """What a function computes of constants, with the derivative that JAX knows: f(x) +
+    J (x - x), where all but the first x are constants."""
+    stop = jax.lax.stop_gradient
+    floats = places or [i for i, x in enumerate(values) if _is_float(x)]
+
+    def of_floats(*given):
+        all = list(values)
+        for i, x in zip(floats, given):
+            all[i] = x
+        return function(*all)
+
+    changes = []
+    for i in floats:
+        # Infinity minus infinity is no zero.
+        finite = jax.numpy.where(jax.numpy.isfinite(values[i]), values[i], 0)
+        changes.append(finite - stop(finite))
+    found, moved = jax.jvp(of_floats, [stop(values[i]) for i in floats], changes)
+    return [y + dy for y, dy in zip(found, moved)]
 
 
 def _is_saved(policy, equation) -> bool:
@@ -229,6 +280,8 @@ def _lower_forward(jitted, *arguments):
         from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
         from jax.extend.core.primitives import (custom_jvp_call_p, custom_vjp_call_p,
                                                 remat_p, stop_gradient_p)
+        from jax.extend.core.primitives import (approx_top_k_p, igamma_p, igammac_p, random_gamma_p,
+                                                regularized_incomplete_beta_p)
         from jax.interpreters.mlir import LoweringParameters, lower_fun
         from jax.extend.core.primitives import linear_solve_p
     except ImportError as error:
@@ -284,7 +337,12 @@ def _lower_forward(jitted, *arguments):
              (custom_jvp_call_p, lower_fun(custom_jvp, multiple_results=True)),
              (custom_vjp_call_p, lower_fun(custom_vjp, multiple_results=True)),
              (remat_p, lower_fun(checkpoint, multiple_results=True)),
-             (linear_solve_p, lower_fun(_solve_linear, multiple_results=True)))
+             (linear_solve_p, lower_fun(_solve_linear, multiple_results=True)),
+             (approx_top_k_p, lower_fun(_take_top, multiple_results=True)),
+             *(_keep_rule(primitive, lower_fun)
+               for primitive in (igamma_p, igammac_p, random_gamma_p)),
+             # JAX has no gradient of a and b either.
+             _keep_rule(regularized_incomplete_beta_p, lower_fun, [2]))
     return traced.lower(_private_parameters=LoweringParameters(override_lowering_rules=rules))
 
 
@@ -363,11 +421,15 @@ class TrainStep:
     """
 
     def __init__(self, loss, params, batch, optimizer, *, state, lr, precision, fp8,
-                 optimizer_state, memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs):
+                 gradients, optimizer_state, memory_budget, clip_norm, ema, seed, loss_scale,
+                 threads, max_programs):
         if precision not in PRECISIONS:
             raise Error(f"precision: expected {', '.join(PRECISIONS)}, found {precision!r}")
         if max_programs < 1:
             raise Error(f"max_programs: expected at least 1, found {max_programs}")
+        if gradients not in ("mpt", "jax"):
+            raise Error(f"gradients: expected 'mpt' or 'jax', found {gradients!r}")
+        self._gradients = gradients
         # One of optax's transformations, or None.
         self._transform = optimizer if all(
             callable(getattr(optimizer, name, None)) for name in ("init", "update")) else None
@@ -581,7 +643,19 @@ class TrainStep:
                             "reduce it, for instance by .mean()")
             return found, _strip_keys(new), outputs
 
-        lowered = _lower_forward(jax.jit(flat, keep_unused=True), self._values, *batch)
+        def differentiated(leaves, *batch):
+            def of_params(params):
+                found = flat([*params, *leaves[self._num_params:]], *batch)
+                return grad_seed(found[0]), found
+
+            (_, found), slopes = jax.value_and_grad(of_params, has_aux=True)(
+                leaves[:self._num_params])
+            return (*found, gradients(slopes))
+
+        if self._gradients == "jax":
+            lowered = jax.jit(differentiated, keep_unused=True).lower(self._values, *batch)
+        else:
+            lowered = _lower_forward(jax.jit(flat, keep_unused=True), self._values, *batch)
         shapes = lowered.out_info
         if self._transform and not self._update:
             self._lower_optimizer(jax.ShapeDtypeStruct(shapes[0].shape, shapes[0].dtype))
@@ -605,7 +679,9 @@ class TrainStep:
             main.attributes["res_attrs"] = ir.ArrayAttr.get(
                 [attributes(name="loss")]
                 + [attributes(name=f"{name}.next", updates=name) for name in updated]
-                + [attributes(name=name) for name in outputs])
+                + [attributes(name=name) for name in outputs]
+                + [attributes(name=f"grad.{name}") for name in self._names[:self._num_params]
+                   if self._gradients == "jax"])
             main.attributes["sym_name"] = ir.StringAttr.get("loss")
             if self._memory_budget is not None:
                 main.attributes["mpt.memory_budget"] = ir.StringAttr.get(self._memory_budget)
@@ -622,8 +698,9 @@ class TrainStep:
             options.append(f"clip-norm={float(self._clip_norm)!r}")
         if self._ema is not None:
             options.append(f"ema-decay={float(self._ema)!r}")
-        passes = ["mpt-convert-stablehlo", "canonicalize", "cse", "mpt-autodiff",
-                  f"mpt-train-step{{{' '.join(options)}}}", *self._fp8.before_scaling]
+        is_done = self._gradients == "jax"
+        passes = [*["mpt-mark-stablehlo-step"][:is_done], "mpt-convert-stablehlo", "canonicalize",
+                  "cse", *["mpt-autodiff"][is_done:], f"mpt-train-step{{{' '.join(options)}}}", *self._fp8.before_scaling]
         if self._optimizer_state:
             passes.append(f"mpt-optimizer-state{{{self._optimizer_state}}}")
         passes.append("mpt-master-weights")
@@ -863,7 +940,7 @@ class TrainStep:
 def train_step(loss: Callable[..., Any], params: Any, batch: Any,
                optimizer: Any = "adamw", precision: str = "f32", *, state: Any = None,
                lr: "Union[None, float, Callable[[int], float]]" = None,
-               fp8: Optional[str] = None, optimizer_state: str = "f32",
+               gradients: str = "mpt", fp8: Optional[str] = None, optimizer_state: str = "f32",
                memory_budget: Optional[str] = None, clip_norm: Optional[float] = None,
                ema: Optional[float] = None, seed: int = 0,
                loss_scale: "Union[None, str, float]" = None, threads: int = 0,
@@ -885,12 +962,15 @@ def train_step(loss: Callable[..., Any], params: Any, batch: Any,
     state: a tree of arrays that the loss changes, such as flax's batch_stats.
     lr: the learning rate (1e-3), or a function of the number of the step, such as optax's
         schedules. An optimizer of optax has its own.
+    gradients: "mpt", or "jax": JAX differentiates the loss, so that whatever has a gradient
+        there has it here, as a jax.custom_vjp of any form. The backward pass is then the one
+        that JAX writes, which mostly takes more time and memory.
     optimizer_state: "f32", "bf16" or "block8", with options of mpt-optimizer-state after it.
     fp8, memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs: as in
         mpt.torch.TrainStep.
     """
     return TrainStep(loss, params, batch, optimizer, state=state, lr=lr, precision=precision,
-                     fp8=fp8, optimizer_state=optimizer_state,
+                     fp8=fp8, gradients=gradients, optimizer_state=optimizer_state,
                      memory_budget=memory_budget, clip_norm=clip_norm, ema=ema, seed=seed,
                      loss_scale=loss_scale, threads=threads, max_programs=max_programs)
 
