@@ -90,6 +90,25 @@ func.func @loop(%xs: tensor<3x4xf32>, %zero: tensor<4xf32>, %seed: tensor<i64>,
 
 // -----
 
+// A conditional scan also ends where its first carried value is false.
+// CHECK-LABEL: func.func @main(
+// CHECK:      "stablehlo.while"
+// CHECK-NEXT: ^bb0(%[[I:arg[0-9]+]]: tensor<i32> {{.*}}, %[[C:arg[0-9]+]]: tensor<i1>
+// CHECK:        %[[L:.*]] = "stablehlo.compare"(%[[I]], %{{.*}})
+// CHECK:        %[[A:.*]] = "stablehlo.and"(%[[L]], %[[C]])
+// CHECK-NEXT:   "stablehlo.return"(%[[A]])
+// CHECK:        "stablehlo.exponential"
+func.func @conditional(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %r:2 = mpt.scan conditional 4294967296 carry(%p, %x : tensor<i1>, tensor<4xf32>) {
+  ^bb0(%c: tensor<i1>, %v: tensor<4xf32>):
+    %e = mpt.exp %v : (tensor<4xf32>) -> tensor<4xf32>
+    mpt.yield %c, %e : tensor<i1>, tensor<4xf32>
+  } : tensor<i1>, tensor<4xf32>
+  return %r#1 : tensor<4xf32>
+}
+
+// -----
+
 // What a sum loses survives compilers that drop pairs of conversions.
 // CHECK-LABEL: func.func @main(
 // CHECK: "stablehlo.reduce_precision"(%{{.*}}) <{exponent_bits = 8 : i32, mantissa_bits = 7 : i32}>
