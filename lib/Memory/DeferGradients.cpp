@@ -14,7 +14,7 @@
 /// each sum that it enters infinite or NaN. So the factors are checked in its place,
 /// and the product is computed where the optimizer reads it. The same holds for the table
 /// of an embedding to whose rows numbers are added, if the sum of their squares is
-/// finite.
+/// finite, and for the sum of a product and such tables.
 ///
 /// A gradient that is another one times what is made of the step's inputs, as that of a
 /// noisy layer's second weight, is checked where it is made, not kept, and made again for
@@ -52,20 +52,32 @@ namespace {
 /// As many bytes as an op takes time to start (docs/Rematerialization.md).
 constexpr int64_t kOverhead = 16 * 1024;
 
-/// A gradient that is the product of two f16 tensors, or adds such numbers to the rows of
-/// a table.
-struct Product {
-  /// Its place among the operands of mpt.unscale.
-  unsigned number = 0;
-  /// The product and what only renames or permutes it, in order.
-  SmallVector<Operation *> ops;
+/// A product of two f16 tensors, or numbers that are added to the rows of a table.
+struct Term {
   /// Two tensors, or the numbers that are added.
   SmallVector<Value, 2> factors;
   /// Of a filter or table: the square of its norm is at most this many times the product
   /// of those of its factors. So (x1^T dy1 + ... + xn^T dyn)^2 is at most n |x|^2 |dy|^2.
   int64_t taps = 1;
+  /// How many products an element is the sum of; 0: of a table's numbers.
+  int64_t products = 0;
   /// Of a table: the rows.
   Value indices;
+};
+
+/// A gradient that is a sum of such terms: of a table that is also an output head, for
+/// instance.
+struct Product {
+  /// Its place among the operands of mpt.unscale.
+  unsigned number = 0;
+  /// What makes it of the factors, in order.
+  SmallVector<Operation *> ops;
+  SmallVector<Term, 1> terms;
+
+  /// (a1 + ... + an)^2 is at most n^2 times the largest square.
+  int64_t getTaps(const Term &term) const {
+    return term.taps * int64_t(terms.size() * terms.size());
+  }
 };
 
 /// A gradient that is made again for its update.
@@ -148,72 +160,85 @@ std::pair<bool, bool> findCoverage(int64_t size, int64_t outputs, int64_t taps,
 
 bool isF16(Value value) { return getElementTypeOrSelf(value).isF16(); }
 
-/// Of one gradient; `covered` gets the factors all of whose elements are in it.
-std::optional<Product> findProduct(unsigned number, Value gradient,
-                                   llvm::SmallDenseSet<Value> &covered) {
-  Product product;
-  product.number = number;
-  Operation *op = gradient.getDefiningOp();
-  while (op && isa<ReshapeOp, TransposeOp>(op)) {
-    product.ops.push_back(op);
-    op = op->getOperand(0).getDefiningOp();
-  }
-  if (!op)
-    return std::nullopt;
-  product.ops.push_back(op);
-  std::reverse(product.ops.begin(), product.ops.end());
-  auto scatter = dyn_cast<ScatterAddOp>(op);
-  auto isStatic = [](Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type && type.hasStaticShape();
-  };
-  auto isLarger = [&](Value left, Value right) {
-    return isStatic(left) && isStatic(right) &&
-           cast<RankedTensorType>(left.getType()).getNumElements() >
-               cast<RankedTensorType>(right.getType()).getNumElements();
-  };
-  // Blocks that are added to fewer, such as the weights of experts.
-  auto blocks = scatter ? scatter.getUpdates().getDefiningOp<MatmulOp>() : nullptr;
+bool isStatic(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape();
+}
+
+int64_t getNumElements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+/// Adds the terms of `value`, and what makes it of their factors, to `product`. `covered`
+/// gets the factors all of whose elements are in `value`. False if it cannot wait.
+bool addTerms(Value value, Product &product, llvm::SmallDenseSet<Value> &covered);
+
+/// The same of numbers that are added to a table.
+bool addTable(ScatterAddOp scatter, Product &product,
+              llvm::SmallDenseSet<Value> &covered) {
+  Value updates = scatter.getUpdates();
+  if (!isStatic(updates) || !isStatic(scatter.getIndices()) ||
+      getNumElements(updates) == 0 || !getElementTypeOrSelf(scatter.getTable()).isF32())
+    return false;
+  if (scatter.getInit() && !addTerms(scatter.getInit(), product, covered))
+    return false;
+  Term term;
+  // Each number is added to one row, so all are in the table. If the sum of their squares
+  // is finite, so are the rows' sums.
+  term.factors = {updates};
+  term.indices = scatter.getIndices();
+  term.taps = getNumElements(scatter.getIndices());
+  // Blocks that are added to fewer, such as the weights of experts: of their factors.
+  auto blocks = updates.getDefiningOp<MatmulOp>();
   if (blocks && blocks->hasOneUse() && isF16(blocks.getLhs()) && isF16(blocks.getRhs()) &&
-      isLarger(blocks.getResult(), scatter.getTable())) {
-    product.factors = blocks->getOperands().take_front(2);
-    product.ops.insert(product.ops.begin(), blocks);
-  } else if (scatter) {
-    blocks = nullptr;
-    product.factors = {scatter.getUpdates()};
-  } else if (isa<MatmulOp, Conv2DFilterGradOp>(op)) {
-    product.factors = op->getOperands().take_front(2);
+      getNumElements(updates) > getNumElements(scatter.getTable())) {
+    if (!addTerms(updates, product, covered))
+      return false;
+    product.terms.back().indices = term.indices;
+    product.terms.back().taps = term.taps;
+    product.terms.back().products *= term.taps;
   } else {
-    return std::nullopt;
+    covered.insert(updates);
+    product.terms.push_back(std::move(term));
   }
+  product.ops.push_back(scatter);
+  return true;
+}
+
+bool addTerms(Value value, Product &product, llvm::SmallDenseSet<Value> &covered) {
+  constexpr size_t mostOps = 32;
+  Operation *op = value.getDefiningOp();
   // A gradient without elements shows nothing of its factors.
-  auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!llvm::all_of(product.factors, isStatic) || !isStatic(op->getResult(0)) ||
-      result.getNumElements() == 0)
-    return std::nullopt;
-  const bool isOneUse =
-      llvm::all_of(product.ops, [](Operation *each) { return each->hasOneUse(); });
-  if (scatter) {
-    // Each number is added to one row, so all are in the table. If the sum of their
-    // squares is finite, so are the rows' sums.
-    auto indices = dyn_cast<RankedTensorType>(scatter.getIndices().getType());
-    auto updates = cast<RankedTensorType>(scatter.getUpdates().getType());
-    if (!indices || !indices.hasStaticShape() || updates.getNumElements() == 0 ||
-        scatter.getInit() || !isOneUse ||
-        !getElementTypeOrSelf(scatter.getTable()).isF32())
-      return std::nullopt;
-    product.indices = scatter.getIndices();
-    product.taps = indices.getNumElements();
-    if (!blocks) {
-      covered.insert(scatter.getUpdates());
-      return product;
-    }
+  if (!op || !isStatic(value) || getNumElements(value) == 0 ||
+      !getElementTypeOrSelf(value).isF32() || product.ops.size() > mostOps)
+    return false;
+  if (isa<ReshapeOp, TransposeOp>(op)) {
+    const bool waits = addTerms(op->getOperand(0), product, covered);
+    product.ops.push_back(op);
+    return waits;
   }
-  int64_t terms = product.taps;
-  if (auto matmul = blocks ? blocks : dyn_cast<MatmulOp>(op)) {
+  if (auto add = dyn_cast<AddOp>(op)) {
+    if (add.getLhs().getType() != add.getType() ||
+        add.getRhs().getType() != add.getType())
+      return false;
+    // Both sides tell what they cover.
+    const bool left = addTerms(add.getLhs(), product, covered),
+               right = addTerms(add.getRhs(), product, covered);
+    product.ops.push_back(op);
+    return left && right;
+  }
+  if (auto scatter = dyn_cast<ScatterAddOp>(op))
+    return addTable(scatter, product, covered);
+  if (!isa<MatmulOp, Conv2DFilterGradOp>(op))
+    return false;
+  Term term;
+  term.factors = op->getOperands().take_front(2);
+  if (!llvm::all_of(term.factors, isStatic))
+    return false;
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
     auto lhs = cast<RankedTensorType>(matmul.getLhs().getType());
-    terms *= lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
-    covered.insert_range(product.factors);
+    term.products = lhs.getDimSize(lhs.getRank() - (matmul.getTransposeLhs() ? 2 : 1));
+    covered.insert_range(term.factors);
   } else {
     auto conv = cast<Conv2DFilterGradOp>(op);
     auto x = cast<RankedTensorType>(conv.getX().getType());
@@ -227,17 +252,37 @@ std::optional<Product> findProduct(unsigned number, Value gradient,
           conv.getDilations()[axis], conv.getPadding()[2 * axis]);
       readsX &= all;
       readsDy &= each;
-      product.taps *= taps;
+      term.taps *= taps;
     }
-    terms = dy.getDimSize(0) * dy.getDimSize(1) * dy.getDimSize(2);
+    term.products = dy.getDimSize(0) * dy.getDimSize(1) * dy.getDimSize(2);
     if (readsX)
       covered.insert(conv.getX());
     if (readsDy)
       covered.insert(conv.getDy());
   }
-  const bool isFew = terms < int64_t(1) << 22;
-  if (!isFew || !llvm::all_of(product.factors, isF16) ||
-      !getElementTypeOrSelf(op->getResult(0)).isF32() || !isOneUse)
+  const bool waits = llvm::all_of(term.factors, isF16);
+  product.ops.push_back(op);
+  product.terms.push_back(std::move(term));
+  return waits;
+}
+
+/// Of one gradient; `covered` gets the factors all of whose elements are in it.
+std::optional<Product> findProduct(unsigned number, Value gradient,
+                                   llvm::SmallDenseSet<Value> &covered) {
+  Product product;
+  product.number = number;
+  const bool waits = addTerms(gradient, product, covered);
+  if (!waits || !llvm::all_of(product.ops, [](Operation *op) { return op->hasOneUse(); }))
+    return std::nullopt;
+  // Sums of few products do not overflow. A second product would be made beside the
+  // first, while what is added to a table is added in place.
+  unsigned products = 0;
+  for (const Term &term : product.terms) {
+    if (term.products >= int64_t(1) << 22)
+      return std::nullopt;
+    products += term.products != 0;
+  }
+  if (products > 1)
     return std::nullopt;
   return product;
 }
@@ -265,8 +310,10 @@ SmallVector<Product> findProducts(CheckedStep step) {
       products.push_back(std::move(*product));
   }
   llvm::erase_if(products, [&](const Product &product) {
-    return !llvm::all_of(product.factors,
-                         [&](Value factor) { return covered.contains(factor); });
+    return !llvm::all_of(product.terms, [&](const Term &term) {
+      return llvm::all_of(term.factors,
+                          [&](Value factor) { return covered.contains(factor); });
+    });
   });
   return products;
 }
@@ -376,9 +423,12 @@ SmallVector<Product> chooseDeferred(CheckedStep step) {
     };
     DeferCandidate &candidate = candidates.emplace_back();
     candidate.bytes = bytes(product.ops.back()->getResult(0));
-    SmallVector<Value, 2> kept = product.factors;
-    if (product.indices)
-      kept.push_back(product.indices);
+    SmallVector<Value> kept;
+    for (const Term &term : product.terms) {
+      llvm::append_range(kept, term.factors);
+      if (term.indices)
+        kept.push_back(term.indices);
+    }
     for (Value factor : kept) {
       auto [it, isNew] = factors.insert({factor, factors.size()});
       // Arguments are there throughout.
@@ -427,14 +477,17 @@ void defer(CheckedStep step, ArrayRef<Product> deferred) {
   SmallVector<const Product *> products(count, nullptr);
   for (const Product &product : deferred) {
     products[product.number] = &product;
-    if (product.factors.size() == 1) {
-      int64_t &most = rows[product.factors[0]];
-      most = std::max(most, product.taps);
-      continue;
+    for (const Term &term : product.terms) {
+      const int64_t most = product.getTaps(term);
+      if (term.factors.size() == 1) {
+        int64_t &added = rows[term.factors[0]];
+        added = std::max(added, most);
+        continue;
+      }
+      lefts.insert(term.factors[0]);
+      rights.insert(term.factors[1]);
+      taps = std::max(taps, most);
     }
-    lefts.insert(product.factors[0]);
-    rights.insert(product.factors[1]);
-    taps = std::max(taps, product.taps);
   }
 
   // The other gradients are unscaled and checked where all were.

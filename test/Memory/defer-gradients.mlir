@@ -479,6 +479,61 @@ func.func @experts_bf16(%w: tensor<4x64x128xf32>, %i: tensor<12xi64>, %x: tensor
 
 // -----
 
+// A table that is also the output head has both gradients. All factors are checked: a sum of two has at most four
+// times the larger square.
+
+// CHECK-LABEL: func.func @tied
+// CHECK: [[DX:%.*]] = mpt.neg
+// CHECK-NOT: mpt.matmul
+// CHECK-NOT: mpt.scatter_add
+// CHECK: mpt.constant dense<1.600000e+01>
+// CHECK: mpt.constant dense<2.560000e+02>
+// CHECK: mpt.all_finite
+// CHECK: [[DH:%.*]] = mpt.matmul {{.*}} -> tensor<9000x32xf32>
+// CHECK: [[DT:%.*]] = mpt.scatter_add %{{.*}}, [[DX]]
+// CHECK: [[DW:%.*]] = mpt.add [[DH]], [[DT]]
+// CHECK: [[UW:%.*]], %{{.*}} = mpt.unscale [[DW]]
+// CHECK: mpt.sgd {{.*}} grad([[UW]])
+func.func @tied(%w: tensor<9000x32xf32>, %i: tensor<16xi64>, %x: tensor<16x32xf16>, %dy: tensor<16x9000xf16>, %dz: tensor<16x32xf32>,
+                %scale: tensor<f32>, %lr: tensor<f32>) -> tensor<9000x32xf32> {
+  %dx = mpt.neg %dz : (tensor<16x32xf32>) -> tensor<16x32xf32>
+  %dh = mpt.matmul %dy, %x {transpose_lhs} : (tensor<16x9000xf16>, tensor<16x32xf16>) -> tensor<9000x32xf32>
+  %dt = mpt.scatter_add %i, %dx : (tensor<16xi64>, tensor<16x32xf32>) -> tensor<9000x32xf32>
+  %dw = mpt.add %dh, %dt : (tensor<9000x32xf32>, tensor<9000x32xf32>) -> tensor<9000x32xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<9000x32xf32>) -> tensor<9000x32xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<9000x32xf32>, tensor<f32>) -> (tensor<9000x32xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<9000x32xf32>) -> (tensor<9000x32xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<9000x32xf32>, tensor<9000x32xf32>, tensor<f32>, tensor<i1>) -> tensor<9000x32xf32>
+  return %w1 : tensor<9000x32xf32>
+}
+
+// -----
+
+// Two products of a weight that is used twice would be there at one time: their sum is kept.
+
+// CHECK-LABEL: func.func @used_twice
+// CHECK-COUNT-2: mpt.matmul
+// CHECK: mpt.gradients
+// CHECK-NOT: mpt.matmul
+// CHECK: return
+func.func @used_twice(%w: tensor<512x512xf32>, %x: tensor<8x512xf16>, %dy: tensor<8x512xf16>, %z: tensor<8x512xf16>,
+                      %scale: tensor<f32>, %lr: tensor<f32>) -> tensor<512x512xf32> {
+  %da = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %db = mpt.matmul %z, %dy {transpose_lhs} : (tensor<8x512xf16>, tensor<8x512xf16>) -> tensor<512x512xf32>
+  %dw = mpt.add %da, %db : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x512xf32>, tensor<f32>) -> (tensor<512x512xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<i1>) -> tensor<512x512xf32>
+  return %w1 : tensor<512x512xf32>
+}
+
+// -----
+
 // The largest is updated last: the factors of the other are no longer needed then.
 
 // CHECK-LABEL: func.func @largest_last
