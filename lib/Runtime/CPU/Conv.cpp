@@ -437,6 +437,7 @@ private:
       }
     attributes.kind = kind = CallId::Conv2D;
     std::swap(xIndex, yIndex);
+    std::swap(plan.xBytes, plan.yBytes);
   }
   /// Whether the filter's input channels are those of the result of a convolution.
   bool isSwapped() const { return plan.isTurned && attributes.groups == 1; }
