@@ -302,7 +302,7 @@ func.func @loss(%w: tensor<?xf32> {mpt.name = "w", mpt.role = "parameter"}) -> (
 
 func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"},
                        %p: tensor<i1> {mpt.name = "p", mpt.role = "input"}) -> (tensor<f32> {mpt.name = "loss"}) {
-  // expected-error @+1 {{'mpt.scan' op is on a path from a parameter to the loss, and runs until a value is false: what its iterations compute has no gradient here, nor in JAX; write a loop that runs a constant number of times, or end the gradient before it (mpt.stop_gradient)}}
+  // expected-error @+1 {{'mpt.scan' op is on a path from a parameter to the loss, and runs until a value is false, so that its iterations have no gradient; write a loop that runs a constant number of times, end the gradient before it (mpt.stop_gradient), or in mpt.jax give gradients="jax"}}
   %y:2 = mpt.scan conditional 9 carry(%p, %w : tensor<i1>, tensor<f32>) {
   ^bb0(%c: tensor<i1>, %v: tensor<f32>):
     %n = mpt.log %v : (tensor<f32>) -> tensor<f32>

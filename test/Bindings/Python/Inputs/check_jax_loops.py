@@ -147,6 +147,9 @@ def flow(p, x, y):
 
 
 check("clipped", clipped, gradients="jax")
+check("exp1", lambda p, x, y: jnp.mean(special.exp1(positive(p, x))), gradients="jax")
+check("conjugate gradients", lambda p, x, y: jnp.mean(jax.scipy.sparse.linalg.cg(
+    lambda v: p["m"].T @ (p["m"] @ v) + v, x[0] @ p["w"])[0] ** 2), gradients="jax")
 check("clipped in f16", clipped, precision="f16", gradients="jax")
 check("branch of JAX", branch, gradients="jax")
 check("flow", flow, True, gradients="jax")
