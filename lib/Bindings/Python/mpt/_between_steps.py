@@ -72,13 +72,9 @@ class ScriptChanges:
                         if p.requires_grad != flag)
             raise Error(f"model: requires_grad of {name} has changed since the step was made, "
                         f"which has gradients of what had it then; {_NEW_STEP}")
-        values = [b for _, own, _ in self.buffers for b in own.values()]
-        if self.compares or list(map(_version, self.parameters)) != self.versions \
-                or not all(map(operator.is_, values, self.values)) \
-                or [b._version for b in values if b is not None] != self.buffer_versions:
+        if self.has_model_changed():
             self.take_model()
-        if not all(part.state is state for part, state in zip(self.step._called, self.states)) \
-                or list(map(_mark, self.states)) != self.marks:
+        if self.has_optimizer_changed():
             self.take_optimizer()
         for reference, version in self.outside.values():
             tensor = reference()
@@ -89,6 +85,24 @@ class ScriptChanges:
                     "step; make its module a part of the model, or it a buffer of the model or "
                     "a tensor of the batch")
         self.is_ahead = True
+
+    def absorb(self) -> None:
+        """Takes over what the next step would, before the step's values are read."""
+        if not self.is_ahead and self.has_model_changed():
+            self.take_model()
+        if self.has_optimizer_changed():
+            self.take_optimizer()
+
+    def has_model_changed(self) -> bool:
+        values = [b for _, own, _ in self.buffers for b in own.values()]
+        return self.compares or list(map(_version, self.parameters)) != self.versions \
+            or not all(map(operator.is_, values, self.values)) \
+            or [b._version for b in values if b is not None] != self.buffer_versions
+
+    def has_optimizer_changed(self) -> bool:
+        return not all(part.state is state for part, state in
+                       zip(self.step._called, self.states)) \
+            or list(map(_mark, self.states)) != self.marks
 
     def changed(self) -> "list[str]":
         """Names of what is not as `see_model` has seen it."""

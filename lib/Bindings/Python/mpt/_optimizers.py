@@ -7,7 +7,8 @@ from __future__ import annotations
 import operator
 import os
 import re
-from typing import Any, Collection, Mapping, Sequence
+import types
+from typing import Any, Callable, Collection, Mapping, Optional, Sequence
 
 import torch
 import torch.optim.optimizer as _hooks
@@ -18,15 +19,41 @@ from mpt._diagnostics import Error
 _REFUSED = {"amsgrad": False, "maximize": False, "dampening": 0}
 # One value for all groups.
 _SHARED = ("betas", "eps", "momentum", "nesterov", "decoupled_weight_decay")
+# Packages whose optimizers hold those of others.
+_WRAPPERS = ("accelerate", "lightning", "pytorch_lightning")
 _TORCH_FOLDER = os.path.join(os.path.dirname(torch.__file__), "")
 # State of one parameter: the name in torch.optim, which is that in MPT after a dot.
 _STATE = {torch.optim.SGD: ("momentum_buffer",), torch.optim.Adam: ("exp_avg", "exp_avg_sq"),
           torch.optim.AdamW: ("exp_avg", "exp_avg_sq")}
 
 
+def unwrap(optimizer):
+    """The optimizer in one of accelerate's or Lightning's, whose step() would do more."""
+    while type(optimizer).__module__.partition(".")[0] in _WRAPPERS \
+            and isinstance(getattr(optimizer, "optimizer", None), torch.optim.Optimizer):
+        optimizer = optimizer.optimizer
+    return optimizer
+
+
+def own_step(optimizer: torch.optim.Optimizer) -> "Optional[Callable[..., Any]]":
+    """The function that an optimizer has in place of the step of its class. Schedulers put one
+    around either that only counts."""
+    step = vars(optimizer).get("step")
+    is_counted = hasattr(step, "_wrapped_by_lr_sched")
+    function = step.__wrapped__ if is_counted else getattr(step, "__func__", step)
+    if function is None or function is type(optimizer).step:
+        return None
+    if not is_counted and getattr(step, "__self__", None) is not optimizer:
+        name = f"{type(optimizer).__module__}.{type(optimizer).__qualname__}"
+        raise Error(f"optimizer: {name}: its attribute step is no method of it, so that it "
+                    "cannot be traced: set optimizer.step = types.MethodType(function, "
+                    "optimizer), or derive a class")
+    return function
+
+
 def run_step(optimizer: torch.optim.Optimizer) -> None:
     """`step` without PyTorch's hooks for profilers around it."""
-    step = type(optimizer).step
+    step = own_step(optimizer) or type(optimizer).step
     while hasattr(step, "__wrapped__") and step.__code__.co_filename.startswith(_TORCH_FOLDER):
         step = step.__wrapped__
     with torch.no_grad():
@@ -38,8 +65,9 @@ def copy_optimizer(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     has."""
     copied = object.__new__(type(optimizer))
     copied.__dict__.update(optimizer.__dict__)
-    # Schedulers put a function that counts in its place.
     copied.__dict__.pop("step", None)
+    if (function := own_step(optimizer)) is not None:
+        copied.step = types.MethodType(function, copied)
     return copied
 
 
@@ -146,6 +174,7 @@ class OptimizerReader:
                         "on, found none")
         self.traced = None
         self._check_hooks()
+        self._own_steps = list(map(own_step, self._parts))
         if not self._has_op():
             from mpt._traced_optimizer import TracedOptimizer
             self.traced = TracedOptimizer(optimizer, parameters, self.groups, self.rate_names())
@@ -157,7 +186,7 @@ class OptimizerReader:
     def _has_op(self) -> bool:
         """Whether MPT has an op for such an optimizer with these options."""
         groups = self.optimizer.param_groups
-        return type(self.optimizer) in _STATE and all(
+        return type(self.optimizer) in _STATE and not any(self._own_steps) and all(
             all(group.get(option, value) == value for option, value in _REFUSED.items())
             and all(group.get(option) == groups[0].get(option) for option in _SHARED)
             for group in groups)
@@ -172,8 +201,12 @@ class OptimizerReader:
         return (group["weight_decay"], group.get("momentum"), group.get("betas"),
                 group.get("eps"), group.get("nesterov"))
 
+    @property
+    def _parts(self) -> "Sequence[torch.optim.Optimizer]":
+        return getattr(self.optimizer, "parts", [self.optimizer])
+
     def _check_hooks(self) -> None:
-        for part in getattr(self.optimizer, "parts", [self.optimizer]):
+        for part in self._parts:
             if part._optimizer_step_pre_hooks or part._optimizer_step_post_hooks:
                 raise Error(f"optimizer: {type(part).__module__}.{type(part).__qualname__}: it has "
                             "hooks of its step, which a compiled step does not call; remove them")
@@ -193,6 +226,9 @@ class OptimizerReader:
     def check_constants(self) -> None:
         """Raises if what is compiled in has changed since."""
         self._check_hooks()
+        if list(map(own_step, self._parts)) != self._own_steps:
+            raise Error("optimizer: its attribute step has changed since the step was made, which "
+                        "is compiled; make a new TrainStep, after step.sync_to(model)")
         if len(self.optimizer.param_groups) != len(self.compiled):
             raise Error(
                 f"optimizer.param_groups: expected the {len(self.compiled)} that the step was "

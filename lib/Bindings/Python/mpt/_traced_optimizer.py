@@ -26,7 +26,7 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make
 from torch.overrides import TorchFunctionMode
 
 from mpt._diagnostics import Error
-from mpt._optimizers import copy_optimizer, run_step
+from mpt._optimizers import copy_optimizer, own_step, run_step
 from mpt.torch import ExportError, _in_this_thread, _lock, _patched, _Printer, _quote
 
 # Its name in the module.
@@ -40,7 +40,7 @@ _FIRST = "first"
 IS_FIRST = f"{FUNCTION}.is_first"
 _FLAG = (0, None, IS_FIRST)
 # Attributes of optimizers that are not copied with their contents.
-_KEPT = {"param_groups", "state", "defaults", "parts"} | {
+_KEPT = {"param_groups", "state", "defaults", "parts", "step"} | {
     name for name in vars(torch.optim.SGD([torch.zeros(1)], 0.1)) if name.startswith("_")}
 
 
@@ -114,9 +114,10 @@ def _globals_of(optimizer) -> "list[dict[str, Any]]":
     """The names that the code of an optimizer sees, and the functions of its package that it
     calls."""
     classes = [c for part in _parts(optimizer) for c in type(part).__mro__ if c is not object]
-    packages = tuple({c.__module__.rpartition(".")[0] or c.__module__ for c in classes})
+    own = [f for f in map(own_step, _parts(optimizer)) if f]
+    packages = tuple({c.__module__.rpartition(".")[0] or c.__module__ for c in [*classes, *own]})
     found: "dict[int, dict[str, Any]]" = {}
-    functions = [f for c in classes for f in vars(c).values()]
+    functions = own + [f for c in classes for f in vars(c).values()]
     while functions:
         function = functions.pop()
         function = inspect.unwrap(function) if inspect.isroutine(function) else function

@@ -23,7 +23,7 @@ from mpt import Module, Program, Ranks, version
 from mpt._between_steps import ScriptChanges
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
 from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
-from mpt._optimizers import OptimizerList, OptimizerReader
+from mpt._optimizers import OptimizerList, OptimizerReader, unwrap
 from mpt._step import (PRECISIONS, SCALARS, Fp8, LateResult, ScalarReader, StepResult,
                        check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
                        spell_optimizer_state)
@@ -247,8 +247,8 @@ class TrainStep:
                         "criterion(model(x), y)")
         check_memory_budget(memory_budget)
         self.model = model
-        if isinstance(optimizer, (list, tuple)):
-            optimizer = OptimizerList(optimizer)
+        optimizer = OptimizerList([unwrap(part) for part in optimizer]) \
+            if isinstance(optimizer, (list, tuple)) else unwrap(optimizer)
         self.optimizer = optimizer
         # For torch's schedulers, which warn if they are stepped before an optimizer.
         self._called = getattr(optimizer, "parts", [optimizer])
@@ -778,6 +778,7 @@ class TrainStep:
     def state_dict(self) -> "dict[str, torch.Tensor]":
         """Copies of what `model.state_dict()` holds, as training has left it. With
         parallel="zero1", "zero2" or "zero3" every process calls it."""
+        self._changes.absorb()
         result = collections.OrderedDict()
         for key, value in self.model.state_dict(keep_vars=True).items():
             name = self._keys.get(key)
@@ -835,6 +836,7 @@ class TrainStep:
         """The optimizer's state, in the form of its own `state_dict()`; of several optimizers
         a list. Moments are f32;
         `save` keeps the bits of those that are stored in less."""
+        self._changes.absorb()
         result = self.optimizer.state_dict()
         result["state"] = {}
         steps = self._read("step").to(torch.float32)
@@ -921,6 +923,7 @@ class TrainStep:
         With `background` this returns once the state is copied, and a thread writes the
         file while training goes on. `wait`, `close`, `load` and the next `save` wait for it,
         and raise what went wrong."""
+        self._changes.absorb()
         if self.rank and not self._is_sharded:
             return
         self._set_whole_digest()

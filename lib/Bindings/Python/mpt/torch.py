@@ -270,6 +270,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     module = _LossModule(model, loss, is_loss)
     module.training = model.training
     try:
+        _refuse_kinds(model)
         if is_loss:
             _refuse_hooks(model)
         with (_lock, _mark_checkpoints(), _refuse_what_tracing_loses(),
@@ -627,6 +628,38 @@ def _refuse_own_gradients():
             yield
         finally:
             torch.autograd.Function.apply = own
+
+
+def _refuse_kinds(model: torch.nn.Module) -> None:
+    """Models that torch.export refuses without saying what to do, or traces as something else."""
+    kinds = {c.__name__ for c in type(model).__mro__}
+    for kind, remedy in (
+            ("DistributedDataParallel",
+             "pass model.module, and TrainStep parallel=\"data\", which averages gradients"),
+            ("FullyShardedDataParallel", "pass the model before it is sharded, and TrainStep "
+             "parallel=\"zero3\", which cuts it between processes"),
+            ("FSDPModule", "pass the model before fully_shard, and TrainStep "
+             "parallel=\"zero3\", which cuts it between processes"),
+            ("ScriptModule", "pass the module that it was made of")):
+        if kind in kinds and "TopLevelTracedModule" not in kinds:
+            raise ExportError(f"the model is a {kind}, which cannot be exported: {remedy}")
+    lying: "list[tuple[int, int, str, torch.Tensor]]" = []
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        if isinstance(tensor, (torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer)):
+            raise ExportError(f"{name} has no shape yet: call the model once before the optimizer "
+                              "is made")
+        if tensor.is_meta:
+            raise ExportError(f"{name} is on the device meta and has no values: call "
+                              "model.to_empty(device=\"cpu\") and load or initialize them")
+        if tensor.layout is torch.strided and tensor.numel() and tensor.is_contiguous() \
+                and type(tensor) in (torch.Tensor, torch.nn.Parameter):
+            start = tensor.data_ptr()
+            lying.append((start, start + tensor.numel() * tensor.element_size(), name, tensor))
+    lying.sort(key=lambda entry: entry[:2])
+    for (_, end, name, tensor), (start, _, other, second) in zip(lying, lying[1:]):
+        if start < end and (tensor.requires_grad or second.requires_grad):
+            raise ExportError(f"{name} and {other} lie in the same memory, and would be two "
+                              "tensors: make them one parameter, or copy one by .clone()")
 
 
 def _refuse_hooks(model: torch.nn.Module) -> None:
@@ -1210,17 +1243,19 @@ class _Printer:
         values = list(zip(output.args[0], program.graph_signature.output_specs))
         user = [(v, s) for v, s in values if s.kind == OutputKind.USER_OUTPUT]
         state = [(v, s) for v, s in values if s.kind == OutputKind.BUFFER_MUTATION]
-        changed = [s.target.removeprefix("model.") for _, s in values
-                   if s.kind.name == "PARAMETER_MUTATION"]
+        written = [(v, s) for v, s in values if s.kind.name == "PARAMETER_MUTATION"]
+        changed = [owner[s.target] for _, s in written if id(tensors[s.target]) in self.trainable]
         if changed:
             raise ExportError(
-                f"the function changes {len(changed)} of the model's parameters in place "
-                f"({', '.join(changed[:3])}{', ..' if len(changed) > 3 else ''}); register what "
-                "the optimizer does not train with register_buffer")
+                f"the function changes {len(changed)} of the model's parameters that train in "
+                f"place ({', '.join(changed[:3])}{', ..' if len(changed) > 3 else ''}); change "
+                "them between steps, after step.sync_to(model)")
+        # The others are state, as buffers are.
+        state += written
         given = dict(zip((n for n, s in specs.items() if s.kind == InputKind.USER_INPUT),
                          self.names))
         for _, spec in values:
-            if spec.kind not in (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION):
+            if spec.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION", "PARAMETER_MUTATION"):
                 name = given.get(spec.target, spec.target)
                 raise ExportError(f"the function changes its input {name} in place; pass it a "
                                   f"copy, {name}.clone()")

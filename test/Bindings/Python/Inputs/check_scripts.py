@@ -1,0 +1,113 @@
+"""Training scripts as users write them, beside eager PyTorch. The first argument is a folder."""
+import os
+import sys
+import types
+
+import torch
+from torch import nn, optim
+from torch.nn import functional as F
+
+from eager import compare, refused
+import mpt.torch
+
+generator = torch.Generator().manual_seed(1)
+batches = [(torch.randn(8, 6, generator=generator),
+            torch.randint(0, 3, (8,), generator=generator)) for _ in range(5)]
+
+
+def network():
+    return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+
+
+def sgd(model):
+    return optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+
+def loss(model, x, y):
+    return F.cross_entropy(model(x), y)
+
+
+# A teacher that follows (Grill et al., 2020), moved in the loss function: frozen parameters.
+class Following(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.online, self.target = network(), network().requires_grad_(False)
+
+    def forward(self, x):
+        with torch.no_grad():
+            for mean, value in zip(self.target.parameters(), self.online.parameters()):
+                mean.data.mul_(0.9).add_(value.data, alpha=0.1)
+            target = self.target(1.1 * x)
+        return 1 - F.cosine_similarity(self.online(x), target).mean()
+
+
+compare("teacher", Following, lambda model, x, _: model(x), batches,
+        lambda model: optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1))
+
+
+class Clamping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 3)
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.layer.weight.clamp_(-0.1, 0.1)
+        return self.layer(x)
+
+
+model = Clamping()
+refused("clamping", mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
+
+
+# A step that an instance has.
+def sign_step(self, closure=None):
+    with torch.no_grad():
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.sub_(p.grad.sign(), alpha=min(group["lr"], 0.05))
+
+
+def own_step(model):
+    optimizer = optim.SGD(model.parameters(), 0.1)
+    optimizer.step = types.MethodType(sign_step, optimizer)
+    optimizer.scheduler = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    return optimizer
+
+
+compare("step of an instance", network, loss, batches, own_step,
+        lambda number, model, optimizer: number and optimizer.scheduler.step())
+model = network()
+optimizer = optim.SGD(model.parameters(), 0.1)
+step = mpt.torch.TrainStep(model, loss, optimizer, batches[0])
+optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+print("scheduler later:", step(*batches[0]).did_step)
+optimizer.step = types.MethodType(sign_step, optimizer)
+refused("step later", step, *batches[0])
+whole = optimizer.step
+optimizer.step = lambda closure=None: whole()
+refused("no method", mpt.torch.TrainStep, model, loss, optimizer, batches[0])
+
+# Models that are no plain modules.
+torch.distributed.init_process_group(
+    "gloo", init_method=f"file://{os.path.join(sys.argv[1], 'store')}", rank=0, world_size=1)
+
+
+def refused_model(name, model, optimized=None):
+    refused(name, mpt.torch.TrainStep, model, loss, sgd(optimized or model), batches[0])
+
+
+refused_model("distributed", nn.parallel.DistributedDataParallel(network()))
+from torch.distributed.fsdp import fully_shard  # noqa: E402
+refused_model("sharded", fully_shard(network()))
+refused_model("scripted", torch.jit.script(network()))
+refused_model("meta", network().to("meta"))
+lazy = nn.Sequential(nn.LazyLinear(3))
+refused_model("lazy", lazy)
+shared = network()
+shared.weights = nn.Parameter(shared[0].weight.detach()[2:])
+refused_model("shared memory", shared)
+for name, wrap in ("compiled", lambda m: torch.compile(m, backend="eager")), \
+        ("data parallel", nn.DataParallel):
+    torch.manual_seed(0)
+    compare(name, lambda: wrap(network()), loss, batches, sgd)
