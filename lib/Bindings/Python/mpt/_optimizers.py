@@ -51,6 +51,15 @@ def own_step(optimizer: torch.optim.Optimizer) -> "Optional[Callable[..., Any]]"
     return function
 
 
+def has_own_counts(optimizer: torch.optim.Optimizer,
+                   parameters: "Sequence[Sequence[torch.Tensor]]") -> bool:
+    """Whether these parameters have taken different numbers of steps, as one does that was
+    frozen at first."""
+    states = [optimizer.state.get(p, {}) for group in parameters for p in group]
+    counts = {float(state["step"]) if "step" in state else 0.0 for state in states}
+    return len(counts) > 1 and all("step" in state for state in states if state)
+
+
 def run_step(optimizer: torch.optim.Optimizer) -> None:
     """`step` without PyTorch's hooks for profilers around it."""
     step = own_step(optimizer) or type(optimizer).step
@@ -175,7 +184,7 @@ class OptimizerReader:
         self.traced = None
         self._check_hooks()
         self._own_steps = list(map(own_step, self._parts))
-        if not self._has_op():
+        if not self._has_op() or has_own_counts(optimizer, parameters):
             from mpt._traced_optimizer import TracedOptimizer
             self.traced = TracedOptimizer(optimizer, parameters, self.groups, self.rate_names())
         # Options as they are now; schedulers add others.

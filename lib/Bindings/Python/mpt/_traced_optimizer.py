@@ -26,7 +26,7 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make
 from torch.overrides import TorchFunctionMode
 
 from mpt._diagnostics import Error
-from mpt._optimizers import copy_optimizer, own_step, run_step
+from mpt._optimizers import copy_optimizer, has_own_counts, own_step, run_step
 from mpt.torch import ExportError, _in_this_thread, _lock, _patched, _Printer, _quote
 
 # Its name in the module.
@@ -284,11 +284,17 @@ class _Trace:
 
     initial: the state before the first step by (group, place in the group, key): a number,
         None for what the optimizer has already, or _FIRST.
-    kinds: types of state after a step, of which numbers are int or float."""
+    kinds: types of state after a step, of which numbers are int or float.
+    has_own_counts: whether parameters have taken different numbers of steps."""
 
-    def __init__(self, optimizer, parameters, names, initial, kinds):
+    def __init__(self, optimizer, parameters, names, initial, kinds, has_own_counts=False):
         self.optimizer, self.parameters, self.names = optimizer, parameters, names
         self.initial, self.kinds = initial, kinds
+        self.has_own_counts = has_own_counts
+
+    def is_count(self, place) -> bool:
+        """Whether the state is the number of steps: torch.optim's `step`."""
+        return place[1] is not None and place[2] == "step" and not self.has_own_counts
 
     def take(self, chosen: "Sequence[Sequence[int]]") -> "_Trace":
         """Of the chosen places in each group."""
@@ -300,7 +306,7 @@ class _Trace:
         return _Trace(self.optimizer,
                       [[self.parameters[g][i] for i in group] for g, group in enumerate(chosen)],
                       [[self.names[g][i] for i in group] for g, group in enumerate(chosen)],
-                      keep(self.initial), keep(self.kinds))
+                      keep(self.initial), keep(self.kinds), self.has_own_counts)
 
     def error(self, why: str) -> Error:
         return _error(self.optimizer, why)
@@ -313,8 +319,9 @@ class _Trace:
             self.initial[place] = value if second.get(place) == (value, kind) else _FIRST
             self.kinds[place] = kind
         # Numbers of groups that a step changes now and then.
-        for place, (shape, dtype) in self.find_types(
-                [[torch.rand(_small(p.shape)) for p in group] for group in self.parameters],
+        sample = self.take([_choose_two(group) for group in self.parameters])
+        for place, (shape, dtype) in sample.find_types(
+                [[torch.rand(_small(p.shape)) for p in group] for group in sample.parameters],
                 are_all_known=False).items():
             g, i, key = place
             old = self.optimizer.param_groups[g].get(key)
@@ -415,7 +422,7 @@ class _Trace:
     @property
     def places(self) -> "list[tuple[Any, ...]]":
         """Of the state that is passed from step to step."""
-        places = [p for p in self.initial if not _is_count(p)]
+        places = [p for p in self.initial if not self.is_count(p)]
         return places + ([_FLAG] if _FIRST in self.initial.values() else [])
 
     @property
@@ -440,7 +447,7 @@ class _Trace:
                 for value in group:
                     value.grad = next(grads).clone()
             count = (step - 1).to(torch.float64)
-            shadow.write({p: count.clone() for p in self.initial if _is_count(p)})
+            shadow.write({p: count.clone() for p in self.initial if self.is_count(p)})
             shadow.write({p: v.clone() for p, v in zip(places, state)
                           if p != _FLAG and not (is_first and self.initial[p] == _FIRST)})
             if is_first:
@@ -469,7 +476,7 @@ class _Trace:
     def count(self) -> int:
         """Of the steps that the optimizer has taken, if its state is what is known."""
         counts = [self.given(p) for p in self.initial
-                  if _is_count(p) and self.initial[p] is None]
+                  if self.is_count(p) and self.initial[p] is None]
         return int(counts[0]) if counts else 0
 
     def given(self, place):
@@ -535,9 +542,9 @@ class _Trace:
             shadow.write({p: torch.zeros(()) for p, initial in self.initial.items()
                           if p[1] is None and initial != _FIRST})
             shadow.write({p: torch.zeros((), dtype=torch.float64) for p in self.initial
-                          if _is_count(p)} if self.has_state else {})
+                          if self.is_count(p)} if self.has_state else {})
             for place, initial in self.initial.items():
-                if initial is None and not _is_count(place):
+                if initial is None and not self.is_count(place):
                     value = self.given(place)
                     shape, dtype = value.shape, value.dtype
                     if fakes[place[0]][place[1]].shape != self.parameters[place[0]][place[1]].shape:
@@ -672,11 +679,6 @@ def _error(optimizer, why: str) -> Error:
     return Error(f"optimizer: {_name(optimizer)}: {why}")
 
 
-def _is_count(place) -> bool:
-    """Whether the state counts steps: torch.optim's `step`."""
-    return place[1] is not None and place[2] == "step"
-
-
 def _drop_state(shadow, g, i) -> None:
     """As before the first step: many an optimizer asks whether there is state at all."""
     if i is not None:
@@ -718,7 +720,8 @@ class TracedOptimizer:
             self._make(parameters, names)
 
     def _make(self, parameters, names) -> None:
-        self._all = _Trace(self._optimizer, parameters, names, {}, {})
+        self._all = _Trace(self._optimizer, parameters, names, {}, {},
+                           has_own_counts(self._optimizer, parameters))
         self._all.find_initial()
         self._types: "dict[Any, dict]" = {}
         # These say what all do.
@@ -726,7 +729,7 @@ class TracedOptimizer:
         is_separate = sample.is_separate(sample.check())
         self.keys = {n: {} for group in names for n in group}
         self.group_keys = [{} for _ in names]
-        for g, m, key in (p for p in self._all.initial if _is_count(p)):
+        for g, m, key in (p for p in self._all.initial if self._all.is_count(p)):
             self.keys[names[g][m]][key] = ("step", self._all.kinds[g, m, key])
         self.state: "dict[str, torch.Tensor]" = {}
         self.first: "dict[str, torch.Tensor]" = {}

@@ -768,8 +768,10 @@ class TrainStep:
         self._write(f"{name}.absmax", absmax)
 
     def _read_moment(self, name: str) -> torch.Tensor:
-        """In f32, whatever type it is stored in."""
+        """In f32, whatever type it is stored in; of a traced optimizer in its own."""
         value = self._read(name)
+        if self._reader.traced:
+            return value
         if f"{name}.absmax" not in self._state:
             return value.to(torch.float32)
         return dequantize_blockwise(value, self._read(f"{name}.absmax"), self._block_size,
@@ -834,7 +836,7 @@ class TrainStep:
 
     def optimizer_state_dict(self) -> "Union[dict[str, Any], list[dict[str, Any]]]":
         """The optimizer's state, in the form of its own `state_dict()`; of several optimizers
-        a list. Moments are f32;
+        a list. Moments are f32, and state of optimizers that are traced has its own types;
         `save` keeps the bits of those that are stored in less."""
         self._changes.absorb()
         result = self.optimizer.state_dict()
@@ -882,14 +884,14 @@ class TrainStep:
         states = {order[i]: state for i, state in state_dict["state"].items()
                   if order[i] in trains}
         # Before anything is written: one count of steps is that of all.
-        steps = {int(state["step"]) for state in states.values() if "step" in state}
-        late = [n for n in trains if "step" in self._reader.state_of(n)
-                and "step" not in states.get(n, {})]
+        counted = [n for n in trains if self._reader.state_of(n).get("step", ("",))[0] == "step"]
+        steps = {int(states[n]["step"]) for n in counted if "step" in states.get(n, {})}
+        late = [n for n in counted if "step" not in states.get(n, {})]
         if len(steps) > 1 or steps and late:
             raise Error("the optimizer's state: expected one count of steps for all "
                         f"parameters, found {', '.join(map(str, sorted(steps)))}"
                         + (f", and none for {late[0]}" if late else "")
-                        + "; make a new optimizer, or load state of a step of all parameters")
+                        + "; make a new TrainStep of an optimizer that has loaded it")
         for number, group in enumerate(state_dict["param_groups"]):
             for key, (name, _) in self._reader.state_of_group(number).items():
                 if group.get(key) is not None:
@@ -897,13 +899,13 @@ class TrainStep:
         for parameter in trains:
             state = states.get(parameter, {})
             for key, (name, _) in self._reader.state_of(parameter).items():
-                if key != "step" and name in self._state:
+                if name != "step" and name in self._state:
                     value = state.get(key)
                     self._write_moment(name, self._reader.first_value(name, self._state[parameter])
                                        if value is None else torch.as_tensor(value))
         if self._reader.is_first in self._state:
             self._write(self._reader.is_first, torch.tensor(0.0 if any(states.values()) else 1.0))
-        if steps or any("step" in self._reader.state_of(n) for n in trains):
+        if steps or counted:
             self._write("step", torch.tensor(steps.pop() if steps else 0))
 
     def sync_to(self, model: Optional[torch.nn.Module] = None) -> None:

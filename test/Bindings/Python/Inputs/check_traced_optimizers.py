@@ -410,16 +410,77 @@ refused(hooked)
 refused(lambda m: optim.RMSprop(m.parameters()), model=network().double())
 
 
-def unfrozen(m):
-    m[0].weight.requires_grad_(False)
-    optimizer = optim.AdamW(m.parameters())
-    loss(m, *batches[0]).backward()
-    optimizer.step()
-    m[0].weight.requires_grad_(True)
-    return optimizer
+# A parameter that is frozen at first has taken fewer steps than the others.
+def unfreeze(make, dtype=None):
+    model = network() if dtype is None else network().to(dtype)
+    model[0].weight.requires_grad_(False)
+    optimizer = make(model)
+    for number, (x, y) in enumerate(batches):
+        if number == CHANGE:
+            model[0].weight.requires_grad_(True)
+            if dtype is None:
+                step.sync_to(model)
+                optimizer.load_state_dict(step.optimizer_state_dict())
+        if dtype is not None:
+            optimizer.zero_grad()
+            loss(model, x.to(dtype), y.to(dtype)).backward()
+            optimizer.step()
+            continue
+        if number in (0, CHANGE):
+            step = mpt.torch.TrainStep(model, loss, optimizer, (x, y))
+        step(x, y)
+    if dtype is not None:
+        return flatten(model.parameters(), optimizer.state_dict())
+    step.sync_to(model)
+    state = step.optimizer_state_dict()
+    step.load_optimizer_state_dict(state)
+    again = step.optimizer_state_dict()
+    print("counts:", *sorted({float(s["step"]) for s in state["state"].values()}),
+          torch.equal(flatten([], state), flatten([], again)))
+    return flatten(model.parameters(), state)
 
 
-refused(unfrozen)
+for make in (lambda m: optim.AdamW(m.parameters(), 1e-2),
+             lambda m: optim.NAdam(m.parameters(), 1e-2),
+             lambda m: optim.RMSprop(m.parameters(), 1e-2)):
+    exact, single, found = (unfreeze(make, d) for d in (torch.float64, torch.float32, None))
+    bound = 8 * ((exact - single).abs().max() + 2 ** -23 * exact.abs().max())
+    print("unfrozen:", bool((found - exact).abs().max() <= bound))
+model = network()
+optimizer = optim.AdamW(model.parameters())
+step = mpt.torch.TrainStep(model, loss, optimizer, batches[0])
+model[0].weight.grad = None
+loss(model, *batches[0]).backward()
+model[0].weight.grad = None
+optimizer.step()
+step.load_state_dict(model.state_dict())
+try:
+    step(*batches[0])
+except mpt.Error as error:
+    print("refused:", error)
+
+
+# State of other types.
+class Typed(Lion):
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state["mean"] = torch.zeros_like(p, dtype=torch.bfloat16)
+                    state["count"] = torch.zeros((), dtype=torch.int64)
+                state["count"] += 1
+                state["mean"].mul_(0.9).add_(p.grad.bfloat16())
+                p.sub_(state["mean"].float(), alpha=group["lr"])
+
+
+model = network()
+step = mpt.torch.TrainStep(model, loss, Typed(model.parameters()), batches[0])
+step(*batches[0])
+state = step.optimizer_state_dict()["state"][0]
+print("types:", state["mean"].dtype, state["count"].dtype, int(state["count"]))
+
 model = network()
 optimizer = optim.RMSprop(model.parameters(), 1e-2)
 step = mpt.torch.TrainStep(model, loss, optimizer, batches[0])
