@@ -19,6 +19,7 @@ from mpt._diagnostics import Error
 _REFUSED = {"amsgrad": False, "maximize": False, "dampening": 0}
 # One value for all groups.
 _SHARED = ("betas", "eps", "momentum", "nesterov", "decoupled_weight_decay")
+_FIRST_BETA = "betas[0]"
 # Packages whose optimizers hold those of others.
 _WRAPPERS = ("accelerate", "lightning", "pytorch_lightning")
 _TORCH_FOLDER = os.path.join(os.path.dirname(torch.__file__), "")
@@ -60,8 +61,50 @@ def has_own_counts(optimizer: torch.optim.Optimizer,
     return len(counts) > 1 and all("step" in state for state in states if state)
 
 
+def scheduled_options(group: "Mapping[str, Any]") -> "dict[str, float]":
+    """The numbers of a group, beside lr, that a scheduler changes: those of OneCycleLR and
+    CyclicLR, momentum or the first of betas, which is called "betas[0]" here."""
+    if "max_momentum" not in group:
+        return {}
+    if "betas" in group:
+        return {_FIRST_BETA: float(group["betas"][0])}
+    return {"momentum": float(group["momentum"])} if "momentum" in group else {}
+
+
+def set_option(group: "dict[str, Any]", key: str, value: Any) -> None:
+    """Sets what `scheduled_options` names, or another option."""
+    if key == _FIRST_BETA:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group[key] = value
+
+
+def _scheduled_sgd(optimizer: torch.optim.Optimizer) -> None:
+    """A step of SGD whose momentum is a tensor. PyTorch's asks whether it is 0."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is None:
+                continue
+            change = -parameter.grad if group["maximize"] else parameter.grad
+            change = change + group["weight_decay"] * parameter
+            state = optimizer.state[parameter]
+            if state.get("momentum_buffer") is not None:
+                mean = state["momentum_buffer"] * group["momentum"] \
+                    + (1 - group["dampening"]) * change
+            else:
+                mean = change.clone()
+            state["momentum_buffer"] = mean
+            change = change + group["momentum"] * mean if group["nesterov"] else mean
+            parameter.sub_(group["lr"] * change)
+
+
 def run_step(optimizer: torch.optim.Optimizer) -> None:
     """`step` without PyTorch's hooks for profilers around it."""
+    if type(optimizer) is torch.optim.SGD and own_step(optimizer) is None and any(
+            isinstance(group["momentum"], torch.Tensor) for group in optimizer.param_groups):
+        with torch.no_grad():
+            _scheduled_sgd(optimizer)
+        return
     step = own_step(optimizer) or type(optimizer).step
     while hasattr(step, "__wrapped__") and step.__code__.co_filename.startswith(_TORCH_FOLDER):
         step = step.__wrapped__
@@ -195,7 +238,8 @@ class OptimizerReader:
     def _has_op(self) -> bool:
         """Whether MPT has an op for such an optimizer with these options."""
         groups = self.optimizer.param_groups
-        return type(self.optimizer) in _STATE and not any(self._own_steps) and all(
+        return type(self.optimizer) in _STATE and not any(self._own_steps) \
+            and not any(map(scheduled_options, groups)) and all(
             all(group.get(option, value) == value for option, value in _REFUSED.items())
             and all(group.get(option) == groups[0].get(option) for option in _SHARED)
             for group in groups)
@@ -204,9 +248,10 @@ class OptimizerReader:
         """What is compiled into a step."""
         group = self.optimizer.param_groups[index]
         if self.traced:
-            changed = self.state_of_group(index)
-            return tuple((key, _freeze(group.get(key))) for key in sorted(self._options[index])
-                         if key not in changed)
+            changed = {*self.state_of_group(index), *self.traced.scheduled[index]}
+            return tuple((key, _freeze(group.get(key)[1:] if key == "betas"
+                                       and _FIRST_BETA in changed else group.get(key)))
+                         for key in sorted(self._options[index]) if key not in changed)
         return (group["weight_decay"], group.get("momentum"), group.get("betas"),
                 group.get("eps"), group.get("nesterov"))
 
@@ -255,8 +300,8 @@ class OptimizerReader:
                     "weight_decay, momentum, betas, eps and nesterov"
                 raise Error(
                     f"optimizer.param_groups[{index}]: {what} are compiled into the step, and "
-                    "one of them has changed; only lr may (OneCycleLR and CyclicLR: "
-                    "cycle_momentum=False)")
+                    "one of them has changed; only lr may, and the momentum of OneCycleLR and "
+                    "CyclicLR if the scheduler is made before the step")
 
     def state_of(self, parameter: str) -> "dict[str, tuple[str, type]]":
         """By the key in `optimizer.state`: the name of a parameter's state, and the type of
@@ -272,6 +317,16 @@ class OptimizerReader:
     def state_of_group(self, index: int) -> "dict[str, tuple[str, type]]":
         """The same for what a step changes in one of `param_groups`."""
         return self.traced.group_keys[index] if self.traced else {}
+
+    def scheduled(self) -> "list[tuple[str, float]]":
+        """Names of state that holds what schedulers change beside rates, and its values."""
+        if not self.traced or not any(self.traced.scheduled):
+            return []
+        values = []
+        for group, names in zip(self.optimizer.param_groups, self.traced.scheduled):
+            now = scheduled_options(group)
+            values += [(name, now[key]) for key, name in names.items()]
+        return values
 
     def rate_names(self) -> "list[str]":
         """The state that holds each group's learning rate; empty for groups without

@@ -26,7 +26,8 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make
 from torch.overrides import TorchFunctionMode
 
 from mpt._diagnostics import Error
-from mpt._optimizers import copy_optimizer, has_own_counts, own_step, run_step
+from mpt._optimizers import (copy_optimizer, has_own_counts, own_step, run_step,
+                             scheduled_options, set_option)
 from mpt.torch import ExportError, _in_this_thread, _lock, _patched, _Printer, _quote
 
 # Its name in the module.
@@ -240,6 +241,7 @@ class _Shadow:
             groups = [{**{k: _copy_option(v) for k, v in group.items()
                           if k not in ("params", "lr")}, "lr": _rate_of(group)}
                       for group in optimizer.param_groups]
+        self.scheduled = optimizer.param_groups
         copied.param_groups = []
         copied.state = collections.defaultdict(dict)
         for group, own in zip(groups, members):
@@ -260,12 +262,16 @@ class _Shadow:
             for key, value in self.optimizer.param_groups[g].items():
                 if key not in ("params", "lr"):
                     found[g, None, key] = value
+            for key in scheduled_options(self.scheduled[g]):
+                found[g, None, key] = self.optimizer.param_groups[g]["betas"][0] \
+                    if key not in self.optimizer.param_groups[g] \
+                    else self.optimizer.param_groups[g][key]
         return found
 
     def write(self, state: "dict[tuple[Any, ...], Any]") -> None:
         for (g, i, key), value in state.items():
             if i is None:
-                self.optimizer.param_groups[g][key] = value
+                set_option(self.optimizer.param_groups[g], key, value)
             else:
                 self.optimizer.state[self.members[g][i]][key] = value
 
@@ -314,6 +320,8 @@ class _Trace:
     def find_initial(self) -> None:
         """Fills in `initial` and `kinds`."""
         first, second = self.try_step(), self.try_step()
+        for place, value in self.scheduled().items():
+            self.initial[place], self.kinds[place] = value, float
         for place, (value, kind) in first.items():
             # What the first gradient has made is no constant.
             self.initial[place] = value if second.get(place) == (value, kind) else _FIRST
@@ -327,6 +335,11 @@ class _Trace:
             old = self.optimizer.param_groups[g].get(key)
             if i is None and place not in self.initial and dtype and _is_number(old):
                 self.initial[place], self.kinds[place] = float(old), type(old)
+
+    def scheduled(self) -> "dict[tuple[Any, ...], float]":
+        """What schedulers change in groups beside their rates. Steps leave it as it is."""
+        return {(g, None, key): value for g, group in enumerate(self.optimizer.param_groups)
+                for key, value in scheduled_options(group).items()}
 
     def try_step(self) -> "dict[tuple[Any, ...], tuple[Any, type]]":
         """Steps on parameters of a few elements: what state there was before, and the types
@@ -430,7 +443,7 @@ class _Trace:
         """What each input of the graph belongs to: (group, place), None for all."""
         parameters = [(g, i) for g, group in enumerate(self.names) for i in range(len(group))]
         return parameters + parameters + [None] * (len(self.names) + 1) \
-            + [p[:2] for p in self.places]
+            + [None if p in self.scheduled() else p[:2] for p in self.places]
 
     def function(self, members):
         """A function of (parameters, gradients, rates, step, state), lists of tensors, that
@@ -578,7 +591,9 @@ class _Trace:
             why = (str(error) or type(error).__name__).splitlines()[0]
             raise self.error(
                 f"its step cannot be traced: {why}; a step may not decide by values of tensors: "
-                "keep numbers that change in tensors, and choose with torch.where") from error
+                "keep numbers that change in tensors, and choose with torch.where"
+                + (", or give the scheduler cycle_momentum=False" if self.scheduled() else "")
+            ) from error
 
     def make_graph(self, members, state) -> torch.fx.GraphModule:
         function = self.function(members)
@@ -605,6 +620,10 @@ class _Trace:
         parameters = [p.clone() for group in small for p in group]
         for number in range(1, _CHECKED_STEPS + 1):
             gradients = [torch.randn_like(p) for p in parameters]
+            for place, value in self.scheduled().items():
+                value *= 1 - number / 16
+                shadow.write({place: value})
+                state[self.places.index(place)] = torch.tensor(value)
             expected = [p for group in members for p in group]
             for parameter, value in zip(expected, gradients):
                 parameter.grad = value.clone()
@@ -627,7 +646,8 @@ class _Trace:
 
     def is_separate(self, graph: torch.fx.GraphModule) -> bool:
         """Whether no parameter is updated by what belongs to another."""
-        if any(i is None for _, i, _ in self.places):
+        scheduled = self.scheduled()
+        if any(p[1] is None and p not in scheduled for p in self.places):
             return False
         inputs = iter(self.inputs)
         owners: "dict[torch.fx.Node, set]" = {}
@@ -702,6 +722,8 @@ class TracedOptimizer:
     IS_FIRST = IS_FIRST
     keys: "dict[str, dict[str, tuple[str, type]]]"
     group_keys: "list[dict[str, tuple[str, type]]]"
+    # For each group: names of state by what schedulers change beside the rate.
+    scheduled: "list[dict[str, str]]"
 
     def __init__(self, optimizer: torch.optim.Optimizer,
                  parameters: "Sequence[Sequence[torch.Tensor]]",
@@ -729,6 +751,7 @@ class TracedOptimizer:
         is_separate = sample.is_separate(sample.check())
         self.keys = {n: {} for group in names for n in group}
         self.group_keys = [{} for _ in names]
+        self.scheduled: "list[dict[str, str]]" = [{} for _ in names]
         for g, m, key in (p for p in self._all.initial if self._all.is_count(p)):
             self.keys[names[g][m]][key] = ("step", self._all.kinds[g, m, key])
         self.state: "dict[str, torch.Tensor]" = {}
@@ -767,7 +790,11 @@ class TracedOptimizer:
                 continue
             keys = self.group_keys[g] if m is None else self.keys[part.names[g][m]]
             name = f"{FUNCTION}.group{g}.{key}" if m is None else f"{part.names[g][m]}.{key}"
-            keys[key] = (name, part.kinds[g, m, key])
+            if (g, m, key) in part.scheduled():
+                name = f"{FUNCTION}.group{g}.{key.partition('[')[0]}"
+                self.scheduled[g][key] = name
+            else:
+                keys[key] = (name, part.kinds[g, m, key])
             names.append(name)
             self.state[name] = value
             known = part.initial[g, m, key]
@@ -798,7 +825,7 @@ class TracedOptimizer:
         add("step", "schedule", torch.empty((), dtype=torch.int64))
         for name, value in self.state.items():
             add(name, "optimizer_state", value)
-        results = []
+        results, updated = [], set()
         for part, graph, state_names in parts:
             own = [n for group in part.names for n in group]
             given = iter([*own, *(f"grad.{n}" for n in own), *self._rates, "step", *state_names])
@@ -813,8 +840,11 @@ class TracedOptimizer:
                 printer.print_nodes(list(graph.graph.nodes), env, graph)
             except ExportError as error:
                 raise _error(self._optimizer, str(error)) from error
+            # What parts share, none changes.
+            updates = dict(zip(own + state_names, _outputs(graph)))
             results += [(env[v], f"{{mpt.updates = {_quote(name)}}}")
-                        for v, name in zip(_outputs(graph), own + state_names)]
+                        for name, v in updates.items() if name not in updated]
+            updated |= updates.keys()
         types = ", ".join(f"{v[1]} {a}" for v, a in results)
         return "\n".join(
             [f"// A step of {_name(self._optimizer)}, traced by mpt.torch.",

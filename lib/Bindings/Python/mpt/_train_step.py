@@ -581,6 +581,8 @@ class TrainStep:
             rate = group["lr"]
             if rate is not self._written[index]:
                 self._write_rate(index, rate)
+        for name, value in self._reader.scheduled():
+            self._write(name, torch.tensor(value))
         program.run()
         for part in self._called:
             part._opt_called = True

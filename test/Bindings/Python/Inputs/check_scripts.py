@@ -88,6 +88,49 @@ whole = optimizer.step
 optimizer.step = lambda closure=None: whole()
 refused("no method", mpt.torch.TrainStep, model, loss, optimizer, batches[0])
 
+# Schedulers that change the momentum, too.
+def with_scheduler(make, schedule):
+    def build(model):
+        optimizer = make(model)
+        optimizer.scheduler = schedule(optimizer)
+        return optimizer
+    return build
+
+
+def advance(number, model, optimizer):
+    if number:
+        optimizer.scheduler.step()
+
+
+def one_cycle(optimizer):
+    return optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=8)
+
+
+def cyclic(optimizer):
+    return optim.lr_scheduler.CyclicLR(optimizer, 0.01, 0.1, step_size_up=2)
+
+
+for schedule in one_cycle, cyclic:
+    for name, make in (
+            ("SGD", sgd),
+            ("SGD with all", lambda m: optim.SGD(m.parameters(), 0.1, momentum=0.9, nesterov=True,
+                                                 weight_decay=0.1, maximize=True)),
+            ("groups", lambda m: optim.AdamW([
+                {"params": m[0].parameters()},
+                {"params": m[2].parameters(), "weight_decay": 0.1}], 0.01)),
+            ("NAdam", lambda m: optim.NAdam(m.parameters(), 0.01))):
+        compare(f"{schedule.__name__}, {name}", network, loss, batches,
+                with_scheduler(make, schedule), advance)
+model = network()
+refused("RMSprop", mpt.torch.TrainStep, model, loss,
+        with_scheduler(lambda m: optim.RMSprop(m.parameters(), momentum=0.1), one_cycle)(model),
+        batches[0])
+model = network()
+optimizer = sgd(model)
+step = mpt.torch.TrainStep(model, loss, optimizer, batches[0])
+one_cycle(optimizer)
+refused("scheduler later", step, *batches[0])
+
 # Models that are no plain modules.
 torch.distributed.init_process_group(
     "gloo", init_method=f"file://{os.path.join(sys.argv[1], 'store')}", rank=0, world_size=1)
