@@ -123,6 +123,12 @@ static void nativeGroupNorm(Lowering &l) {
                 l.isNone(2) ? Value() : l.get(2), l.number(7, 1e-5));
 }
 
+/// Running statistics without the gradient that an earlier call has left in them: PyTorch's
+/// buffers have none.
+static Value fixStatistics(Lowering &l, Value running) {
+  return running.getDefiningOp() ? l.unary<StopGradientOp>(running) : running;
+}
+
 /// Channels go last, wherever they are. Results 1 and 2 are the batch's mean and 1 /
 /// deviation with `statistics`; 3 and 4, with `functional`, the next running statistics.
 /// Without, these change in place.
@@ -177,7 +183,8 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
       if (!l.require(unused, "statistics of a batch that is not normalized by them"))
         return;
       y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta,
-                                       mean, variance, l.f64(eps));
+                                       fixStatistics(l, mean),
+                                       fixStatistics(l, variance), l.f64(eps));
       if (functional) {
         l.set(mean, 3);
         l.set(variance, 4);
@@ -231,7 +238,7 @@ static void batchNormWithoutTraining(Lowering &l) {
       !l.require(unused, "statistics of a batch that is not normalized by them"))
     return;
   Value x = image ? l.getChannelsLast(0) : l.moveToLast(l.get(0), 1);
-  Value mean = l.get(3), variance = l.get(4);
+  Value mean = fixStatistics(l, l.get(3)), variance = fixStatistics(l, l.get(4));
   Value gamma = affine(l, 1, 1, getShape(mean), getElement(mean));
   Value beta = affine(l, 2, 0, getShape(mean), getElement(mean));
   Value y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta,

@@ -130,6 +130,16 @@ class Twice(nn.Module):
 compare("module in two places", Twice, loss, batches, sgd)
 
 
+def in_both_modes(model, x, y):
+    first = loss(model.train(), x, y)
+    second = loss(model.eval(), 2 * x, y)
+    model.train()
+    return first + second
+
+
+compare("train, then eval", lambda: Twice().train(), in_both_modes, batches, sgd)
+
+
 class Moved(nn.Module):
     """Assigns what is the same."""
 
