@@ -51,6 +51,7 @@ llvm::Error RuntimeEngine::createContext(const RuntimeOptions &options) {
   profiling = options.profile;
   threads = options.threads;
   communicator = options.communicator;
+  untouched = !options.sharedState;
   if (mpt_rt_set_cuda_libraries(context, orNull(options.cudart),
                                 orNull(options.cublasLt)) ||
       mpt_rt_set_cudnn_library(context, orNull(options.cudnn)) ||
@@ -233,12 +234,14 @@ llvm::Error RuntimeEngine::writeState(StringRef name, const HostTensor &value) {
 
 llvm::Error RuntimeEngine::writeStateBytes(StringRef name, const void *data,
                                            size_t bytes) {
+  untouched = false;
   if (mpt_rt_write(context, name.str().c_str(), data, bytes))
     return lastError("cannot write state");
   return llvm::Error::success();
 }
 
 llvm::Expected<bool> RuntimeEngine::initialize(uint64_t seed) {
+  untouched &= !holdsFirstValues;
   if (holdsFirstValues && mpt_rt_initialize(context, seed))
     return lastError("cannot initialize state");
   return holdsFirstValues;
@@ -276,6 +279,7 @@ llvm::Error RuntimeEngine::setCudaStream(void *stream) {
 
 llvm::Error RuntimeEngine::runBound() {
   const ExchangeProfile before = countExchanges();
+  untouched = false;
   const int status = mpt_rt_run(context);
   if (!status) {
     if (profiling)
@@ -305,6 +309,7 @@ llvm::Expected<int> RuntimeEngine::getCudaDevice() {
 }
 
 llvm::Expected<void *> RuntimeEngine::getData(int32_t index) {
+  untouched = false;
   void *data = nullptr;
   if (mpt_rt_get_data(context, index, &data))
     return lastError("");
@@ -312,6 +317,7 @@ llvm::Expected<void *> RuntimeEngine::getData(int32_t index) {
 }
 
 llvm::Expected<void *> RuntimeEngine::getDeviceData(int32_t index) {
+  untouched = false;
   void *data = nullptr;
   if (mpt_rt_get_device_data(context, index, &data))
     return lastError("");

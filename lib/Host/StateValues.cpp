@@ -93,6 +93,8 @@ private:
   llvm::StringRef source;
   /// The engine has first values of its own.
   bool hasOwnValues = false;
+  /// Whether what begins as zeros is zeros, so that large state is not written in vain.
+  bool isUntouched = false;
 };
 } // namespace
 
@@ -148,6 +150,10 @@ llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
                       argument.type == ElementType::I64 && argument.shape.empty();
   if (hasOwnValues && !isSeed)
     return engine.checkHasValue(argument.name);
+  if (isUntouched && !isSeed &&
+      (argument.init ? argument.init->kind == InitKind::Zeros
+                     : beginsAsZeros(argument.role)))
+    return llvm::Error::success();
   const bool isSplit = findLow(engine, argument.name) && argument.init;
   auto tensor =
       HostTensor::create(isSplit ? ElementType::F32 : argument.type, argument.shape);
@@ -174,6 +180,8 @@ llvm::Error Initializer::writeFirst(const TensorInfo &argument) {
 llvm::Error Initializer::run() {
   if (llvm::Error error = checkNames())
     return error;
+  // Before the first is written.
+  isUntouched = engine.isUntouched();
   auto initialized = engine.initialize(seed);
   if (!initialized)
     return initialized.takeError();

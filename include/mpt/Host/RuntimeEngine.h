@@ -75,6 +75,7 @@ public:
   llvm::Expected<HostTensor> readState(llvm::StringRef name) const override;
   llvm::Error writeState(llvm::StringRef name, const HostTensor &value) override;
   llvm::Expected<bool> initialize(uint64_t seed) override;
+  bool isUntouched() const override { return untouched; }
   llvm::Error checkHasValue(llvm::StringRef name) const override;
   llvm::Expected<llvm::StringMap<HostTensor>>
   run(const llvm::StringMap<const HostTensor *> &inputs) override;
@@ -164,6 +165,7 @@ private:
   bool isTraining = true;
   /// Nothing but the program knows first values of state.
   bool holdsFirstValues = false;
+  bool untouched = true;
   bool profiling = false;
   /// Sums of each instruction's milliseconds over `profiledSteps` steps: the first, or
   /// all after it. `runs` counts both. It is slower than the rest: memory is touched for

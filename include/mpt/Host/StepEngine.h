@@ -136,6 +136,9 @@ public:
     (void)seed;
     return false;
   }
+  /// Whether state is as it was when the engine was made: what begins as zeros is zeros,
+  /// in memory that nothing has written.
+  virtual bool isUntouched() const { return false; }
   /// Fails if state argument `name` has no value yet, neither by `initialize` nor written
   /// by the host. For engines with first values of their own.
   virtual llvm::Error checkHasValue(llvm::StringRef name) const {

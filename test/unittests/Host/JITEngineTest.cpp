@@ -13,6 +13,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
+#include "mpt/Host/RuntimeEngine.h"
+#include "mpt/Host/StateValues.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -153,6 +155,47 @@ TEST_F(JITEngineTest, KernelsOfManyWidths) {
       }
     }
   }
+}
+
+/// State that begins as zeros is not written before the first step, but again after it,
+/// and after whatever else the host may have changed it by.
+TEST_F(JITEngineTest, ZerosAreWrittenAgain) {
+  std::string text = kStep;
+  const std::string role = "mpt.role = \"parameter\"";
+  text.insert(text.find(role) + role.size(), ", mpt.init = {kind = \"zeros\"}");
+  auto engine = create(text);
+  ASSERT_EQ(message(engine.takeError()), "success");
+  auto &step = static_cast<RuntimeEngine &>(**engine);
+  HostTensor x = vector({1, 2, 3.5});
+  auto first = [&] {
+    EXPECT_EQ(message(initializeState(step, 0, {}, "")), "success");
+    auto w = step.readState("w");
+    EXPECT_EQ(message(w.takeError()), "success");
+    return w->getElement(2);
+  };
+  EXPECT_TRUE(step.isUntouched());
+  EXPECT_EQ(first(), 0);
+  EXPECT_TRUE(step.isUntouched());
+  ASSERT_EQ(message(step.run({{"x", &x}})), "success");
+  EXPECT_EQ(step.readState("w")->getElement(2), 3.5);
+  EXPECT_FALSE(step.isUntouched());
+  EXPECT_EQ(first(), 0);
+
+  auto other = create(text);
+  ASSERT_EQ(message(other.takeError()), "success");
+  auto &written = static_cast<RuntimeEngine &>(**other);
+  ASSERT_EQ(message(written.writeState("w", x)), "success");
+  ASSERT_EQ(message(initializeState(written, 0, {}, "")), "success");
+  EXPECT_EQ(written.readState("w")->getElement(2), 0);
+
+  auto third = create(text);
+  ASSERT_EQ(message(third.takeError()), "success");
+  auto &seen = static_cast<RuntimeEngine &>(**third);
+  auto data = seen.getData(0);
+  ASSERT_EQ(message(data.takeError()), "success");
+  static_cast<float *>(*data)[2] = 7;
+  ASSERT_EQ(message(initializeState(seen, 0, {}, "")), "success");
+  EXPECT_EQ(seen.readState("w")->getElement(2), 0);
 }
 
 TEST_F(JITEngineTest, WrongTensors) {
