@@ -9,6 +9,7 @@ results, and, as its derivative, the op's gradient.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 
@@ -101,6 +102,56 @@ def pinv(a, *, atol=None, rtol=None, hermitian=False):
     counts = values > least
     inverse = torch.where(counts, 1 / torch.where(counts, values, 1.0), 0.0)
     return (v.mT * inverse.unsqueeze(-2)) @ u.mT
+
+
+class LeastSquares(NamedTuple):
+    """What `torch.linalg.lstsq` returns. QR finds neither rank nor singular values."""
+    solution: torch.Tensor
+    residuals: torch.Tensor
+    rank: None = None
+    singular_values: None = None
+
+
+def lstsq(a, b, rcond=None, *, driver=None):
+    """By QR, of matrices of full rank. Those with fewer rows than columns have the solution of
+    least norm. PyTorch's own op looks at the rank while it is traced."""
+    rows, columns = a.shape[-2:]
+    is_vector = b.dim() == 1 or b.shape == a.shape[:-1]
+    b = b.unsqueeze(-1) if is_vector else b
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = a.expand(*batch, rows, columns), b.expand(*batch, *b.shape[-2:])
+    if rows >= columns:
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    else:
+        q, r = torch.linalg.qr(a.mT)
+        x = q @ torch.linalg.solve_triangular(r.mT, b, upper=False)
+    # As on CPUs, where the default, gelsy, computes none.
+    residuals = (a @ x - b).square().sum(-2) if rows > columns \
+        and driver not in (None, "gelsy") else a.new_empty(0)
+    return LeastSquares(x.squeeze(-1) if is_vector else x, residuals)
+
+
+def _norm_of_singular_values(x, dims, keepdim, dtype, reduce):
+    first, second = (d % x.dim() for d in dims)
+    x = x if dtype is None else x.to(dtype)
+    result = reduce(torch.linalg.svdvals(x.movedim((first, second), (-2, -1))))
+    return result.unsqueeze(min(first, second)).unsqueeze(max(first, second)) if keepdim else result
+
+
+def matrix_norm(x, order=None, dim=(-2, -1), keepdim=False, *, dtype=None):
+    """Those that are of singular values; other orders are left to the conversion."""
+    dims = (-2, -1) if dim is None and x.dim() == 2 else dim
+    if dims is None or len(dims) != 2:
+        return NotImplemented
+    reduce = {"nuc": lambda v: v.sum(-1), 2: lambda v: v.amax(-1),
+              -2: lambda v: v.amin(-1)}.get(order)
+    return NotImplemented if reduce is None else _norm_of_singular_values(
+        x, dims, keepdim, dtype, reduce)
+
+
+def nuclear_norm(x, dim=(-2, -1), keepdim=False):
+    return matrix_norm(x, "nuc", dim, keepdim)
 
 
 # Pooling with the places of the largest.
@@ -236,6 +287,12 @@ def formulas(program: torch.export.ExportedProgram) -> "dict[torch._ops.OpOverlo
              _aten.renorm.default: renorm, _aten.linalg_tensorsolve.default: tensorsolve,
              _aten.linalg_tensorinv.default: tensorinv, _aten.max_unpool2d.default: max_unpool2d,
              _aten.linalg_pinv.atol_rtol_tensor: pinv, _aten.linalg_pinv.atol_rtol_float: pinv}
+    table.update({_aten.linalg_matrix_norm.default: matrix_norm,
+                  _aten.linalg_matrix_norm.str_ord: matrix_norm,
+                  _aten.linalg_norm.default: matrix_norm, _aten.linalg_norm.ord_str: matrix_norm,
+                  _aten.nuclear_norm.dim: nuclear_norm,
+                  _aten.nuclear_norm.default:
+                      lambda x, keepdim=False: nuclear_norm(x, keepdim=keepdim)})
     if _reads_places(program):
         table[_aten.max_pool2d_with_indices.default] = max_pool2d_with_indices
     for name, formula in (("deform_conv2d", deform_conv2d), ("roi_align", roi_align)):

@@ -495,7 +495,7 @@ def _drop_checks_of_values():
         return is_causal is True
 
     patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
-               (torch, "ctc_loss", _ctc_loss),
+               (torch, "ctc_loss", _ctc_loss), (torch.linalg, "lstsq", _formulas.lstsq),
                (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
     with _patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield

@@ -112,6 +112,24 @@ def pseudoinverses(x):
         weigh(torch.linalg.pinv(x[0, :3] + x[0, :3].mT + torch.eye(3, dtype=x.dtype), hermitian=True))
 
 
+def matrix_norms(x):
+    return weigh(torch.linalg.matrix_norm(x, "nuc")) + weigh(torch.linalg.matrix_norm(x, 2)) + \
+        weigh(torch.linalg.matrix_norm(x, -2, dim=(0, 2), keepdim=True)) + \
+        weigh(torch.linalg.norm(x[0], "nuc")) + weigh(torch.linalg.norm(x[1], 2)) + \
+        weigh(torch.norm(x[0], "nuc")) + weigh(torch.linalg.matrix_norm(x, "fro")) + \
+        weigh(torch.linalg.matrix_norm(x, 1)) + weigh(torch.linalg.norm(x, 3, dim=1))
+
+
+def least_squares(x):
+    tall, low = x[:, :, :3], x[:, :3].cos()
+    found = torch.linalg.lstsq(tall, x[:, :, 3:], driver="gels")
+    return weigh(found.solution) + weigh(found.residuals) + \
+        weigh(torch.linalg.lstsq(low, x[:, :3, :2]).solution) + \
+        weigh(torch.linalg.lstsq(x[0, :, :3], x[1, :, 0]).solution) + \
+        weigh(torch.linalg.lstsq(tall, x[:, :, 4]).solution) + \
+        torch.linalg.lstsq(tall, x[:, :, 4:]).residuals.numel()
+
+
 class Holder(nn.Module):
     def __init__(self, shape):
         super().__init__()
@@ -128,7 +146,8 @@ for name, function, shape in (
         ("unpool", unpool, [2, 3, 8, 8]), ("deformed", deformed(1.3), [2, 4, 7, 6]),
         ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10]),
         ("strided", strided, [3, 4, 5]),
-        ("pseudoinverses", pseudoinverses, [2, 5, 3])):
+        ("pseudoinverses", pseudoinverses, [2, 5, 3]), ("norms", matrix_norms, [2, 4, 3]),
+        ("least squares", least_squares, [2, 5, 6])):
     model = Holder(shape)
     model.function = function
     x = torch.ones(())
