@@ -196,6 +196,35 @@ def _copy_option(value):
     return copy.deepcopy(value)
 
 
+def _rename_ids(value, ids: "dict[int, int]"):
+    """Containers of numbers, as `{id(p) for p in parameters}`, with other ids."""
+    if isinstance(value, int):
+        return ids.get(value, value)
+    if type(value) is dict:
+        return {_rename_ids(k, ids): _rename_ids(v, ids) for k, v in value.items()}
+    if type(value) in (list, tuple, set, frozenset):
+        return type(value)(_rename_ids(v, ids) for v in value)
+    return value
+
+
+def _find_mentions(value, parameter, path: str = "") -> "list[str]":
+    """Where containers hold a parameter or its id, and what a dictionary has for it."""
+    if value is parameter or type(value) is int and value == id(parameter):
+        return [path]
+    if isinstance(value, dict):
+        found = []
+        for key, item in value.items():
+            if key is parameter or type(key) is int and key == id(parameter):
+                found.append(f"{path}: {_describe(item)}")
+            else:
+                name = key if isinstance(key, str) else "key"
+                found += _find_mentions(item, parameter, f"{path}.{name}")
+        return found
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [place for item in value for place in _find_mentions(item, parameter, path + "[]")]
+    return []
+
+
 def _describe(value, depth: int = 4):
     """What `value` holds, to be compared: numbers, texts and tensors in containers and
     objects."""
@@ -207,7 +236,8 @@ def _describe(value, depth: int = 4):
     if depth == 0:
         return type(value).__name__
     if isinstance(value, dict):
-        return {str(k): _describe(v, depth - 1) for k, v in value.items()}
+        return {id(k) if isinstance(k, torch.Tensor) else str(k): _describe(v, depth - 1)
+                for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
         return [_describe(v, depth - 1) for v in value]
     if isinstance(getattr(value, "__dict__", None), dict) and not callable(value):
@@ -230,6 +260,7 @@ class _Shadow:
         # What it keeps of its parameters elsewhere are the copies, too.
         copies = {id(p): copied for group, own in zip(parameters, members)
                   for p, copied in zip(group, own)}
+        ids = {number: id(other) for number, other in copies.items()}
         for group, own in zip(parameters, members):
             for parameter, other in zip(group, own):
                 other.__dict__.update(parameter.__dict__)
@@ -237,8 +268,8 @@ class _Shadow:
         with unset_fake_temporarily(), disable_proxy_modes_tracing():
             for name, value in copied.__dict__.items():
                 if name not in _KEPT:
-                    copied.__dict__[name] = copy.deepcopy(value, copies)
-            groups = [{**{k: _copy_option(v) for k, v in group.items()
+                    copied.__dict__[name] = _rename_ids(copy.deepcopy(value, copies), ids)
+            groups = [{**{k: _rename_ids(_copy_option(v), ids) for k, v in group.items()
                           if k not in ("params", "lr")}, "lr": _rate_of(group)}
                       for group in optimizer.param_groups]
         self.scheduled = optimizer.param_groups
@@ -766,12 +797,21 @@ class TracedOptimizer:
             for i, parameter in enumerate(group):
                 part = self._all.take([[i] if g == other else []
                                        for other in range(len(self._all.parameters))])
-                key = (g, parameter.shape, repr(_describe(parameter.__dict__)), tuple(
+                mentions = [place for item in self._holders(g)
+                            for place in _find_mentions(item, parameter)]
+                key = (g, parameter.shape, repr(_describe(parameter.__dict__)), *mentions, tuple(
                     (p[2], initial is None, initial == _FIRST)
                     for p, initial in part.initial.items()))
                 part, graph, names = self._trace(part, traced.get(key))
                 traced[key] = graph
                 yield part, graph, names
+
+    def _holders(self, g: int) -> "list[dict[str, Any]]":
+        """What an optimizer keeps beside state, where parameters may be told apart."""
+        own = [vars(part) for part in _parts(self._optimizer)]
+        group = self._optimizer.param_groups[g]
+        return [{k: v for k, v in holder.items() if k not in (*_KEPT, "params")}
+                for holder in (*own, group)]
 
     def _trace(self, part: _Trace, graph=None):
         """A trace of `part`, its graph, and the names of its state."""

@@ -110,15 +110,39 @@ class ByPlace(optim.Optimizer):
         return (i + 1) / count
 
 
+class ById(ByPlace):
+    def __init__(self, params, lr=1e-2):
+        super().__init__(params, lr)
+        listed = self.param_groups[0]["params"]
+        self.fast = {id(p) for p in listed[::2]}
+        self.rates = {id(p): 1.0 + i for i, p in enumerate(listed)}
+
+    def scale(self, i, p, count):
+        return self.rates[id(p)] * (2 if id(p) in self.fast else 1)
+
+
+class ByKey(ByPlace):
+    def __init__(self, params, lr=1e-2):
+        super().__init__(params, lr)
+        self.rates = {p: 1.0 + i for i, p in enumerate(self.param_groups[0]["params"])}
+
+    def scale(self, i, p, count):
+        return self.rates[p]
+
+
 class ByAttribute(ByPlace):
     def scale(self, i, p, count):
         return p.rate
 
 
-def alike():
+def plain():
     """Layers of one shape."""
     torch.manual_seed(0)
-    model = nn.Sequential(*(nn.Linear(5, 5) for _ in range(3)), nn.Linear(5, 1))
+    return nn.Sequential(*(nn.Linear(5, 5) for _ in range(3)), nn.Linear(5, 1))
+
+
+def alike():
+    model = plain()
     for i, parameter in enumerate(model.parameters()):
         parameter.rate = 1.0 + i
     return model
@@ -212,6 +236,8 @@ check("Counting", lambda m: Counting(m.parameters()))
 check("Derived", lambda m: Derived(m.parameters(), torch.tensor(1e-2)))
 check("Peak", lambda m: Peak(m.parameters()))
 check("ByPlace", lambda m: ByPlace(m.parameters()), network=alike)
+check("ById", lambda m: ById(m.parameters()), network=plain)
+check("ByKey", lambda m: ByKey(m.parameters()), network=plain)
 check("ByAttribute", lambda m: ByAttribute(m.parameters()), network=alike)
 check("NAdam", lambda m: optim.NAdam(m.parameters()), "f16")
 check("RMSprop", lambda m: optim.RMSprop(m.parameters(), 1e-3, eps=1e-3), "bf16")
