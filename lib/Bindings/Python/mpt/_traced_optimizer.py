@@ -28,7 +28,8 @@ from torch.overrides import TorchFunctionMode
 from mpt._diagnostics import Error
 from mpt._optimizers import (copy_optimizer, has_own_counts, own_step, run_step,
                              scheduled_options, set_option)
-from mpt.torch import ExportError, _in_this_thread, _lock, _patched, _Printer, _quote
+from mpt._patches import export_lock, in_this_thread, patched
+from mpt.torch import ExportError, _Printer, _quote
 
 # Its name in the module.
 FUNCTION = "optimizer"
@@ -138,7 +139,7 @@ def _traceable(optimizer):
     item = torch.Tensor.item
     shims = {"min": (_choose(min, torch.minimum), min), "max": (_choose(max, torch.maximum), max)}
     absent, changed = object(), []
-    with torch.no_grad(), _patched([
+    with torch.no_grad(), patched([
             (torch.compiler, "is_compiling", lambda: True),
             (torch.Tensor, "item",
              lambda self: self if isinstance(self, FakeTensor) else item(self)),
@@ -151,7 +152,7 @@ def _traceable(optimizer):
                 found = dict(shims) if devices is None else {
                     **shims,
                     "_get_capturable_supported_devices": (lambda *_, **__: ["cpu"], devices)}
-                values = {name: _in_this_thread(*pair) for name, pair in found.items()}
+                values = {name: in_this_thread(*pair) for name, pair in found.items()}
                 if names.get("math") is math:
                     values["math"] = _Math("math")
                 for name, value in values.items():
@@ -768,7 +769,7 @@ class TracedOptimizer:
                                  "model.float(), TrainStep's precision rounds them where they "
                                  "are read")
         # The random numbers of training are those that other optimizers leave.
-        with _lock, torch.random.fork_rng(devices=[]), _without_gradients(parameters):
+        with export_lock, torch.random.fork_rng(devices=[]), _without_gradients(parameters):
             torch.manual_seed(0)
             self._make(parameters, names)
 

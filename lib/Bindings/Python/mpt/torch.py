@@ -38,6 +38,7 @@ from mpt import _formulas, _inner_gradients
 from mpt._constants import FoldConstants
 from mpt._model_changes import ModelChanges
 from mpt._names import RESULT_NAMES, STEP_NAMES, rename
+from mpt._patches import export_lock, patched
 
 if TYPE_CHECKING:
     from mpt._train_step import StepResult, TrainStep, supports
@@ -81,8 +82,6 @@ _CHECKPOINT = "mpt_checkpoint"
 _OWN_FOLDERS = tuple(os.path.join(folder, "") for folder in (
     os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__))))
 _PYTHON_FOLDER = os.path.join(sysconfig.get_path("stdlib"), "")
-# While a model is exported, functions of PyTorch are replaced: one thread at a time does that.
-_lock = threading.RLock()
 _TARGET_NAMES = {"target", "targets", "label", "labels", "y"}
 
 
@@ -273,7 +272,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         _refuse_kinds(model)
         if is_loss:
             _refuse_hooks(model)
-        with (_lock, _mark_checkpoints(), _refuse_what_tracing_loses(),
+        with (export_lock, _mark_checkpoints(), _refuse_what_tracing_loses(),
               _refuse_own_gradients() if is_loss else contextlib.nullcontext(),
               _keep_recurrent_layers(), _trace_cumulative_averages(), _drop_checks_of_values(),
               _name_modules_once(), _without_logs()):
@@ -293,34 +292,6 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
     if trainable is None:
         trainable = {id(p) for p in model.parameters() if p.requires_grad}
     return _Printer(program, module, names, targets, trainable, like, is_loss, renamed).print()
-
-
-def _in_this_thread(patch, original):
-    """A function that is `patch` in this thread, and `original` in others."""
-    exporting = threading.get_ident()
-
-    def call(*arguments, **named):
-        function = patch if threading.get_ident() == exporting else original
-        return function(*arguments, **named)
-    return call
-
-
-@contextlib.contextmanager
-def _patched(patches):
-    """While it lasts, `patches`, of an owner, a name and a function each, are in the place of
-    the owners' functions, for this thread."""
-    absent = object()  # Of what an owner inherits.
-    own = [(owner, name, vars(owner).get(name, absent)) for owner, name, _ in patches]
-    try:
-        for owner, name, patch in patches:
-            setattr(owner, name, _in_this_thread(patch, getattr(owner, name)))
-        yield
-    finally:
-        for owner, name, value in own:
-            if value is not absent:
-                setattr(owner, name, value)
-            elif name in vars(owner):
-                delattr(owner, name)
 
 
 @contextlib.contextmanager
@@ -362,7 +333,7 @@ def _mark_checkpoints():
     patches = [(getattr(module, "CheckpointFunction", None), "apply", reentrant),
                (module, "_checkpoint_without_reentrant_generator_impl", without_reentrant),
                (module, "_checkpoint_without_reentrant_generator", without_reentrant)]
-    with _patched([patch for patch in patches if hasattr(*patch[:2])]), trace.preserve_node_meta():
+    with patched([patch for patch in patches if hasattr(*patch[:2])]), trace.preserve_node_meta():
         yield
 
 
@@ -415,7 +386,7 @@ def _keep_recurrent_layers():
             return original(*arguments) if is_packed else op(*arguments)
         return torch._VF, name, call
 
-    with _patched([keep(name) for name in _RECURRENT]), warnings.catch_warnings():
+    with patched([keep(name) for name in _RECURRENT]), warnings.catch_warnings():
         # PyTorch's own modules put their parameters there.
         warnings.filterwarnings(
             "ignore", r"The tensor attributes? (self\.[\w.]+\._flat_weights\[\d+\](, )?)+ "
@@ -443,7 +414,7 @@ def _trace_cumulative_averages():
         return torch.nn.functional.batch_norm(input, None, None, self.weight, self.bias, True,
                                               0.0, self.eps)
 
-    with _patched([(norm, "forward", forward)]):
+    with patched([(norm, "forward", forward)]):
         yield
 
 
@@ -497,7 +468,7 @@ def _drop_checks_of_values():
     patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
                (torch, "ctc_loss", _ctc_loss), (torch.linalg, "lstsq", _formulas.lstsq),
                (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
-    with _patched([patch for patch in patches if hasattr(*patch[:2])]):
+    with patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield
 
 
@@ -516,7 +487,7 @@ def _name_modules_once():
                     yield f"{path}.{name}" if path else name, value
         return named
 
-    with _patched([(torch.nn.Module, "named_parameters", name_once("_parameters")),
+    with patched([(torch.nn.Module, "named_parameters", name_once("_parameters")),
                    (torch.nn.Module, "named_buffers", name_once("_buffers"))]):
         yield
 
@@ -573,7 +544,7 @@ def _refuse_what_tracing_loses():
                 refuse("an embedding with max_norm, which changes its weight in place",
                        "scale the rows that are looked up, as in rows * (max_norm / "
                        "rows.norm(dim=-1, keepdim=True)).clamp(max=1)"))]
-    with _patched(patches):
+    with patched(patches):
         yield
 
 
@@ -622,7 +593,7 @@ def _refuse_own_gradients():
                           ".detach(), as in `s * x + ((1 - s) * x).detach()` for s times the "
                           "gradient of x")
 
-    with _patched([(torch.Tensor, "register_hook", refuse)]):
+    with patched([(torch.Tensor, "register_hook", refuse)]):
         torch.autograd.Function.apply = classmethod(apply)
         try:
             yield
