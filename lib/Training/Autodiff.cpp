@@ -326,9 +326,9 @@ LogicalResult Differentiator::differentiate(ScanOp scan) {
   if (scan.getConditional())
     return scan.emitOpError(
         "is on a path from a parameter to the loss, and runs until a "
-                            "value is false, so that its iterations have no gradient; write a "
-                            "loop that runs a constant number of times, end the gradient before "
-                            "it (mpt.stop_gradient), or in mpt.jax give gradients=\"jax\"");
+        "value is false, so that its iterations have no gradient; write a "
+        "loop that runs a constant number of times, end the gradient before "
+        "it (mpt.stop_gradient), or in mpt.jax give gradients=\"jax\"");
   Block &body = scan.getBlock();
   const unsigned carried = scan.getNumCarried();
   SetVector<Value> captured;

@@ -73,15 +73,9 @@ OpOperand *findUpdate(func::FuncOp function, const StepView &step,
   return result ? &terminator->getOpOperand(*result) : nullptr;
 }
 
-/// Whether `op` is part of an optimizer that is a function: marked, or read only there,
-/// as what patterns made of marked ops is.
-bool isOfOptimizer(Operation *op) {
-  return op->hasAttr(kOptimizerAttr) ||
-         (!op->use_empty() && llvm::all_of(op->getUsers(), isOfOptimizer));
-}
-
 /// What gives `update`, an operand of the terminator, from `parameter`.
-Optimizer findOptimizer(BlockArgument parameter, OpOperand *update) {
+Optimizer findOptimizer(const StepView &step, BlockArgument parameter,
+                        OpOperand *update) {
   if (!update)
     return {};
   Optimizer found;
@@ -92,21 +86,27 @@ Optimizer findOptimizer(BlockArgument parameter, OpOperand *update) {
     });
   if (found.updated)
     return found;
+  // An optimizer that is a function.
   Value value = update->get();
   if (auto select = value.getDefiningOp<SelectStateOp>();
       select && select.getOld() == parameter) {
     found.predicate = select.getPredicate();
     value = select.getUpdated();
   }
-  if (Operation *op = value.getDefiningOp(); !op || !isOfOptimizer(op))
+  Operation *last = value.getDefiningOp();
+  if (value != parameter && (!last || !last->hasAttr(kOptimizerAttr)))
     return {};
-  auto cast = value.getDefiningOp<CastOp>();
-  found.updated = cast && cast.getX().getType() ==
-                              cast.getType().clone(Float32Type::get(cast.getContext()))
-                      ? cast.getX()
-                      : value;
+  auto cast = dyn_cast_or_null<CastOp>(last);
+  found.updated = cast && getElementTypeOrSelf(cast.getX()).isF32() ? cast.getX() : value;
+  // Next values of state may be the parameter, such as that of one step before.
+  auto isNextState = [&](OpOperand &use) {
+    auto select = dyn_cast<SelectStateOp>(use.getOwner());
+    return (select && &use == &select.getUpdatedMutable()) ||
+           (use.getOwner() == update->getOwner() &&
+            step.getResults()[use.getOperandNumber()].updates);
+  };
   for (OpOperand &use : parameter.getUses())
-    if (isOfOptimizer(use.getOwner()))
+    if (use.getOwner()->hasAttr(kOptimizerAttr) || isNextState(use))
       found.reads.push_back(&use);
   return found;
 }
@@ -126,7 +126,7 @@ public:
 
 private:
   /// Lets the optimizer read `master`, the parameter as it is kept.
-  void readMaster(Optimizer &optimizer, Value master);
+  void readMaster(Optimizer &optimizer, Value parameter, Value master);
   BlockArgument addState(BlockArgument parameter, StringRef name, Type element);
   /// `updated` if the step is taken.
   Value guard(const Optimizer &optimizer, Value updated, Value old);
@@ -160,7 +160,7 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
                                  MasterKind kind) {
   auto declared = cast<RankedTensorType>(parameter.getType());
   OpOperand *update = findUpdate(function, step, parameter);
-  Optimizer optimizer = findOptimizer(parameter, update);
+  Optimizer optimizer = findOptimizer(step, parameter, update);
   if (!optimizer.updated)
     return mlir::emitError(parameter.getLoc(),
                            "mpt-master-weights: no optimizer updates parameter ")
@@ -177,7 +177,8 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   Type f32 = builder.getF32Type(), bf16 = builder.getBF16Type();
   auto wide = declared.clone(f32), narrow = declared.clone(bf16);
   parameter.setType(kind == MasterKind::F32 ? wide : narrow);
-  optimizer.updated.setType(wide);
+  if (optimizer.updated != parameter)
+    optimizer.updated.setType(wide);
 
   // What the optimizer reads and what the model does.
   builder.setInsertionPointToStart(&function.getBody().front());
@@ -200,7 +201,7 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
            use.getOwner() != copy.getDefiningOp() &&
            !llvm::is_contained(optimizer.reads, &use);
   });
-  readMaster(optimizer, master);
+  readMaster(optimizer, parameter, master);
   attributes.emplace_back(parameter.getArgNumber(), kMasterAttr, stringify(kind).str());
 
   // What the next step starts from.
@@ -231,29 +232,31 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
   return success();
 }
 
-void MasterBuilder::readMaster(Optimizer &optimizer, Value master) {
+void MasterBuilder::readMaster(Optimizer &optimizer, Value parameter, Value master) {
   Value wide = master;
-  for (OpOperand *use : optimizer.reads) {
-    Operation *owner = use->getOwner();
-    auto cast = dyn_cast<CastOp>(owner);
-    if (cast && cast.getType() == master.getType()) {
-      // A parameter that the optimizer does not change.
-      if (optimizer.updated == cast.getResult())
-        optimizer.updated = master;
-      cast.replaceAllUsesWith(master);
-      cast.erase();
-      continue;
-    }
-    // Ops that are optimizers, and casts, take what is stored in 16 bits.
-    if (cast || !owner->hasAttr(kOptimizerAttr)) {
-      use->set(master);
-      continue;
-    }
-    auto type = llvm::cast<RankedTensorType>(wide.getType());
+  auto getWide = [&] {
+    auto type = cast<RankedTensorType>(wide.getType());
     if (!type.getElementType().isF32())
       wide = CastOp::create(builder, master.getLoc(), type.clone(builder.getF32Type()),
                             master, UnitAttr());
-    use->set(wide);
+    return wide;
+  };
+  if (optimizer.updated == parameter)
+    optimizer.updated = getWide();
+  for (OpOperand *use : optimizer.reads) {
+    auto widening = dyn_cast<CastOp>(use->getOwner());
+    if (widening && widening.getType() == master.getType()) {
+      // A parameter that the optimizer does not change.
+      if (optimizer.updated == widening.getResult())
+        optimizer.updated = master;
+      widening.replaceAllUsesWith(master);
+      widening.erase();
+    } else if (widening || isa<SGDOp, AdamOp, AdamWOp>(use->getOwner())) {
+      // These take what is stored in 16 bits.
+      use->set(master);
+    } else {
+      use->set(getWide());
+    }
   }
 }
 

@@ -58,7 +58,8 @@ private:
   Value widen(Value value);
   Value addState(Type type, StringRef name, Attribute init);
   void clone(Operation &op);
-  /// What `value` of the optimizer is in the step, where the shape is that of `like`.
+  /// What `value` of the optimizer is in the step. What it has in the shape of a
+  /// parameter has that of `like`, of parts, if that is not null.
   Value lookup(Value value, ShapedType like);
   void addResult(StringRef name, Value updated);
 
@@ -267,10 +268,18 @@ FailureOr<SmallVector<Value>> Inliner::run() {
 
   Operation *end = update.getBody().front().getTerminator();
   for (auto [name, own] : shards)
-    for (const ElementwiseUpdate::State &state : own->states)
-      addResult(builder.getStringAttr(name + Twine(state.suffix)).getValue(),
-                lookup(end->getOperand(state.result),
-                       cast<ShapedType>(editor.getArgument(name).getType())));
+    for (const ElementwiseUpdate::State &state : own->states) {
+      auto like = cast<ShapedType>(editor.getArgument(name).getType());
+      Value next = lookup(end->getOperand(state.result), like);
+      // One number for all elements.
+      if (auto type = cast<ShapedType>(next.getType());
+          type.getShape() != like.getShape()) {
+        next = BroadcastOp::create(builder, next.getLoc(),
+                                   like.clone(type.getElementType()), next);
+        mark(next.getDefiningOp());
+      }
+      addResult(builder.getStringAttr(name + Twine(state.suffix)).getValue(), next);
+    }
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
     std::optional<unsigned> argument = view.getResults()[i].updates;
     if (argument && updates && updates->isOwn(update.getArgument(*argument)))

@@ -208,10 +208,12 @@ struct ShareKernelsPass : mpt::impl::ShareKernelsPassBase<ShareKernelsPass> {
 
   void runOnOperation() override {
     numberBuffers.clear();
-    numConstants = 0;
+    numConstants.clear();
     getOperation().walk([&](program::BufferOp buffer) {
-      if (buffer.getSpace() == program::Space::Constant)
-        numConstants = std::max<int64_t>(numConstants, buffer.getOffset() + 1);
+      if (buffer.getSpace() != program::Space::Constant)
+        return;
+      int64_t &count = numConstants[buffer->getParentOfType<program::ProgramOp>()];
+      count = std::max<int64_t>(count, buffer.getOffset() + 1);
     });
     SmallVector<EmittedKernel> kernels = findKernels();
     for (EmittedKernel &kernel : kernels)
@@ -238,8 +240,10 @@ private:
   /// The buffer of these numbers in the program of `launch`.
   Value getNumbers(program::LaunchOp launch, ArrayRef<int32_t> numbers);
 
-  DenseMap<Attribute, Value> numberBuffers;
-  int64_t numConstants;
+  /// By program and numbers.
+  DenseMap<std::pair<Operation *, Attribute>, Value> numberBuffers;
+  /// How many constants each program has.
+  DenseMap<Operation *, int64_t> numConstants;
 };
 
 SmallVector<EmittedKernel> ShareKernelsPass::findKernels() {
@@ -269,11 +273,11 @@ Value ShareKernelsPass::getNumbers(program::LaunchOp launch, ArrayRef<int32_t> n
   const auto count = static_cast<int64_t>(numbers.size());
   auto value =
       DenseElementsAttr::get(RankedTensorType::get({count}, b.getI32Type()), numbers);
-  Value &buffer = numberBuffers[value];
+  Value &buffer = numberBuffers[{program, value}];
   if (!buffer)
-    buffer = program::BufferOp::create(b, program.getLoc(),
-                                       MemRefType::get({count}, b.getI32Type()),
-                                       program::Space::Constant, numConstants++, value);
+    buffer = program::BufferOp::create(
+        b, program.getLoc(), MemRefType::get({count}, b.getI32Type()),
+        program::Space::Constant, numConstants[program]++, value);
   return buffer;
 }
 

@@ -123,8 +123,8 @@ static void nativeGroupNorm(Lowering &l) {
                 l.isNone(2) ? Value() : l.get(2), l.number(7, 1e-5));
 }
 
-/// Running statistics without the gradient that an earlier call has left in them: PyTorch's
-/// buffers have none.
+/// Running statistics without the gradient that an earlier call has left in them:
+/// PyTorch's buffers have none.
 static Value fixStatistics(Lowering &l, Value running) {
   return running.getDefiningOp() ? l.unary<StopGradientOp>(running) : running;
 }
@@ -183,8 +183,8 @@ static std::function<void(Lowering &)> batchNorm(bool statistics, bool functiona
       if (!l.require(unused, "statistics of a batch that is not normalized by them"))
         return;
       y = BatchNormInferenceOp::create(l.builder, l.loc, x.getType(), x, gamma, beta,
-                                       fixStatistics(l, mean),
-                                       fixStatistics(l, variance), l.f64(eps));
+                                       fixStatistics(l, mean), fixStatistics(l, variance),
+                                       l.f64(eps));
       if (functional) {
         l.set(mean, 3);
         l.set(variance, 4);

@@ -44,12 +44,12 @@ class ModelChanges(TorchFunctionMode):
         self.lost: "list[list[int]]" = []
 
     def read_attributes(self) -> "dict[str, Any]":
-        """Tensors and numbers that are attributes, also in lists and dictionaries."""
+        """Tensors, numbers and flags that are attributes, also in lists and dictionaries."""
         found = {}
         for prefix, module in self.modules:
             own = {k: v for k, v in vars(module).items() if k not in _OWN}
             for path, value in pytree.tree_flatten_with_path(own)[0]:
-                if isinstance(value, (torch.Tensor, int, float)) and not isinstance(value, bool):
+                if isinstance(value, (torch.Tensor, int, float)):
                     name = str(path[0].key) + pytree.keystr(path[1:])
                     found[f"{prefix}.{name}".lstrip(".")] = value
         return found
@@ -92,6 +92,7 @@ class ModelChanges(TorchFunctionMode):
                 f"that are no part of the model, such as one of shape {self.lost[0]}: they are "
                 "constants of the step and get no gradient; put their module into the model, or "
                 "call its requires_grad_(False)", stacklevel=2)
+        writes = []
         for prefix, module, name, old in self.buffers:
             new = module._buffers.get(name)
             if new is old:
@@ -109,7 +110,10 @@ class ModelChanges(TorchFunctionMode):
                                  "gradient, which the next step could not follow: assign "
                                  "value.detach()")
             if not self.is_same(old, new):
-                old.copy_(new.detach())
+                writes.append((old, new.detach()))
+        # What one buffer gets may be what another one was.
+        for old, new in [(old, new.clone() if len(writes) > 1 else new) for old, new in writes]:
+            old.copy_(new)
         for name, new in self.read_attributes().items():
             old = self.attributes.get(name)
             if isinstance(old, torch.Tensor):
@@ -118,9 +122,10 @@ class ModelChanges(TorchFunctionMode):
                         f"the loss function reads the model's attribute {name} and assigns to "
                         "it, which the next step would not see: register it as a buffer")
             elif old is not None and not isinstance(new, torch.Tensor) and new != old:
+                remedy = "call the model once before" if isinstance(old, bool) else \
+                    "keep numbers that change in a buffer"
                 warnings.warn(f"the loss function changes the model's attribute {name} from {old} "
-                              f"to {new}: each step computes with {old}; keep numbers that "
-                              "change in a buffer", stacklevel=2)
+                              f"to {new}: each step computes with {old}; {remedy}", stacklevel=2)
 
     def is_same(self, old, new) -> bool:
         """Whether both are constants of one value, as in `self.mask = self.mask.to(x.device)`."""

@@ -371,6 +371,7 @@ def _name_leaves(tree, prefix: str, taken) -> "list[str]":
 
 def _widen(value):
     """Parameters of 16 bits as optimizers see them: in f32, as their masters are."""
+    value = _to_array(value)
     return value.astype("float32") if value.dtype.itemsize == 2 else value
 
 
@@ -849,7 +850,9 @@ class TrainStep:
         if tree != self._moment_tree:
             raise Error(f"opt_state: expected the tree {self._moment_tree}, found {tree}; restore "
                         "checkpoints into the tree that step.opt_state gives")
-        arrays = [_to_array(leaf) for leaf in _strip_keys(leaves)]
+        # Of parameters of 16 bits optax's own has 16, too.
+        arrays = [_widen(leaf) if own.dtype == "float32" else _to_array(leaf)
+                  for leaf, own in zip(_strip_keys(leaves), self._moments)]
         for name, leaf, array, kind, own in zip(
                 self._moment_names, leaves, arrays, self._moment_kinds, self._moments):
             impl = jax.random.key_impl(leaf) if _is_key(leaf) else None

@@ -30,16 +30,10 @@ static bool isScalar(Value value) {
   return type && type.getRank() == 0;
 }
 
-static std::string print(Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream(text) << attribute;
-  return text;
-}
-
-static std::string print(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
+/// Equal attributes and types have one address.
+template <typename Unique>
+static std::string spell(Unique unique) {
+  return std::to_string(reinterpret_cast<uintptr_t>(unique.getAsOpaquePointer()));
 }
 
 unsigned ElementwiseUpdates::number(const std::string &text) {
@@ -87,9 +81,9 @@ ElementwiseUpdates::ElementwiseUpdates(func::FuncOp update, ArrayRef<StringRef> 
       continue;
     }
     owned[argument] = owner;
-    std::string first = view[argument].init ? print(view[argument].init) : "";
+    std::string first = view[argument].init ? spell(view[argument].init) : "";
     numbers[argument] =
-        number("own " + suffix + " " + print(getElementTypeOrSelf(argument)) + " " +
+        number("own " + suffix + " " + spell(getElementTypeOrSelf(argument)) + " " +
                (suffix.empty() ? "" : first));
     if (suffix == "grad")
       owner->update.gradient = argument;
@@ -108,9 +102,10 @@ ElementwiseUpdates::ElementwiseUpdates(func::FuncOp update, ArrayRef<StringRef> 
       std::optional<unsigned> result =
           state.argument ? view[state.argument].updatedBy : std::nullopt;
       Value next = result ? end->getOperand(*result) : Value();
-      // A result of the parameter's shape, from its elements or one constant.
-      if (!next ||
-          (owned.lookup(next) != &parameter && !matchPattern(next, m_Constant())))
+      // From its elements, or one number for all.
+      SplatElementsAttr splat;
+      if (!next || (owned.lookup(next) != &parameter && !isScalar(next) &&
+                    !matchPattern(next, m_Constant(&splat))))
         parameter.isElementwise = false;
       else
         text += state.suffix + " " + std::to_string(numbers.lookup(next)) + " ";
@@ -157,11 +152,9 @@ void ElementwiseUpdates::visit(Operation &op) {
     for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getOperands()),
                                            SmallVector<Value>(op.getResults()))) {
       const bool isOwn = owned.lookup(value) || value.getDefiningOp() == &op;
-      if (isOwn ? !shape || failed(verifyCompatibleShape(value.getType(), shape))
-                : !isScalar(value) && !matchPattern(value, m_Constant()))
-        isElementwise = false;
       SplatElementsAttr splat;
-      if (!isOwn && !isScalar(value) && !matchPattern(value, m_Constant(&splat)))
+      if (isOwn ? !shape || failed(verifyCompatibleShape(value.getType(), shape))
+                : !isScalar(value) && !matchPattern(value, m_Constant(&splat)))
         isElementwise = false;
     }
     if (!isElementwise && std::exchange(owner->isElementwise, false))
@@ -169,11 +162,11 @@ void ElementwiseUpdates::visit(Operation &op) {
     cut.insert(&op);
     owner->update.ops.push_back(&op);
   }
-  text += " " + print(op.getAttrDictionary());
+  text += " " + spell(op.getAttrDictionary());
   for (Value operand : op.getOperands()) {
     SplatElementsAttr splat;
     if (owner && !owned.lookup(operand) && matchPattern(operand, m_Constant(&splat)))
-      text += " " + print(splat.getSplatValue<Attribute>());
+      text += " " + spell(splat.getSplatValue<Attribute>());
     else
       text += " #" + std::to_string(numbers.lookup(operand));
   }
@@ -183,7 +176,7 @@ void ElementwiseUpdates::visit(Operation &op) {
     if (owner)
       owned[result] = owner;
     Type type = owner ? getElementTypeOrSelf(result) : result.getType();
-    numbers[result] = number(text + " : " + print(type) + " " +
+    numbers[result] = number(text + " : " + spell(type) + " " +
                              std::to_string(result.getResultNumber()));
   }
 }
