@@ -967,7 +967,7 @@ def train_step(loss: Callable[..., Any], params: Any, batch: Any,
         schedules. An optimizer of optax has its own.
     gradients: "mpt", or "jax": JAX differentiates the loss, so that whatever has a gradient
         there has it here, as a jax.custom_vjp of any form. The backward pass is then the one
-        that JAX writes, which mostly takes more time and memory.
+        that JAX writes, which mostly takes somewhat more time and memory.
     optimizer_state: "f32", "bf16" or "block8", with options of mpt-optimizer-state after it.
     fp8, memory_budget, clip_norm, ema, seed, loss_scale, threads, max_programs: as in
         mpt.torch.TrainStep.
