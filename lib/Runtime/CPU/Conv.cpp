@@ -161,7 +161,8 @@ public:
 };
 
 /// Brings a filter, or a slice of one, into oneDNN's layout or back, in pieces of output
-/// channels.
+/// channels, or of rows of taps where these are many: the taps of bf16 lie so far apart
+/// there that they compete for few lines of the first-level cache.
 class FilterConversion {
 public:
   bool init(const dnnl_memory_desc_t &plain, const dnnl_memory_desc_t &packed,
@@ -192,7 +193,7 @@ public:
   }
 
 private:
-  static constexpr int64_t pieceChannels = 64;
+  static constexpr int64_t pieceChannels = 64, mostTaps = 12;
 
   bool initWhole(const dnnl_memory_desc_t &plain, const dnnl_memory_desc_t &packed,
                  int64_t threads) {
@@ -209,12 +210,15 @@ private:
     for (int i = 0; i < blocks.inner_nblks; ++i)
       if (blocks.inner_idxs[i] == 0)
         block *= blocks.inner_blks[i];
-    if (plain.ndims != 4 || plain.dims[0] < 2 * pieceChannels ||
-        plain.dims[0] % pieceChannels != 0 || pieceChannels % block != 0 ||
-        packed.extra.flags != 0)
+    if (plain.ndims != 4 || packed.extra.flags != 0)
       return false;
-    const dnnl_dim_t dims[] = {pieceChannels, plain.dims[1], plain.dims[2],
-                               plain.dims[3]},
+    const bool isByRow = packed.data_type == dnnl_bf16 && plain.dims[2] > 1 &&
+                         plain.dims[2] * plain.dims[3] > mostTaps;
+    if (!isByRow && (plain.dims[0] < 2 * pieceChannels ||
+                     plain.dims[0] % pieceChannels != 0 || pieceChannels % block != 0))
+      return false;
+    const dnnl_dim_t dims[] = {isByRow ? plain.dims[0] : pieceChannels, plain.dims[1],
+                               isByRow ? 1 : plain.dims[2], plain.dims[3]},
                      first[] = {0, 0, 0, 0};
     dnnl_memory_desc_t plainPiece, packedPiece;
     if (dnnl_memory_desc_init_submemory(&plainPiece, &plain, dims, first) !=
@@ -223,11 +227,12 @@ private:
             dnnl_success ||
         !initWhole(plainPiece, packedPiece, threads))
       return false;
-    pieces = plain.dims[0] / pieceChannels;
+    const int dim = isByRow ? 2 : 0;
+    pieces = plain.dims[dim] / dims[dim];
     const int64_t plainSize = plain.data_type == dnnl_bf16 ? 2 : 4,
                   packedSize = packed.data_type == dnnl_bf16 ? 2 : 4;
-    plainStep = pieceChannels * plain.format_desc.blocking.strides[0] * plainSize;
-    packedStep = pieceChannels / block * blocks.strides[0] * packedSize;
+    plainStep = dims[dim] * plain.format_desc.blocking.strides[dim] * plainSize;
+    packedStep = (isByRow ? 1 : pieceChannels / block) * blocks.strides[dim] * packedSize;
     return true;
   }
 

@@ -848,6 +848,9 @@ TEST(ConvTest, BF16Operands) {
   // Results that oneDNN rounds: long sums must not be rounded part by part.
   check({2, 7, 7, 1152, 320, 1, 1}, BF16, true);
   check({2, 7, 7, 48, 1152, 1, 1}, BF16, true);
+  // Filters that are brought into oneDNN's layout row by row.
+  check({2, 6, 6, 32, 64, 5, 5, 1, 1, 2, 2, 2, 2}, BF16, true);
+  check({1, 7, 6, 17, 128, 4, 7, 2, 1, 2, 2, 2, 2}, BF16, true);
   check({1, 9, 9, 512, 48, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, true);
   check({9, 6, 6, 32, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 32}, BF16, true);
   // Odd numbers of channels, whose input gradients oneDNN gets wrong.
