@@ -213,3 +213,40 @@ mpt_program.program @foreign attributes {
 }
 // CHECK: func.func private @f()
 func.func private @f()
+
+// -----
+
+// Each program has numbers of its own.
+#at = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: mpt_program.program @one
+// CHECK-DAG: mpt_program.buffer <constant> 0 {value = dense<[400, 800]> : tensor<2xi32>}
+// CHECK-DAG: mpt_program.buffer <constant> 1 {value = dense<[800, 1600]> : tensor<2xi32>}
+mpt_program.program @one attributes {
+    target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 9600 : i64,
+    state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %x = mpt_program.buffer <arena> 0 : memref<8x100xf32>
+  %y = mpt_program.buffer <arena> 3200 : memref<8x200xf32>
+  mpt_program.launch @a ins(%x : memref<8x100xf32>) outs(%x : memref<8x100xf32>) tasks 2
+  mpt_program.launch @b ins(%y : memref<8x200xf32>) outs(%y : memref<8x200xf32>) tasks 2
+}
+// CHECK-LABEL: mpt_program.program @two
+// CHECK: %[[NUMBERS:.*]] = mpt_program.buffer <constant> 0 {value = dense<[800, 1600]> : tensor<2xi32>}
+// CHECK: mpt_program.launch @a ins(%[[NUMBERS]],
+mpt_program.program @two attributes {
+    target = #mpt.target<cpu>, max_threads = 2 : i64, arena_bytes = 6400 : i64,
+    state_bytes = 0 : i64, output_bytes = 0 : i64} {
+  %y = mpt_program.buffer <arena> 0 : memref<8x200xf32>
+  mpt_program.launch @b ins(%y : memref<8x200xf32>) outs(%y : memref<8x200xf32>) tasks 2
+}
+mpt_kernel.func <pointwise> @a domain [8, 100] chunk_rows 4 maps [#at] -> [#at]
+    : (tensor<8x100xf32>) -> tensor<8x100xf32> {
+^bb0(%e: f32):
+  %s = arith.addf %e, %e : f32
+  mpt_kernel.yield %s : f32
+}
+mpt_kernel.func <pointwise> @b domain [8, 200] chunk_rows 4 maps [#at] -> [#at]
+    : (tensor<8x200xf32>) -> tensor<8x200xf32> {
+^bb0(%e: f32):
+  %s = arith.addf %e, %e : f32
+  mpt_kernel.yield %s : f32
+}

@@ -31,6 +31,10 @@
 // CHECK-NOT:  tensor<64x128xf32>{{.*}} -> tensor<64x128xf32>
 // CHECK:      mpt.add %[[COUNT]], %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<f32>, tensor<f32>) -> tensor<f32>
 
+// The state of "s", which is one number itself, becomes that of a shard: of `lr` and of a constant.
+// CHECK:      %[[RATE:.*]] = mpt.broadcast %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<f32>) -> tensor<1xf32>
+// CHECK:      %[[ONE:.*]] = mpt.broadcast %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<f32>) -> tensor<1xf32>
+
 // THREE: tensor<f32> {mpt.name = "e.count", mpt.updates = "e.count"}
 // THREE: mpt.mul %{{.*}}, %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<4096xf32>, tensor<f32>) -> tensor<4096xf32>
 
@@ -39,12 +43,14 @@ func.func @loss(%a: tensor<64x128xf32> {mpt.name = "a", mpt.role = "parameter"},
                 %c: tensor<64x128xf32> {mpt.name = "c", mpt.role = "parameter"},
                 %d: tensor<64x128xf32> {mpt.name = "d", mpt.role = "parameter"},
                 %e: tensor<64x128xf32> {mpt.name = "e", mpt.role = "parameter"},
+                %s: tensor<f32> {mpt.name = "s", mpt.role = "parameter"},
                 %x: tensor<8x64xf32> {mpt.name = "x", mpt.role = "input"}) -> (tensor<f32> {mpt.name = "loss"}) {
   %ab = mpt.add %a, %b : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
   %cd = mpt.add %c, %d : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
   %cde = mpt.add %cd, %e : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
   %all = mpt.add %ab, %cde : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
-  %y = mpt.matmul %x, %all : (tensor<8x64xf32>, tensor<64x128xf32>) -> tensor<8x128xf32>
+  %xs = mpt.mul %x, %s : (tensor<8x64xf32>, tensor<f32>) -> tensor<8x64xf32>
+  %y = mpt.matmul %xs, %all : (tensor<8x64xf32>, tensor<64x128xf32>) -> tensor<8x128xf32>
   %l = mpt.reduce %y {kind = #mpt.reduce_kind<mean>, axes = array<i64: 0, 1>} : (tensor<8x128xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
@@ -64,14 +70,20 @@ func.func private @update(
     %sb: tensor<64x128xf32> {mpt.name = "b.sum", mpt.role = "optimizer_state"},
     %sc: tensor<64x128xf32> {mpt.name = "c.sum", mpt.role = "optimizer_state"},
     %sd: tensor<64x128xf32> {mpt.name = "d.sum", mpt.role = "optimizer_state", mpt.init = {kind = "constant", value = 1.0}},
+    %s: tensor<f32> {mpt.name = "s", mpt.role = "parameter"},
+    %gs: tensor<f32> {mpt.name = "grad.s", mpt.role = "input"},
+    %rate: tensor<f32> {mpt.name = "s.rate", mpt.role = "optimizer_state"},
+    %began: tensor<f32> {mpt.name = "s.began", mpt.role = "optimizer_state"},
     %count: tensor<f32> {mpt.name = "e.count", mpt.role = "optimizer_state"},
     %lr: tensor<f32> {mpt.name = "lr", mpt.role = "schedule"})
     -> (tensor<64x128xf32> {mpt.updates = "a"}, tensor<64x128xf32> {mpt.updates = "a.sum"},
         tensor<64x128xf32> {mpt.updates = "b"}, tensor<64x128xf32> {mpt.updates = "b.sum"},
         tensor<64x128xf32> {mpt.updates = "c"}, tensor<64x128xf32> {mpt.updates = "c.sum"},
         tensor<64x128xf32> {mpt.updates = "d"}, tensor<64x128xf32> {mpt.updates = "d.sum"},
-        tensor<64x128xf32> {mpt.updates = "e"}, tensor<f32> {mpt.updates = "e.count"}) {
+        tensor<64x128xf32> {mpt.updates = "e"}, tensor<f32> {mpt.updates = "e.count"},
+        tensor<f32> {mpt.updates = "s"}, tensor<f32> {mpt.updates = "s.rate"}, tensor<f32> {mpt.updates = "s.began"}) {
   %one = mpt.constant dense<1.0> : tensor<f32>
+  %two0 = mpt.constant dense<2.0> : tensor<f32>
   %two = mpt.constant dense<2.0> : tensor<64x128xf32>
   %three = mpt.constant dense<3.0> : tensor<64x128xf32>
   %a0 = mpt.mul %ga, %two : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
@@ -93,5 +105,8 @@ func.func private @update(
   %next = mpt.add %count, %one : (tensor<f32>, tensor<f32>) -> tensor<f32>
   %e0 = mpt.div %ge, %next : (tensor<64x128xf32>, tensor<f32>) -> tensor<64x128xf32>
   %e1 = mpt.sub %e, %e0 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
-  return %a3, %a1, %b3, %b1, %c3, %c1, %d3, %d1, %e1, %next : tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<f32>
+  %half = mpt.mul %lr, %two0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %s0 = mpt.mul %gs, %rate : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %s1 = mpt.sub %s, %s0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %a3, %a1, %b3, %b1, %c3, %c1, %d3, %d1, %e1, %next, %s1, %half, %one : tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<64x128xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }

@@ -30,6 +30,7 @@ class Mean(nn.Module):
         self.layer, self.change = nn.Linear(6, 3), change
         self.register_buffer("mean", torch.zeros(6))
         self.register_buffer("count", torch.tensor(0))
+        self.register_buffer("last", torch.ones(6))
 
     def forward(self, x):
         self.change(self, x)
@@ -55,6 +56,15 @@ def assign_directly(self, x):
     self._buffers["mean"] = 0.9 * self.mean + self.layer(x).detach().mean()
 
 
+def assign_from_each_other(self, x):
+    self.mean, self.last = 0.5 * self.last, self.mean
+    self.last = self.last + x.mean(0)
+
+
+def exchange(self, x):
+    self.mean, self.last = self.last, self.mean
+
+
 def data(self, x):
     self.mean.data.mul_(0.9).add_(self.layer.weight.sum(0), alpha=0.1)
     self.count.data += 1
@@ -77,7 +87,7 @@ def detached(self, x):
     self.mean.detach().copy_(0.9 * self.mean + self.layer.weight.sum(0).detach())
 
 
-for change in (assign, assign_without_gradient, assign_directly, data, data_is_assigned, part_of_data,
+for change in (assign, assign_without_gradient, assign_directly, assign_from_each_other, exchange, data, data_is_assigned, part_of_data,
                data_without_gradient, detached):
     check(change.__name__, change)
 
@@ -162,7 +172,7 @@ print("moved:", torch.allclose(torch.tensor(step(*batches[0]).loss), loss(model,
 
 def check_refused(name, change):
     model = Mean(change)
-    model.state, model.calls = [torch.zeros(6)], 0
+    model.state, model.calls, model.is_begun = [torch.zeros(6)], 0, False
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
 
 
@@ -199,7 +209,13 @@ def counted(self, x):
     self.calls += 1
 
 
-with warnings.catch_warnings(record=True) as found:
-    warnings.simplefilter("always")
-    check_refused("counted", counted)
-print("warned:", *(w.message for w in found if "calls" in str(w.message)))
+def begun(self, x):
+    if not self.is_begun:
+        self.mean, self.is_begun = x.mean(0), True
+
+
+for change, attribute in ((counted, "calls"), (begun, "is_begun")):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        check_refused(change.__name__, change)
+    print("warned:", *(w.message for w in found if attribute in str(w.message)))

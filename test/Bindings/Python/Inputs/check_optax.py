@@ -214,6 +214,11 @@ refused(lambda: setattr(noisy, "opt_state", jax.tree.map(
 refused(lambda: setattr(mpt.jax.train_step(loss, start, batches[0], "adam"), "opt_state", before))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], "adam").opt_state)
 
+# Numbers are parameters, too.
+number = mpt.jax.train_step(lambda p, x, y: ((x @ p["w"] + p["b"] - y) ** 2).mean(),
+                            {"w": numpy.ones((5, 3), "f"), "b": 0.5}, batches[0], optax.adam(1e-2))
+print("number:", number(*batches[0]).did_step, 0.48 < float(number.params["b"]) < 0.52)
+
 # Of parameters of bfloat16 the optimizer updates f32 masters: by less than bfloat16 holds.
 low = jax.tree.map(lambda v: jnp.asarray(v, "bfloat16"), start)
 masters = first = jax.tree.map(lambda v: jnp.asarray(v, "float32"), low)
@@ -226,6 +231,8 @@ for batch in batches:
                                       state, masters)
     masters = optax.apply_updates(masters, changes)
     step(*batch)
+# Its state may come from one of those.
+step.opt_state = jax.tree.map(lambda v: jnp.asarray(v, "bfloat16"), step.opt_state)
 found = flatten({name: step._read(name) for name in step._names[:step._num_params]})
 print("masters:", numpy.linalg.norm(found - flatten(masters))
       < 0.1 * numpy.linalg.norm(flatten(masters) - flatten(first)))
