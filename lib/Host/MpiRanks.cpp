@@ -50,12 +50,22 @@ private:
 
 } // namespace
 
+/// The upper bits of a text's size as it is sent, which other numbers do not have.
+static constexpr uint64_t sizeMark = uint64_t(0x4d5054) << 40;
+
 llvm::Expected<std::vector<std::string>> MpiRanks::gather(llvm::StringRef text) {
   const auto count = static_cast<size_t>(getNumRanks());
   std::vector<uint64_t> sizes(count);
-  const uint64_t size = text.size();
+  const uint64_t size = sizeMark | text.size();
   if (mpt_rt_gather(communicator, &size, sizeof(size), sizes.data()))
     return lastError();
+  for (auto [rank, sent] : llvm::enumerate(sizes)) {
+    if (sent >> 40 != sizeMark >> 40)
+      return llvm::createStringError(
+          describe(rank) + " is at something else than " + describe(getRank()) +
+          "; call the same functions on every rank, in the same order");
+    sent &= ~sizeMark;
+  }
   // All send as much as the longest needs.
   const uint64_t most = *llvm::max_element(sizes);
   std::string padded = text.str(), all(most * count, '\0');

@@ -1,6 +1,6 @@
 """What differs between two ranks is an error on both, after which they may go on.
-parallel_faults.py exit|late|end|fork: rank 1 leaves, does not answer, does not end, or forks
-a process."""
+parallel_faults.py exit|late|end|fork|apart: rank 1 leaves, does not answer, does not end, forks
+a process, or is at another call."""
 import os
 import sys
 import time
@@ -22,6 +22,15 @@ if "fork" in sys.argv:
     same = ranks.is_same(7)
     if ranks.rank == 0:
         print("all ranks go on:", same)
+    sys.exit(0)
+if "apart" in sys.argv:
+    if ranks.rank == 0:
+        ranks.is_same(2 ** 63 - 25)
+        sys.exit(0)
+    try:
+        ranks.check_same("text", "text")
+    except mpt.Error as error:
+        print("refused:", error)
     sys.exit(0)
 if "end" in sys.argv:
     time.sleep(600 if ranks.rank else 0)
