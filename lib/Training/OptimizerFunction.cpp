@@ -23,7 +23,7 @@ static InFlightDiagnostic emitPassError(Location loc) {
   return mlir::emitError(loc, "mpt-train-step: ");
 }
 
-/// Marks a part of an optimizer, which runs in f32 if it does not say otherwise.
+/// Marks `op` as part of the optimizer. It runs in f32 unless it has a precision already.
 static void mark(Operation *op) {
   op->setAttr(kOptimizerAttr, UnitAttr::get(op->getContext()));
   if (!op->hasAttr(kPrecisionAttr))
@@ -58,8 +58,8 @@ private:
   Value widen(Value value);
   Value addState(Type type, StringRef name, Attribute init);
   void clone(Operation &op);
-  /// What `value` of the optimizer is in the step. What it has in the shape of a
-  /// parameter has that of `like`, of parts, if that is not null.
+  /// The step's value for `value` of the optimizer. With `like`, the type of a shard, a
+  /// splat constant gets its shape.
   Value lookup(Value value, ShapedType like);
   void addResult(StringRef name, Value updated);
 
@@ -72,11 +72,11 @@ private:
   IRMapping mapping;
   /// Parameters and state, as the step calls them, and their next values.
   llvm::MapVector<StringRef, Value> states;
-  /// Where ranks hold parts: all updates, and of each argument with parts the update of
-  /// the first parameter that it has parts of.
+  /// If parameters are cut between ranks: the updates of all parameters, and for each
+  /// shard that of its first parameter.
   std::optional<ElementwiseUpdates> updates;
   llvm::MapVector<StringRef, const ElementwiseUpdate *> shards;
-  /// The ops of these updates, and the types of the arguments.
+  /// The ops of these updates, and the types of their shards.
   DenseMap<Operation *, ShapedType> cut;
 };
 
@@ -235,7 +235,7 @@ Value Inliner::lookup(Value value, ShapedType like) {
 void Inliner::clone(Operation &op) {
   ShapedType type = cut.lookup(&op);
   if (!type) {
-    // Of parameters that others stand for.
+    // A shard is updated once, by the ops of its first parameter.
     if (!updates || !updates->isCut(&op))
       builder.clone(op, mapping)->walk(mark);
     return;

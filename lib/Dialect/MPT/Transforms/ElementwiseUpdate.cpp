@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Numbers values as global value numbering does. Own arguments of parameters have the
-/// numbers of their suffixes, and types count without the parameter's shape, so that what
-/// is computed alike for two parameters has one number.
+/// Global value numbering. A parameter's own arguments are numbered by their suffixes,
+/// and shapes of parameters are ignored, so the same computation has the same numbers for
+/// two parameters.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -113,7 +113,7 @@ ElementwiseUpdates::ElementwiseUpdates(func::FuncOp update, ArrayRef<StringRef> 
     }
     parameter.update.kind = number("kind " + text);
   }
-  // State that belongs to no parameter, or to all, must not depend on elements.
+  // Other state must not depend on the elements of a parameter.
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
     std::optional<unsigned> argument = view.getResults()[i].updates;
     Parameter *owner = owned.lookup(value);

@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Whether an optimizer that is a function (docs/Autodiff.md) updates each element of a
-/// parameter by itself. Then it can update any part of one, and parts of several that it
-/// updates alike, as those are that ranks hold (Shards.h).
+/// Whether an optimizer function (docs/Autodiff.md) updates each element of a parameter
+/// independently of all others. If it does, it can also update a shard (Shards.h): part
+/// of a parameter, or parts of several parameters with the same update.
 ///
 /// A parameter's own arguments are the parameter, its gradient (`grad.NAME`) and its
-/// state: `NAME.SUFFIX`, in the parameter's shape. Its update is element by element if
-/// what depends on them are elementwise ops of that shape alone, whose other operands are
-/// scalars or constants with one value throughout.
+/// state: `NAME.SUFFIX`, in the parameter's shape. The update is elementwise if every op
+/// that depends on them is elementwise and has that shape. The other operands of these
+/// ops must be scalars or splat constants.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,18 +33,19 @@ struct ElementwiseUpdate {
   /// An argument of its own, and the number of the result that updates it.
   struct State {
     mlir::BlockArgument argument;
-    /// What its name has after the parameter's: "" of the parameter itself, ".exp_avg".
+    /// The rest of its name after the parameter's name, such as ".exp_avg"; empty for
+    /// the parameter itself.
     std::string suffix;
     unsigned result = 0;
   };
-  /// Null if it reads none.
+  /// Null if the optimizer does not read the gradient.
   mlir::BlockArgument gradient;
   /// The parameter first, then by suffix.
   llvm::SmallVector<State> states;
-  /// What depends on its elements, in the order of the function.
+  /// The ops that depend on its elements, in the order of the function.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// Parameters have the same number if the same is done to their elements, from the same
-  /// first values of state.
+  /// Equal for two parameters if their elements are updated by the same computation, and
+  /// their state has the same `mpt.init`.
   unsigned kind = 0;
 };
 
@@ -55,10 +56,10 @@ public:
   ElementwiseUpdates(mlir::func::FuncOp update,
                      llvm::ArrayRef<llvm::StringRef> parameters);
 
-  /// How `parameter` is updated; null if not element by element.
+  /// The update of `parameter`; null if it is not elementwise.
   const ElementwiseUpdate *find(llvm::StringRef parameter) const;
-  /// Why not: the first op that sees more than an element of `parameter`, or null if a
-  /// result does.
+  /// The first op that makes the update of `parameter` not elementwise; null if no op
+  /// does, but what the function returns.
   mlir::Operation *findObstacle(llvm::StringRef parameter) const;
   /// The argument that is `parameter`; null if there is none.
   mlir::BlockArgument getArgument(llvm::StringRef parameter) const;
@@ -73,12 +74,12 @@ private:
     bool isElementwise = true;
     mlir::Operation *obstacle = nullptr;
   };
-  /// The parameter whose own `argument` is, and the argument's suffix ("grad" of a
-  /// gradient); nullptr if it is none's.
+  /// The parameter that `argument` belongs to (null if there is none), and the argument's
+  /// suffix; "grad" for a gradient.
   std::pair<Parameter *, std::string> findOwner(const StepView &view,
                                                 mlir::BlockArgument argument);
   void visit(mlir::Operation &op);
-  /// A number that values have in common which are computed alike.
+  /// The value number of `text`, which describes a computation.
   unsigned number(const std::string &text);
 
   llvm::MapVector<llvm::StringRef, Parameter> parameters;
