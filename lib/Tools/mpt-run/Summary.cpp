@@ -18,6 +18,11 @@ static std::string print(const char *format, double value) {
   return text;
 }
 
+/// Milliseconds, of which a step of a tiny network takes few thousandths.
+static std::string printMilliseconds(double value) {
+  return print(value < 0.1 ? "%.2g" : "%.2f", value);
+}
+
 void mpt::printSummaries(llvm::raw_ostream &os, llvm::ArrayRef<RunSummary> summaries) {
   std::vector<std::vector<std::string>> table = {
       {"precision", "steps", "loss", "ms/step", "peak bytes", "scale", "skipped"}};
@@ -26,7 +31,7 @@ void mpt::printSummaries(llvm::raw_ostream &os, llvm::ArrayRef<RunSummary> summa
     bool ran = !training.curve.points.empty();
     table.push_back({summary.precision, std::to_string(training.attempt),
                      ran ? print("%.6g", training.finalLoss) : "-",
-                     ran ? print("%.2f", training.millisecondsPerStep) : "-",
+                     ran ? printMilliseconds(training.millisecondsPerStep) : "-",
                      std::to_string(summary.peakBytes),
                      training.lossScale ? print("%g", *training.lossScale) : "-",
                      std::to_string(training.skipped)});
