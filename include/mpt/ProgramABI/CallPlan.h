@@ -74,7 +74,12 @@ struct MatmulPlan {
   /// partialResults(threads): the sum of the first ones, to which others are added in
   /// order, as many at a time as there are threads.
   int64_t threadBytes = 0, partialBytes = 0;
+  /// Panels of a thread that are no larger lie on its stack, not in the workspace: beside
+  /// the tensors of a small network they would be large, and what halves save is less.
+  static constexpr int64_t stackBytes = 16384;
 
+  /// Whether a thread's panels lie on its stack.
+  bool usesStack() const { return sumChunk == 0 && threadBytes <= stackBytes; }
   /// Where the panels begin.
   int64_t allRhsBytes(int64_t maxThreads) const {
     return rhsBytes * (rhsCopies ? rhsCopies : maxThreads);
@@ -83,7 +88,7 @@ struct MatmulPlan {
     return threads < chunks ? threads + 1 : chunks;
   }
   int64_t workspaceBytes(int64_t maxThreads) const {
-    return allRhsBytes(maxThreads) + threadBytes * maxThreads +
+    return allRhsBytes(maxThreads) + (usesStack() ? 0 : threadBytes * maxThreads) +
            partialBytes * partialResults(maxThreads);
   }
 };

@@ -486,7 +486,8 @@ private:
       int64_t matrix = task / plan.chunks, chunk = task % plan.chunks;
       int64_t first = chunk * plan.rowChunk;
       int64_t rows = std::min(plan.rowChunk, s.m - first);
-      float *panel = reinterpret_cast<float *>(panels + plan.threadBytes * thread);
+      alignas(64) char stack[MatmulPlan::stackBytes];
+      auto *panel = reinterpret_cast<float *>(getPanels(panels, stack, thread));
       const void *lhs;
       int64_t base = matrix * s.m * s.k;
       if (turns) {
@@ -526,6 +527,11 @@ private:
       if (s.out != DataType::F32)
         narrow(s.out, out, buffers[outIndex], outFirst, rows * s.n);
     });
+  }
+
+  /// A thread's panels, which begin at `panels` in the workspace unless they are small.
+  char *getPanels(char *panels, char *stack, int thread) const {
+    return plan.usesStack() ? stack : panels + plan.threadBytes * thread;
   }
 
   /// Rows of the left side, of a transposed one terms `firstTerm` to before
@@ -600,7 +606,8 @@ private:
     parallelFor(plan.columnChunks * tasksOfColumns, team, [&](int64_t task, int thread) {
       const int64_t chunk = task / tasksOfColumns, group = task % tasksOfColumns,
                     firstColumn = chunk * plan.columnChunk, columns = getColumns(chunk);
-      char *panel = scratch + plan.threadBytes * thread;
+      alignas(64) char stack[MatmulPlan::stackBytes];
+      char *panel = getPanels(scratch, stack, thread);
       for (int64_t term = 0; term < s.k; term += plan.depth) {
         const void *rhs = getColumnPanel(buffers[1], firstColumn, columns, term,
                                          std::min(plan.depth, s.k - term), panel, thread);

@@ -789,8 +789,28 @@ TEST(MatmulTest, Misfits) {
       "matmuls of element type f64 and others together are not supported; cast to one");
 }
 
+/// What a small matmul widens lies on the stack, so that halves of small networks take no
+/// more memory than f32; what would be large there has a workspace.
+TEST(MatmulTest, SmallPanelsNeedNoWorkspace) {
+  for (DataType type : {F16, BF16})
+    for (bool transposeLhs : {false, true}) {
+      for (int64_t size : {4, 32, 48})
+        for (int64_t n : {int64_t(1), size}) {
+          MatmulShape shape;
+          shape.m = shape.k = size, shape.n = n, shape.transposeLhs = transposeLhs;
+          shape.lhs = shape.rhs = shape.out = type;
+          EXPECT_EQ(planMatmul(shape).workspaceBytes(16), 0) << size << " " << n;
+          check({1, size, n, size, type, type, type, transposeLhs}, false);
+        }
+      MatmulShape shape;
+      shape.m = shape.n = shape.k = 256, shape.transposeLhs = transposeLhs;
+      shape.lhs = shape.rhs = shape.out = type;
+      EXPECT_GT(planMatmul(shape).workspaceBytes(16), 16 * MatmulPlan::stackBytes);
+    }
+}
+
 TEST(MatmulTest, WorkspaceIsChecked) {
-  Tensor lhs(F16, {8, 8}), out(F16, {8, 8});
+  Tensor lhs(F16, {128, 128}), out(F16, {128, 128});
   Instruction call = makeInstruction(matmul(), {lhs.ref, lhs.ref}, out.ref);
   int64_t needed = getCallWorkspace(call, 2);
   ASSERT_GT(needed, 0);
