@@ -11,13 +11,16 @@ import torch
 from torch.utils import _pytree
 
 from mpt import Module
+from mpt._batch import to_tensor
+from mpt._compiled import CONVERT, TYPES
+from mpt._complex import real_view
 from mpt._diagnostics import Error
-from mpt._train_step import _CONVERT, _TYPES, _to_tensor
-from mpt.torch import _quote, export, real_view
+from mpt._graph_printer import quote
+from mpt.torch import export
 
 
 def _spell_parameter(name):
-    return f'mpt.name = {_quote(name)}, mpt.role = "parameter"'
+    return f'mpt.name = {quote(name)}, mpt.role = "parameter"'
 
 
 class Evaluator:
@@ -57,7 +60,7 @@ class Evaluator:
                 if f"{name}.ema" in step._state:
                     text = text.replace(_spell_parameter(name), _spell_parameter(name + ".ema"))
         module = Module(text, "evaluator")
-        passes = [_CONVERT]
+        passes = [CONVERT]
         if step._precision != "f32":
             passes.append(f"mpt-autocast{{type={step._precision}}}")
         module.run(",".join(passes))
@@ -74,9 +77,9 @@ class Evaluator:
             if known is None:
                 # What training does not read stays as it is.
                 value = exported.weights.get(name, torch.zeros(tensor.shape))
-                program.write(name, real_view(value.detach()).to(_TYPES[tensor.type]).contiguous())
+                program.write(name, real_view(value.detach()).to(TYPES[tensor.type]).contiguous())
             elif not shares or (known.type, known.shape) != (tensor.type, tensor.shape):
-                copied.append((name, _TYPES[tensor.type]))
+                copied.append((name, TYPES[tensor.type]))
         bytes_of = {t.name: t.bytes for t in program.tensors if t.role in ("input", "target")}
         inputs = [(name, index, bytes_of[name]) for index, name in enumerate(exported.names)
                   if name in bytes_of]
@@ -89,11 +92,11 @@ class Evaluator:
             key = tuple([(v.shape, v.dtype) for v in batch])
         except AttributeError:
             for index, value in enumerate(batch):
-                _to_tensor(value, f"argument {index}")
+                to_tensor(value, f"argument {index}")
             raise
         found = self._programs.get(key)
         if found is None:
-            found = self._compile(tuple(_to_tensor(v, f"argument {i}")
+            found = self._compile(tuple(to_tensor(v, f"argument {i}")
                                         for i, v in enumerate(batch)))
             if len(self._programs) >= self._step._max_programs:
                 self._programs.popitem(last=False)

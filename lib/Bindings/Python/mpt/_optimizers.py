@@ -36,6 +36,16 @@ def unwrap(optimizer):
     return optimizer
 
 
+def parts_of(optimizer) -> "list[torch.optim.Optimizer]":
+    """The optimizers of a list of some, or the one that there is."""
+    return getattr(optimizer, "parts", [optimizer])
+
+
+def name_of(optimizer) -> str:
+    return ", ".join(f"{type(part).__module__}.{type(part).__qualname__}"
+                     for part in parts_of(optimizer))
+
+
 def own_step(optimizer: torch.optim.Optimizer) -> "Optional[Callable[..., Any]]":
     """The function that an optimizer has in place of the step of its class. Schedulers put one
     around either that only counts."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import ctypes
-import functools
 import hashlib
 import math
 import os
@@ -19,20 +18,20 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 
 import torch
 
-from mpt import Module, Program, Ranks, version
+from mpt import Module, Ranks, version
+from mpt._batch import Batch, in_order, to_tensor
 from mpt._between_steps import ScriptChanges
 from mpt._blockwise import dequantize_blockwise, quantize_blockwise
+from mpt._compiled import CONVERT, TYPES, Compiled
+from mpt._complex import real_view, restore
 from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
+from mpt._exported import Exported
+from mpt._graph_printer import quote
 from mpt._optimizers import OptimizerList, OptimizerReader, unwrap
-from mpt._step import (PRECISIONS, SCALARS, Fp8, LateResult, ScalarReader, StepResult,
-                       check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
-                       spell_optimizer_state)
-from mpt.torch import Exported, ExportError, _quote, export, real_view
+from mpt._step import (PRECISIONS, Fp8, LateResult, StepResult, check_memory_budget,
+                       make_memory_report, run_passes, spell_loss_scale, spell_optimizer_state)
+from mpt.torch import export
 
-_TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
-          "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
-          "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "i1": torch.bool}
-_CONVERT = "mpt-convert-torch,canonicalize,cse"
 # The stages of ZeRO, by what parallel= calls them.
 _ZERO_STAGES = {"zero1": 1, "zero2": 2, "zero3": 3}
 # Options of --mpt-shard-parameters; all others are those of --mpt-data-parallel.
@@ -43,109 +42,6 @@ _VALUE_OPTIONS = ("batch-norm", "order", "wire")
 _VALUE_DEFAULTS = ("batch-norm=own", "order=rank")
 # Seconds that ranks wait for each other while they compile, if the user asks for no more.
 _SET_UP_DEADLINE = 600
-
-
-class _Batch:
-    """Names, types and ranks of a batch, given as tensors in order or by name."""
-
-    def __init__(self, loss, example):
-        self.keys = None
-        self.loss = loss
-        if isinstance(example, Mapping):
-            self.keys = keys = [str(k) for k in example]
-            self.loss = lambda model, *values: loss(model, **dict(zip(keys, values)))
-            example = tuple(example.values())
-        elif isinstance(example, torch.Tensor) or not isinstance(example, Sequence):
-            example = (example,)
-        self.example = tuple(_to_tensor(value, f"example[{index}]")
-                             for index, value in enumerate(example))
-        if not self.example:
-            raise Error("example: expected one batch, found no tensor")
-        self.names: "list[str]" = []
-        self.dtypes = [t.dtype for t in self.example]
-        self.ranks = [t.dim() for t in self.example]
-
-    def values(self, arguments, named):
-        """The tensors of a call in order."""
-        if self.keys is None:
-            if named:
-                raise Error(f"expected tensors in the order {', '.join(self.names)}, found "
-                            f"the names {', '.join(named)}; to pass them by name, give "
-                            "TrainStep a dictionary as example")
-            values = arguments
-        else:
-            given = dict(arguments[0]) if arguments else {}
-            given.update(named)
-            if set(given) != set(self.keys):
-                raise Error(f"expected a batch of {', '.join(self.keys)}, found "
-                            f"{', '.join(map(str, given)) or 'nothing'}")
-            values = [given[key] for key in self.keys]
-        if len(values) != len(self.dtypes):
-            raise Error(f"expected {len(self.dtypes)} tensors ({', '.join(self.names)}), "
-                        f"found {len(values)}")
-        return values
-
-
-def _to_tensor(value, what: str) -> torch.Tensor:
-    if isinstance(value, torch.Tensor):
-        return value
-    if hasattr(value, "__array_interface__"):
-        return torch.tensor(_in_order(value))
-    if hasattr(value, "__dlpack__"):
-        return torch.from_dlpack(value)
-    raise Error(f"{what}: expected a tensor, or an array with __dlpack__, found "
-                f"{type(value).__name__}")
-
-
-def _restore(value: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """What a program holds of a tensor, as one of the type of `like`."""
-    if like.is_complex():
-        value = torch.view_as_complex(value.to(like.real.dtype).contiguous())
-    return value.to(like.dtype)
-
-
-def _in_order(array):
-    """An array with __array_interface__, or a copy whose elements lie in row-major order."""
-    if array.__array_interface__.get("strides") is None:
-        return array
-    import numpy
-    return numpy.ascontiguousarray(array)
-
-
-class _Compiled:
-    """A program, the module that it was compiled from, and where its results lie."""
-
-    def __init__(self, exported: Exported, module: Module, program: Program):
-        self.exported = exported
-        self.module = module
-        self.program = program
-        self.tensors = {t.name: t for t in reversed(program.tensors)}
-        self.inputs = [(name, self.tensors[name].bytes) for name in exported.names]
-        outputs = [t.name for t in program.tensors if t.role == "output"]
-        # What users call their results comes last: it wins.
-        self.others = {n: n for n in outputs if n not in exported.results
-                       and n not in SCALARS and not n.startswith("grad_norm.")}
-        self.others.update((n, key) for n, key in exported.results.items()
-                           if n in outputs and n not in SCALARS)
-        self.scalars = ScalarReader(program, torch.from_dlpack)
-        # On a GPU results are read while the next step runs.
-        self.is_late = program.target.startswith("cuda")
-        if self.is_late:
-            self.scalars.keep(list(self.others))
-
-    def read(self, run: int):
-        """What StepResult is made of, after run `run`: the last one, or on a GPU the one
-        before it."""
-        if self.is_late:
-            read = functools.partial(self.scalars.read_kept, run=run)
-            others = {key: torch.from_dlpack(self.program.read_result(name, run))
-                      for name, key in self.others.items()}
-        else:
-            read = self.scalars.read
-            others = {key: torch.from_dlpack(self.program.read(name))
-                      for name, key in self.others.items()} if self.others else {}
-        return (read("loss", otherwise=None), read("grad_norm", otherwise=None),
-                read("did_step", otherwise=True), read("loss_scale", otherwise=1.0), others)
 
 
 class TrainStep:
@@ -252,7 +148,7 @@ class TrainStep:
         self.optimizer = optimizer
         # For torch's schedulers, which warn if they are stepped before an optimizer.
         self._called = getattr(optimizer, "parts", [optimizer])
-        self._batch = _Batch(loss, example)
+        self._batch = Batch(loss, example)
         self._precision = precision
         self._fp8 = Fp8(fp8)
         self._memory_budget = memory_budget
@@ -285,7 +181,7 @@ class TrainStep:
         in_groups = {id(p) for g in optimizer.param_groups for p in g["params"]}
         self._trainable = {id(p) for p in model.parameters()
                            if p.requires_grad and id(p) in in_groups}
-        self._first: Optional[_Compiled] = None
+        self._first: Optional[Compiled] = None
         exported = self._export(self._batch.example)
         # Of tied parameters the program has one, under one of their names.
         self._ids = {id(value): name for name, value in exported.weights.items()}
@@ -320,7 +216,7 @@ class TrainStep:
         self._known: Optional[StepResult] = None
         self._seed = seed
         self._profile: Optional[StepProfile] = None
-        self._programs: "collections.OrderedDict[Any, _Compiled]" = collections.OrderedDict()
+        self._programs: "collections.OrderedDict[Any, Compiled]" = collections.OrderedDict()
         first = self._compile_first(exported)
         self._first = first
         self._programs[self._mode, tuple(t.shape for t in self._batch.example)] = first
@@ -369,7 +265,7 @@ class TrainStep:
 
     def _pipeline(self, names, batch) -> "list[str]":
         """Passes from the exported loss to a step in f32, with its loss scale."""
-        passes = [_CONVERT, "mpt-autodiff"]
+        passes = [CONVERT, "mpt-autodiff"]
         if self._accumulate > 1:
             rows = batch[0].shape[0]
             shared = [n for n, t in zip(names, batch) if not t.dim() or t.shape[0] != rows]
@@ -456,7 +352,7 @@ class TrainStep:
                       trainable=self._trainable,
                       like=self._first.exported if self._first else None)
 
-    def _compile_first(self, exported) -> "_Compiled":
+    def _compile_first(self, exported) -> Compiled:
         """The program for batches of the example's shape."""
         try:
             return self._compile(exported, self._batch.example)
@@ -470,7 +366,7 @@ class TrainStep:
                         ".astype(numpy.float32) of an array, .float() of a tensor",
                         error.diagnostics) from None
 
-    def _compile(self, exported: Exported, batch) -> _Compiled:
+    def _compile(self, exported: Exported, batch) -> Compiled:
         self._batch.names = exported.names
         budget = self._memory_budget
         if budget is None or not re.search(r'"torch\.aten\.(lstm|gru|rnn_\w+)\.input"',
@@ -499,10 +395,10 @@ class TrainStep:
                         "sequences or smaller batches", error.diagnostics) from None
 
     def _build(self, exported: Exported, batch, budget: Optional[str],
-               checkpoint_scans: bool = False) -> _Compiled:
+               checkpoint_scans: bool = False) -> Compiled:
         attributes = ["torch.checkpoint_scans"] if checkpoint_scans else []
         if budget is not None:
-            attributes.append(f"mpt.memory_budget = {_quote(budget)}")
+            attributes.append(f"mpt.memory_budget = {quote(budget)}")
         text = exported.text
         if attributes:
             text = text.replace(") {\n", f") attributes {{{', '.join(attributes)}}} {{\n", 1)
@@ -519,19 +415,19 @@ class TrainStep:
         program = module.program(
             "loss", threads=self._threads, device=self._device, cuda=self._cuda,
             share=self._first.program if self._first else None, ranks=self._ranks)
-        return _Compiled(exported, module, program)
+        return Compiled(exported, module, program)
 
-    def _find(self, values) -> _Compiled:
+    def _find(self, values) -> Compiled:
         """The program for a batch of these shapes."""
         try:
             key = self._mode, tuple([v.shape for v in values])
         except AttributeError:
             for name, value in zip(self._batch.names, values):
-                _to_tensor(value, f"'{name}'")
+                to_tensor(value, f"'{name}'")
             raise
         compiled = self._programs.get(key)
         if compiled is None:
-            batch = tuple(_to_tensor(v, n) for v, n in zip(values, self._batch.names))
+            batch = tuple(to_tensor(v, n) for v, n in zip(values, self._batch.names))
             for name, tensor, dtype, rank in zip(self._batch.names, batch,
                                                  self._batch.dtypes, self._batch.ranks):
                 if tensor.dtype != dtype or tensor.dim() != rank:
@@ -597,7 +493,7 @@ class TrainStep:
             before.wait()
         return result
 
-    def _read_late(self, compiled: _Compiled, run: int, result: LateResult):
+    def _read_late(self, compiled: Compiled, run: int, result: LateResult):
         values = compiled.read(run)
         self._skipped += not values[2]
         self._known = result
@@ -613,9 +509,9 @@ class TrainStep:
         of uint8, which programs read as int16."""
         is_bytes = dtype == torch.uint8
         if is_bytes:
-            value = _to_tensor(value, f"'{name}'")
+            value = to_tensor(value, f"'{name}'")
         if not isinstance(value, torch.Tensor):
-            program.bind(name, _in_order(value) if hasattr(value, "__array_interface__")
+            program.bind(name, in_order(value) if hasattr(value, "__array_interface__")
                          else value)
             return
         on_device = value.is_cuda and self._device != "cpu"
@@ -752,7 +648,7 @@ class TrainStep:
 
     def _write(self, name: str, value: torch.Tensor) -> None:
         tensor = self._state[name]
-        value = real_view(value.detach()).to("cpu", _TYPES[tensor.type]).contiguous()
+        value = real_view(value.detach()).to("cpu", TYPES[tensor.type]).contiguous()
         if self._is_cut(name):
             self._sums[name] = _checksum(value)
         self._first.program.write(name, value)
@@ -787,7 +683,7 @@ class TrainStep:
         for key, value in self.model.state_dict(keep_vars=True).items():
             name = self._keys.get(key)
             if name in self._state:
-                result[key] = _restore(self._read(name), value)
+                result[key] = restore(self._read(name), value)
             else:
                 result[key] = value.detach().clone() if isinstance(value, torch.Tensor) \
                     else value
@@ -820,7 +716,7 @@ class TrainStep:
         for key, value in self.model.state_dict(keep_vars=True).items():
             if self._keys.get(key) not in self._state:
                 continue
-            own, value = _restore(self._read(self._keys[key]), value), value.detach().cpu()
+            own, value = restore(self._read(self._keys[key]), value), value.detach().cpu()
             if not bool(((own == value) | (own != own) & (value != value)).all()):
                 found[key] = value
         return found
@@ -833,7 +729,7 @@ class TrainStep:
         for key, value in result.items():
             average = f"{self._keys.get(key)}.ema"
             if average in self._state:
-                result[key] = _restore(self._read(average), value)
+                result[key] = restore(self._read(average), value)
         return result
 
     def optimizer_state_dict(self) -> "Union[dict[str, Any], list[dict[str, Any]]]":
@@ -1104,49 +1000,3 @@ def _refuse(name, value, dtype):
                     ".to_dense()")
     raise Error(f"'{name}': expected a tensor on the CPU, found one on {value.device}; "
                 "copy it with .cpu()")
-
-
-class Support:
-    """Whether MPT has all ops of a model. True or false; as text, what is missing."""
-
-    def __init__(self, problem: str = ""):
-        self.problem = problem
-
-    def __bool__(self) -> bool:
-        return not self.problem
-
-    def __str__(self) -> str:
-        return self.problem or "supported"
-
-    __repr__ = __str__
-
-
-def supports(model: torch.nn.Module, example: Any = None,
-             loss: Optional[Callable[..., Any]] = None) -> Support:
-    """Whether a training step can be made of `model`: exports and converts it, and
-    compiles nothing. Without `example` that of the model is taken: `dummy_inputs`, as
-    models of transformers have it, or Lightning's `example_input_array`. Without `loss`,
-    the sum of all floating-point tensors that the model returns is differentiated."""
-    def total(model, *batch):
-        leaves = torch.utils._pytree.tree_leaves(model(*batch))
-        return sum(t.sum() for t in leaves
-                   if isinstance(t, torch.Tensor) and t.is_floating_point())
-
-    def total_by_name(model, **batch):
-        return total(lambda: model(**batch))
-
-    for name in ("dummy_inputs", "example_input_array"):
-        if example is None:
-            example = getattr(model, name, None)
-    if example is None:
-        raise Error("supports: expected an example, one batch of tensors: the model has "
-                    "neither dummy_inputs nor example_input_array")
-    if loss is None:
-        loss = total_by_name if isinstance(example, Mapping) else total
-    batch = _Batch(loss, example)
-    try:
-        exported = export(model, batch.loss, batch.example, names=batch.keys)
-        Module(exported.text, "loss").run(f"{_CONVERT},mpt-autodiff")
-    except (ExportError, Error) as error:
-        return Support(str(error))
-    return Support()

@@ -1,0 +1,46 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A loss function as the module that torch.export traces."""
+from __future__ import annotations
+
+import types
+
+import torch
+
+from mpt._constants import FoldConstants
+from mpt._export_error import ExportError
+from mpt._model_changes import ModelChanges
+from mpt._refusals import refuse_functions
+
+
+class LossModule(torch.nn.Module):
+    """Calls `loss(model, *batch)`, and finds what the model changes in itself."""
+
+    def __init__(self, model, loss, is_loss):
+        super().__init__()
+        self.model = model
+        self.loss = loss
+        self.is_loss = is_loss
+        # Of the last call. torch.export restores attributes, but not what is in this one.
+        self.found = types.SimpleNamespace(outside=[])
+        # Of buffers that are constants, by name.
+        self.constants = {
+            name: buffer.detach().cpu().clone() for prefix, part in model.named_modules()
+            for name, buffer in ((f"{prefix}.{n}".lstrip("."), part._buffers[n])
+                                 for n in part._non_persistent_buffers_set)
+            if buffer is not None}
+
+    def forward(self, *batch):
+        buffers = dict(self.model.named_buffers())
+        constants = FoldConstants({buffers[name]: value for name, value in self.constants.items()
+                                   if name in buffers})
+        changes = ModelChanges(self.model, constants, ExportError)
+        with constants:
+            with changes:
+                result = self.loss(self.model, *batch)
+            changes.finish()
+        self.found.outside = list(changes.outside.values())
+        if self.is_loss:
+            refuse_functions(result.get("loss") if isinstance(result, dict) else result)
+        return result

@@ -1,0 +1,134 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of PyTorch that others stand for while a model is traced, since a traced graph cannot
+follow their own code."""
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+
+import torch
+
+from mpt import _formulas
+from mpt._custom_ops import RECURRENT
+from mpt._patches import patched
+
+
+@contextlib.contextmanager
+def keep_recurrent_layers():
+    """While it lasts, recurrent layers over padded sequences are traced as one op."""
+    def keep(name):
+        original, op = getattr(torch._VF, name), getattr(torch.ops.mpt, name).default
+
+        def call(*arguments):
+            # Packed sequences have other arguments.
+            is_packed = not isinstance(arguments[3], bool)
+            return original(*arguments) if is_packed else op(*arguments)
+        return torch._VF, name, call
+
+    with patched([keep(name) for name in RECURRENT]), warnings.catch_warnings():
+        # PyTorch's own modules put their parameters there.
+        warnings.filterwarnings(
+            "ignore", r"The tensor attributes? (self\.[\w.]+\._flat_weights\[\d+\](, )?)+ "
+            "(was|were) assigned during export")
+        yield
+
+
+@contextlib.contextmanager
+def trace_cumulative_averages():
+    """While it lasts, batch normalization with `momentum=None` divides by its number of
+    batches in the graph. PyTorch's own takes that number out of a tensor, which cannot be
+    traced."""
+    norm = torch.nn.modules.batchnorm._BatchNorm
+    original = norm.forward
+
+    def forward(self, input):
+        if self.momentum is not None or not self.training or self.running_mean is None:
+            return original(self, input)
+        self._check_input_dim(input)
+        with torch.no_grad():
+            self.num_batches_tracked.add_(1)
+            variance, mean = torch.var_mean(input, [0, *range(2, input.dim())])
+            for running, value in (self.running_mean, mean), (self.running_var, variance):
+                running.add_((value - running) / self.num_batches_tracked)
+        return torch.nn.functional.batch_norm(input, None, None, self.weight, self.bias, True,
+                                              0.0, self.eps)
+
+    with patched([(norm, "forward", forward)]):
+        yield
+
+
+def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """PyTorch's, without the question whether a variance is below 0: it asks for values, which
+    a traced graph does not have."""
+    if isinstance(var, float):
+        var = var * torch.ones_like(input)
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif input.dim() != var.dim() or \
+                [b for a, b in zip(input.size(), var.size()) if a != b] != [1]:
+            raise ValueError("var is of incorrect size")
+    # PyTorch raises variances in place without gradients, so theirs pass on.
+    var = var + (var.clamp(min=eps) - var).detach()
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+
+
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1,
+              zero_infinity=False):
+    """torch.ctc_loss around one op for the losses of all sequences."""
+    is_batch = log_probs.dim() == 3
+    if not is_batch:
+        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
+    if targets.dim() == 1 and not isinstance(target_lengths, torch.Tensor):
+        # One after another.
+        parts, size = targets.split(list(target_lengths)), max(target_lengths)
+        targets = torch.stack([torch.nn.functional.pad(p, (0, size - len(p))) for p in parts])
+    lengths = [torch.as_tensor(values).reshape(-1) for values in (input_lengths, target_lengths)]
+    losses = torch.ops.mpt.ctc_loss(log_probs, targets, *lengths, blank, zero_infinity)[0]
+    if zero_infinity:
+        losses = torch.where(losses == math.inf, 0.0, losses)
+    if reduction == 1:
+        return (losses / lengths[1].clamp(min=1)).mean()
+    return losses.sum() if reduction == 2 else losses if is_batch else losses[0]
+
+
+@contextlib.contextmanager
+def drop_checks_of_values():
+    def is_causal(mask, is_causal=None, size=None):
+        """Of nn.Transformer's masks, which it compares with a causal one to take a shorter
+        way. A mask that is not said to be causal is added as it is."""
+        return is_causal is True
+
+    patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
+               (torch, "ctc_loss", _ctc_loss), (torch.linalg, "lstsq", _formulas.lstsq),
+               (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
+    with patched([patch for patch in patches if hasattr(*patch[:2])]):
+        yield
+
+
+@contextlib.contextmanager
+def name_modules_once():
+    """While it lasts, a module that a model has in two places has the names of the first one.
+    torch.export refuses a buffer that changes under two names."""
+    def name_once(kind):
+        def named(self, prefix="", recurse=True, remove_duplicate=True):
+            seen = set()
+            for path, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+                for name, value in getattr(module, kind).items():
+                    if value is None or remove_duplicate and id(value) in seen:
+                        continue
+                    seen.add(id(value))
+                    yield f"{path}.{name}" if path else name, value
+        return named
+
+    with patched([(torch.nn.Module, "named_parameters", name_once("_parameters")),
+                  (torch.nn.Module, "named_buffers", name_once("_buffers"))]):
+        yield

@@ -1,0 +1,140 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Code of optimizers as code that can be traced: what would ask a tensor for its value does not."""
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+import types
+from typing import Any, Callable
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.overrides import TorchFunctionMode
+
+from mpt._optimizers import own_step, parts_of
+from mpt._patches import in_this_thread, patched
+
+
+class _Tensors(TorchFunctionMode):
+    """Scalars of ops may be tensors, whose values a trace does not know."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if getattr(function, "__name__", "").startswith("_foreach_"):
+            return self.for_each(function.__name__[len("_foreach_"):], args, kwargs)
+        name = getattr(function, "__name__", "").rstrip("_")
+        if name == "lerp" and len(args) == 3 and isinstance(args[2], torch.Tensor):
+            args = (*args[:2], args[2].to(args[0].dtype))
+        scale = kwargs.get("alpha", kwargs.get("value"))
+        if isinstance(scale, torch.Tensor):
+            kwargs.pop("alpha", None), kwargs.pop("value", None)
+            in_place = getattr(function, "__name__", "").endswith("_")
+            if name in ("add", "sub") and len(args) == 2:
+                amount = args[1] * scale
+                amount = -amount if name == "sub" else amount
+            elif name in ("addcmul", "addcdiv") and len(args) == 3:
+                amount = (args[1] * args[2] if name == "addcmul" else args[1] / args[2]) * scale
+            else:
+                kwargs["alpha" if "alpha" in kwargs else "value"] = scale
+                return function(*args, **kwargs)
+            return args[0].add_(amount) if in_place else args[0].add(amount)
+        return function(*args, **kwargs)
+
+    @staticmethod
+    def for_each(name, args, kwargs):
+        """The ops that a call on lists stands for."""
+        lists = [a if isinstance(a, (list, tuple)) else [a] * len(args[0]) for a in args]
+        results = [getattr(torch.Tensor, name)(*each, **kwargs) for each in zip(*lists)]
+        return None if name.endswith("_") else tuple(results)
+
+
+def _choose(python: Callable, of_tensors: Callable) -> Callable:
+    """min or max, of tensors, too."""
+    def choose(*values, **options):
+        if len(values) < 2 or options or not any(isinstance(v, torch.Tensor) for v in values):
+            return python(*values, **options)
+        result = values[0]
+        for value in values[1:]:
+            like = result if isinstance(result, torch.Tensor) else value
+            if not isinstance(like, torch.Tensor):
+                result = python(result, value)
+                continue
+            a, b = (v if isinstance(v, torch.Tensor) else torch.full_like(like, v)
+                    for v in (result, value))
+            result = of_tensors(a, b)
+        return result
+    return choose
+
+
+class _Math(types.ModuleType):
+    """The module math, for tensors, too."""
+
+    def __getattr__(self, name):
+        python = getattr(math, name)
+        if not callable(python):
+            return python
+
+        def call(*values):
+            if not any(isinstance(v, torch.Tensor) for v in values):
+                return python(*values)
+            return getattr(torch, name)(*values)
+        return call
+
+
+def _globals_of(optimizer) -> "list[dict[str, Any]]":
+    """The names that the code of an optimizer sees, and the functions of its package that it
+    calls."""
+    classes = [c for part in parts_of(optimizer) for c in type(part).__mro__ if c is not object]
+    own = [f for f in map(own_step, parts_of(optimizer)) if f]
+    packages = tuple({c.__module__.rpartition(".")[0] or c.__module__ for c in [*classes, *own]})
+    found: "dict[int, dict[str, Any]]" = {}
+    functions = own + [f for c in classes for f in vars(c).values()]
+    while functions:
+        function = functions.pop()
+        function = inspect.unwrap(function) if inspect.isroutine(function) else function
+        names = getattr(function, "__globals__", None)
+        if names is None or id(names) in found or \
+                not str(names.get("__name__")).startswith(packages):
+            continue
+        found[id(names)] = names
+        functions += [value for value in names.values() if inspect.isfunction(value)]
+    return list(found.values())
+
+
+@contextlib.contextmanager
+def traceable(optimizer):
+    """While an optimizer is traced, what would ask a tensor for its value does not, in this
+    thread."""
+    item = torch.Tensor.item
+    shims = {"min": (_choose(min, torch.minimum), min), "max": (_choose(max, torch.maximum), max)}
+    absent, changed = object(), []
+    with torch.no_grad(), patched([
+            (torch.compiler, "is_compiling", lambda: True),
+            (torch.Tensor, "item",
+             lambda self: self if isinstance(self, FakeTensor) else item(self)),
+            # Wrapped steps, such as super().step(), have one.
+            (torch.autograd.profiler, "record_function",
+             lambda *_: contextlib.nullcontext())]):
+        try:
+            for names in _globals_of(optimizer):
+                devices = names.get("_get_capturable_supported_devices")
+                found = dict(shims) if devices is None else {
+                    **shims,
+                    "_get_capturable_supported_devices": (lambda *_, **__: ["cpu"], devices)}
+                values = {name: in_this_thread(*pair) for name, pair in found.items()}
+                if names.get("math") is math:
+                    values["math"] = _Math("math")
+                for name, value in values.items():
+                    changed.append((names, name, names.get(name, absent)))
+                    names[name] = value
+            with _Tensors():
+                yield
+        finally:
+            for names, name, value in changed:
+                if value is absent:
+                    names.pop(name, None)
+                else:
+                    names[name] = value
