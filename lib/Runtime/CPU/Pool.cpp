@@ -33,36 +33,35 @@ namespace {
 // Vectors of elements
 //===----------------------------------------------------------------------===//
 
-/// 64 bytes of numbers; compilers split it where registers are narrower.
-template <typename Number>
-using Vector = Number __attribute__((vector_size(64)));
-template <typename Number>
-constexpr int64_t kLanes = 64 / sizeof(Number);
+/// `lanes` numbers; compilers split it where registers are narrower.
+template <typename Number, int64_t lanes>
+using Vector = Number __attribute__((vector_size(lanes * sizeof(Number))));
 /// Integers as wide as the numbers: the type of comparisons, where -1 means true.
 template <typename Number>
 using Integer = std::conditional_t<sizeof(Number) == 8, int64_t, int32_t>;
 
-/// Elements that are stored as they are computed.
-template <typename N>
+/// Elements that are stored as they are computed, `lanes` at a time.
+template <typename N, int64_t lanes>
 struct PlainElements {
   using Number = N;
+  static constexpr int64_t kLanes = lanes;
   N *data;
 
   PlainElements(DataType, void *data) : data(static_cast<N *>(data)) {}
   int64_t getBytes() const { return sizeof(N); }
   void fillZeros(int64_t at, int64_t count) const { std::fill_n(data + at, count, N(0)); }
-  MPT_INLINE void load(int64_t at, int64_t count, Vector<N> &out) const {
-    if (count == kLanes<N>) {
-      __builtin_memcpy(&out, data + at, 64);
+  MPT_INLINE void load(int64_t at, int64_t count, Vector<N, lanes> &out) const {
+    if (count == lanes) {
+      __builtin_memcpy(&out, data + at, sizeof(out));
       return;
     }
-    out = Vector<N>{};
+    out = Vector<N, lanes>{};
     for (int64_t i = 0; i < count; ++i)
       out[i] = data[at + i];
   }
-  MPT_INLINE void store(int64_t at, int64_t count, const Vector<N> &in) const {
-    if (count == kLanes<N>) {
-      __builtin_memcpy(data + at, &in, 64);
+  MPT_INLINE void store(int64_t at, int64_t count, const Vector<N, lanes> &in) const {
+    if (count == lanes) {
+      __builtin_memcpy(data + at, &in, sizeof(in));
       return;
     }
     for (int64_t i = 0; i < count; ++i)
@@ -73,6 +72,7 @@ struct PlainElements {
 /// Reads and writes 16 halves at a time, of which `count` lie in memory.
 struct HalfElements {
   using Number = float;
+  static constexpr int64_t kLanes = 16;
   using Halves = uint16_t __attribute__((vector_size(32)));
   uint16_t *data;
 
@@ -102,15 +102,15 @@ struct HalfElements {
 
 struct BF16Elements : HalfElements {
   using HalfElements::HalfElements;
-  using Bits = Vector<uint32_t>;
+  using Bits = Vector<uint32_t, 16>;
 
-  MPT_INLINE void load(int64_t at, int64_t count, Vector<float> &out) const {
+  MPT_INLINE void load(int64_t at, int64_t count, Vector<float, 16> &out) const {
     Halves halves;
     loadHalves(at, count, halves);
     Bits bits = __builtin_convertvector(halves, Bits) << 16;
     __builtin_memcpy(&out, &bits, 64);
   }
-  MPT_INLINE void store(int64_t at, int64_t count, const Vector<float> &in) const {
+  MPT_INLINE void store(int64_t at, int64_t count, const Vector<float, 16> &in) const {
     Bits bits;
     __builtin_memcpy(&bits, &in, 64);
     Bits rounded = bits + 0x7fff + (bits >> 16 & 1);
@@ -124,14 +124,14 @@ struct F16Elements : HalfElements {
   using HalfElements::HalfElements;
   using Floats16 = _Float16 __attribute__((vector_size(32)));
 
-  MPT_INLINE void load(int64_t at, int64_t count, Vector<float> &out) const {
+  MPT_INLINE void load(int64_t at, int64_t count, Vector<float, 16> &out) const {
     Halves halves;
     loadHalves(at, count, halves);
     Floats16 values;
     __builtin_memcpy(&values, &halves, 32);
-    out = __builtin_convertvector(values, Vector<float>);
+    out = __builtin_convertvector(values, Vector<float, 16>);
   }
-  MPT_INLINE void store(int64_t at, int64_t count, const Vector<float> &in) const {
+  MPT_INLINE void store(int64_t at, int64_t count, const Vector<float, 16> &in) const {
     Floats16 values = __builtin_convertvector(in, Floats16);
     Halves halves;
     __builtin_memcpy(&halves, &values, 32);
@@ -139,10 +139,12 @@ struct F16Elements : HalfElements {
   }
 };
 
-/// Elements of any type, one after another. f64, which is for checks, has no other code.
+/// Elements of any type, one after another, so in the narrowest vectors, for which code
+/// is smallest. f64, which is for checks, has no other code.
 template <typename N>
 struct AnyElements {
   using Number = N;
+  static constexpr int64_t kLanes = 2;
   DataType type;
   void *data;
 
@@ -151,13 +153,13 @@ struct AnyElements {
   void fillZeros(int64_t at, int64_t count) const {
     std::memset(static_cast<char *>(data) + at * getSize(type), 0, count * getSize(type));
   }
-  void load(int64_t at, int64_t count, Vector<N> &out) const {
-    out = Vector<N>{};
+  void load(int64_t at, int64_t count, Vector<N, kLanes> &out) const {
+    out = Vector<N, kLanes>{};
     for (int64_t i = 0; i < count; ++i)
       out[i] = type == DataType::F64 ? static_cast<N>(static_cast<double *>(data)[at + i])
                                      : toF32(type, data, at + i);
   }
-  void store(int64_t at, int64_t count, const Vector<N> &in) const {
+  void store(int64_t at, int64_t count, const Vector<N, kLanes> &in) const {
     for (int64_t i = 0; i < count; ++i) {
       if (type == DataType::F64)
         static_cast<double *>(data)[at + i] = in[i];
@@ -241,8 +243,8 @@ struct Pool {
 
 template <bool isMax, typename Elements>
 struct Forward {
-  using Stored = Elements;
   using Number = typename Elements::Number;
+  static constexpr int64_t kLanes = Elements::kLanes;
   const Pool &pool;
   Elements x, y;
 
@@ -252,8 +254,8 @@ struct Forward {
       for (int64_t j = 0; j < pool.columns.windows; ++j) {
         pool.prefetchBelow(x.data, x.getBytes(), image, i, j);
         int64_t c = 0;
-        for (; c + kLanes<Number> <= pool.channels; c += kLanes<Number>)
-          runWindow(image, i, j, c, kLanes<Number>);
+        for (; c + kLanes <= pool.channels; c += kLanes)
+          runWindow(image, i, j, c, kLanes);
         if (c < pool.channels)
           runRest(image, i, j, c);
       }
@@ -262,20 +264,20 @@ struct Forward {
 private:
   /// The channels from c on. What is computed again gets the same value.
   MPT_INLINE void runRest(int64_t image, int64_t i, int64_t j, int64_t c) const {
-    if (pool.channels >= kLanes<Number>)
-      runWindow(image, i, j, pool.channels - kLanes<Number>, kLanes<Number>);
+    if (pool.channels >= kLanes)
+      runWindow(image, i, j, pool.channels - kLanes, kLanes);
     else
       runWindow(image, i, j, c, pool.channels - c);
   }
   MPT_INLINE void runWindow(int64_t image, int64_t i, int64_t j, int64_t c,
                             int64_t count) const {
-    Vector<Number> result =
-        isMax ? Vector<Number>{} - std::numeric_limits<Number>::infinity()
-              : Vector<Number>{};
+    Vector<Number, kLanes> result =
+        isMax ? Vector<Number, kLanes>{} - std::numeric_limits<Number>::infinity()
+              : Vector<Number, kLanes>{};
     for (int64_t row = pool.rows.begin(i); row < pool.rows.end(i); ++row)
       for (int64_t column = pool.columns.begin(j); column < pool.columns.end(j);
            ++column) {
-        Vector<Number> value;
+        Vector<Number, kLanes> value;
         x.load(pool.xAt(image, row, column, c), count, value);
         if constexpr (isMax) {
           result = (~(value <= result) & (result == result)) ? value : result;
@@ -295,9 +297,10 @@ private:
 /// the thread's part of the workspace.
 template <bool overlaps, typename Elements>
 struct MaxGrad {
-  using Stored = Elements;
   using Number = typename Elements::Number;
-  using Target = std::conditional_t<overlaps, PlainElements<Number>, Elements>;
+  static constexpr int64_t kLanes = Elements::kLanes;
+  using Target =
+      std::conditional_t<overlaps, PlainElements<Number, Elements::kLanes>, Elements>;
   /// Whether sums may be in the workspace. They are if there is one.
   static constexpr bool mayCopy = !std::is_same_v<Elements, Target>;
   const Pool &pool;
@@ -326,15 +329,15 @@ struct MaxGrad {
       for (int64_t j = 0; j < pool.columns.windows; ++j) {
         pool.prefetchBelow(x.data, x.getBytes(), image, i, j);
         int64_t c = 0;
-        for (; c + kLanes<Number> <= pool.channels; c += kLanes<Number>)
-          runWindow(band, image, i, j, c, kLanes<Number>);
+        for (; c + kLanes <= pool.channels; c += kLanes)
+          runWindow(band, image, i, j, c, kLanes);
         if (c < pool.channels)
           runWindow(band, image, i, j, c, pool.channels - c);
       }
     if (mayCopy && workspace) {
       int64_t at = 0;
-      for (; at + kLanes<Number> <= size; at += kLanes<Number>)
-        copy(band, at, first, kLanes<Number>);
+      for (; at + kLanes <= size; at += kLanes)
+        copy(band, at, first, kLanes);
       if (at < size)
         copy(band, at, first, size - at);
     }
@@ -367,7 +370,7 @@ private:
       dx.fillZeros(pool.xAt(image, row, begin, 0), (end - begin) * pool.channels);
   }
   MPT_INLINE void copy(const Band &band, int64_t at, int64_t first, int64_t count) const {
-    Vector<Number> sum;
+    Vector<Number, kLanes> sum;
     band.target.load(at, count, sum);
     dx.store(first + at, count, sum);
   }
@@ -375,30 +378,31 @@ private:
                             int64_t c, int64_t count) const {
     const int64_t top = pool.rows.begin(i), bottom = pool.rows.end(i);
     const int64_t left = pool.columns.begin(j), right = pool.columns.end(j);
-    using Places = Vector<Integer<Number>>;
+    using Places = Vector<Integer<Number>, kLanes>;
     // Elements of a window are numbered in their order. Nothing is larger than the first
     // one if all are -inf.
-    Vector<Number> best = Vector<Number>{} - std::numeric_limits<Number>::infinity();
+    Vector<Number, kLanes> best =
+        Vector<Number, kLanes>{} - std::numeric_limits<Number>::infinity();
     Places place = {}, number = {};
     for (int64_t row = top; row < bottom; ++row)
       for (int64_t column = left; column < right; ++column) {
-        Vector<Number> value;
+        Vector<Number, kLanes> value;
         x.load(pool.xAt(image, row, column, c), count, value);
         Places wins = ~(value <= best) & (best == best);
         best = wins ? value : best;
         place = wins ? number : place;
         number += 1;
       }
-    Vector<Number> gradient, zeros = {};
+    Vector<Number, kLanes> gradient, zeros = {};
     dy.load(pool.yAt(image, i, j, c), count, gradient);
     const int64_t begin = std::max(top, band.begin), end = std::min(bottom, band.end);
     number = Places{} + static_cast<Integer<Number>>((begin - top) * (right - left));
     for (int64_t row = begin; row < end; ++row)
       for (int64_t column = left; column < right; ++column) {
         const int64_t at = pool.xAt(image, row, column, c) - band.origin;
-        Vector<Number> sum = place == number ? gradient : zeros;
+        Vector<Number, kLanes> sum = place == number ? gradient : zeros;
         if constexpr (overlaps) {
-          Vector<Number> before;
+          Vector<Number, kLanes> before;
           band.target.load(at, count, before);
           sum += before;
         }
@@ -411,8 +415,8 @@ private:
 /// Each element sums over the windows that hold it, in their order.
 template <typename Elements>
 struct AvgGrad {
-  using Stored = Elements;
   using Number = typename Elements::Number;
+  static constexpr int64_t kLanes = Elements::kLanes;
   const Pool &pool;
   Elements dy, dx;
 
@@ -425,13 +429,13 @@ struct AvgGrad {
         windows.right = pool.columns.lastWindow(column);
         const int64_t at = pool.xAt(image, row, column, 0);
         int64_t c = 0;
-        for (; c + kLanes<Number> <= pool.channels; c += kLanes<Number>)
-          runPoint(image, windows, at, c, kLanes<Number>);
+        for (; c + kLanes <= pool.channels; c += kLanes)
+          runPoint(image, windows, at, c, kLanes);
         if (c == pool.channels)
           continue;
         // What is computed again gets the same value.
-        if (pool.channels >= kLanes<Number>)
-          runPoint(image, windows, at, pool.channels - kLanes<Number>, kLanes<Number>);
+        if (pool.channels >= kLanes)
+          runPoint(image, windows, at, pool.channels - kLanes, kLanes);
         else
           runPoint(image, windows, at, c, pool.channels - c);
       }
@@ -445,10 +449,10 @@ private:
   };
   MPT_INLINE void runPoint(int64_t image, const Windows &windows, int64_t at, int64_t c,
                            int64_t count) const {
-    Vector<Number> sum = {};
+    Vector<Number, kLanes> sum = {};
     for (int64_t i = windows.top; i <= windows.bottom; ++i)
       for (int64_t j = windows.left; j <= windows.right; ++j) {
-        Vector<Number> gradient;
+        Vector<Number, kLanes> gradient;
         dy.load(pool.yAt(image, i, j, c), count, gradient);
         sum += gradient / static_cast<Number>(pool.divisor(i, j));
       }
@@ -490,19 +494,12 @@ runAVX512(const Task &task, int64_t image, int64_t begin, int64_t end, int threa
 template <typename Task>
 void runTasks(const Task &task, const PoolPlan &plan, VectorSet set, ThreadTeam &team) {
   void (*run)(const Task &, int64_t, int64_t, int64_t, int);
-  using Stored = typename Task::Stored;
 #if defined(__x86_64__)
   // Elements that are converted one by one gain nothing.
-  if constexpr (std::is_same_v<Stored, AnyElements<double>> ||
-                std::is_same_v<Stored, AnyElements<float>>)
-    run = runPlain<Task>;
-  else if constexpr (std::is_same_v<Stored, F16Elements> ||
-                     std::is_same_v<Stored, BF16Elements>)
+  if constexpr (Task::kLanes == 16)
     run = set == VectorSet::AVX512 ? runAVX512<Task> : runAVX2<Task>;
   else
-    run = set == VectorSet::AVX512 ? runAVX512<Task>
-          : set == VectorSet::AVX2 ? runAVX2<Task>
-                                   : runPlain<Task>;
+    run = runPlain<Task>;
 #else
   run = runPlain<Task>;
 #endif
@@ -527,8 +524,13 @@ void withElements(const Instruction &call, VectorSet set, Body &&body) {
     isOne &= call.refs[i].type == type;
     hasDoubles |= call.refs[i].type == DataType::F64;
   }
+#if defined(__x86_64__)
+  // Four lanes are a register before AVX2.
+  if (isOne && type == DataType::F32 && set == VectorSet::Plain)
+    return body(PlainElements<float, 4>(type, nullptr));
+#endif
   if (isOne && type == DataType::F32)
-    return body(PlainElements<float>(type, nullptr));
+    return body(PlainElements<float, 16>(type, nullptr));
 #if defined(__x86_64__)
   // Processors before AVX2 convert elements of 16 bits one by one.
   if (isOne && type == DataType::BF16 && set != VectorSet::Plain)
