@@ -22,6 +22,9 @@
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Parallel/Passes.h"
 
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
+
 namespace mpt {
 #define GEN_PASS_DEF_JOINAFTERUPDATEPASS
 #include "mpt/Parallel/Passes.h.inc"
@@ -37,6 +40,8 @@ struct Joined {
   BlockArgument shard;
   ShardLayout layout;
   AllGatherOp gather;
+  /// Its place among what `gather` joins.
+  unsigned place;
   unsigned result;
 };
 
@@ -45,34 +50,30 @@ std::optional<Joined> findJoined(BlockArgument shard, const ShardLayout &layout,
   const std::optional<unsigned> result = step[shard].updatedBy;
   if (!result || terminator->getOperand(*result) == shard)
     return std::nullopt;
-  Joined found = {shard, layout, {}, *result};
+  Joined found = {shard, layout, {}, 0, *result};
   for (OpOperand &use : shard.getUses()) {
     auto gather = dyn_cast<AllGatherOp>(use.getOwner());
     if (!gather)
       continue;
     // Twice where parameters are dropped and joined again.
-    if (found.gather || gather->getNumOperands() != 1)
+    if (found.gather)
       return std::nullopt;
     // All of it, and nothing of other ranks'.
-    auto whole = dyn_cast<RankedTensorType>(gather.getOutputs().front().getType());
+    auto whole =
+        dyn_cast<RankedTensorType>(gather.getOutputs()[use.getOperandNumber()].getType());
     if (gather.getAxis() != layout.axis || !whole ||
         whole.getShape() != ArrayRef<int64_t>(layout.ranks * layout.size))
       return std::nullopt;
     found.gather = gather;
+    found.place = use.getOperandNumber();
   }
   return found.gather ? std::optional(found) : std::nullopt;
 }
 
-void keepJoined(const Joined &joined, Operation *terminator) {
-  auto [shard, layout, gather, result] = joined;
-  auto function = cast<func::FuncOp>(terminator->getParentOp());
-  const unsigned index = shard.getArgNumber();
-  auto whole = cast<RankedTensorType>(gather.getOutputs().front().getType());
-  const StringAttr axis = gather.getAxisAttr();
-  const Location loc = gather.getLoc();
-  OpBuilder builder(function.getContext());
-
-  // What updates it reads this rank's part.
+/// Lets the step read `joined`, whole, and what updates it this rank's part of it.
+void readWhole(const Joined &joined, Operation *terminator) {
+  auto [shard, layout, gather, place, result] = joined;
+  OpBuilder builder(terminator->getContext());
   SmallVector<OpOperand *> uses;
   Operation *first = terminator;
   for (OpOperand &use : shard.getUses()) {
@@ -83,29 +84,76 @@ void keepJoined(const Joined &joined, Operation *terminator) {
     if (reader->isBeforeInBlock(first))
       first = reader;
   }
-  gather.getOutputs().front().replaceAllUsesWith(shard);
-  gather.erase();
-  shard.setType(whole);
+  Value whole = gather.getOutputs()[place];
+  shard.setType(whole.getType());
+  whole.replaceAllUsesWith(shard);
   builder.setInsertionPoint(first);
   if (!uses.empty()) {
-    Value part = takePart(builder, loc, shard, layout.ranks, axis.getValue());
+    Value part = takePart(builder, gather.getLoc(), shard, layout.ranks, layout.axis);
     for (OpOperand *use : uses)
       use->set(part);
   }
+}
 
-  // Its new value is joined as soon as it is there.
-  Value updated = terminator->getOperand(result);
-  builder.setInsertionPointAfterValue(updated);
-  auto made =
-      AllGatherOp::create(builder, loc, TypeRange{whole}, ValueRange{updated}, axis);
-  terminator->setOperand(result, made.getOutputs().front());
-  function.setArgAttr(
-      index, kShardsAttr,
-      getJoinedShardsAttr(cast<DictionaryAttr>(function.getArgAttr(index, kShardsAttr))));
+/// Keeps what one exchange joins joined between steps; `shards` are of one gather.
+void keepJoined(ArrayRef<Joined> shards, Operation *terminator) {
+  auto function = cast<func::FuncOp>(terminator->getParentOp());
+  AllGatherOp gather = shards.front().gather;
+  OpBuilder builder(gather);
+  for (const Joined &joined : shards)
+    readWhole(joined, terminator);
+
+  // The new values are joined as soon as they are there.
+  SmallVector<Value> updated;
+  SmallVector<Type> wholes;
+  Operation *last = nullptr;
+  for (const Joined &joined : shards) {
+    updated.push_back(terminator->getOperand(joined.result));
+    wholes.push_back(joined.shard.getType());
+    Operation *op = updated.back().getDefiningOp();
+    if (op && (!last || last->isBeforeInBlock(op)))
+      last = op;
+  }
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPoint(terminator);
+  auto made = AllGatherOp::create(builder, gather.getLoc(), wholes, updated,
+                                  gather.getAxisAttr());
   SmallVector<Type> results(function.getResultTypes());
-  results[result] = whole;
+  for (auto [joined, next] : llvm::zip_equal(shards, made.getOutputs())) {
+    terminator->setOperand(joined.result, next);
+    results[joined.result] = next.getType();
+    const unsigned index = joined.shard.getArgNumber();
+    function.setArgAttr(index, kShardsAttr,
+                        getJoinedShardsAttr(cast<DictionaryAttr>(
+                            function.getArgAttr(index, kShardsAttr))));
+  }
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getBody().getArgumentTypes(), results));
+
+  // What else it joins.
+  llvm::BitVector kept(gather->getNumOperands());
+  for (const Joined &joined : shards)
+    kept.set(joined.place);
+  SmallVector<Value> others;
+  SmallVector<OpResult> old;
+  for (OpResult output : gather->getResults())
+    if (!kept.test(output.getResultNumber())) {
+      others.push_back(gather.getInputs()[output.getResultNumber()]);
+      old.push_back(output);
+    }
+  if (!others.empty()) {
+    builder.setInsertionPoint(gather);
+    auto rest = AllGatherOp::create(
+        builder, gather.getLoc(),
+        llvm::map_to_vector(old, [](OpResult output) { return output.getType(); }),
+        others, gather.getAxisAttr());
+    rest->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
+    for (auto [output, other] : llvm::zip_equal(old, rest.getOutputs()))
+      output.replaceAllUsesWith(other);
+  }
+  gather.erase();
 }
 
 struct JoinAfterUpdatePass : mpt::impl::JoinAfterUpdatePassBase<JoinAfterUpdatePass> {
@@ -141,15 +189,18 @@ LogicalResult JoinAfterUpdatePass::run(func::FuncOp function, bool &foundShards)
   // What is read in half precision alone is joined in it, and stays cut.
   if (failed(narrowGathers(block)))
     return failure();
+  llvm::MapVector<AllGatherOp, SmallVector<Joined>> joined;
   for (BlockArgument shard : shards) {
     FailureOr<ShardLayout> layout =
         readShards(function.getArgAttr(shard.getArgNumber(), kShardsAttr),
                    shard.getType(), [&] { return mlir::emitError(shard.getLoc()); });
     if (failed(layout))
       return failure();
-    if (std::optional<Joined> joined = findJoined(shard, *layout, step, terminator))
-      keepJoined(*joined, terminator);
+    if (std::optional<Joined> found = findJoined(shard, *layout, step, terminator))
+      joined[found->gather].push_back(*found);
   }
+  for (auto &[gather, members] : joined)
+    keepJoined(members, terminator);
   return success();
 }
 

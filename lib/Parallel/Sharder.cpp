@@ -91,6 +91,8 @@ private:
   struct Group {
     SmallVector<unsigned> members;
     unsigned unit = 0;
+    /// Groups with one number are joined together, where parameters are joined once.
+    unsigned joint = 0;
     ShardLayout layout;
     BlockArgument shard;
     /// This rank's part of the averaged gradient.
@@ -114,11 +116,18 @@ private:
   void numberOps();
   void findUnits();
   Key getKey(unsigned number);
+  /// The same but for how the optimizer updates it.
+  Key getReadKey(unsigned number) {
+    Key key = getKey(number);
+    std::get<8>(key) = 0;
+    return key;
+  }
   void makeGroups();
   /// An argument for each group, before that of the first parameter.
   LogicalResult addArguments();
-  /// What the model reads instead of parameters: joined once, before the first reader.
-  void buildReads(Group &group);
+  /// What the model reads instead of the parameters of `members`: joined once, by one
+  /// exchange, before the first reader.
+  void buildReads(ArrayRef<Group *> members);
   /// The same, joined whenever they are needed.
   void buildVisits();
   /// The op of the block that holds `operand`'s owner.
@@ -308,6 +317,7 @@ void Sharder::makeGroups() {
   // By key, the first group; by key and the length of rows, the group.
   std::map<Key, unsigned> first;
   std::map<std::pair<Key, int64_t>, unsigned> exact;
+  std::map<Key, unsigned> joints;
   auto add = [&](unsigned number, std::optional<int64_t> row) {
     Key key = getKey(number);
     auto [any, isNew] = first.try_emplace(key, groups.size());
@@ -339,6 +349,8 @@ void Sharder::makeGroups() {
         planShards(counts, getNumRanks(exchange, exchange.getAxis()).value_or(1));
     group.layout.axis = exchange.getAxis().str();
     group.unit = parameters[group.members.front()].unit;
+    group.joint = joints.try_emplace(getReadKey(group.members.front()), joints.size())
+                      .first->second;
     for (unsigned member : group.members) {
       const Parameter &parameter = parameters[member];
       group.layout.tensors.push_back({parameter.name.getValue().str(),
@@ -427,20 +439,29 @@ Value Sharder::joinParts(const Group &group, unsigned place, Value all) {
   return whole;
 }
 
-void Sharder::buildReads(Group &group) {
+void Sharder::buildReads(ArrayRef<Group *> members) {
   Operation *first = terminator;
-  for (unsigned member : group.members)
-    for (OpOperand &use : parameters[member].argument.getUses())
-      if (Operation *op = getReader(use); op->isBeforeInBlock(first))
-        first = op;
+  SmallVector<Value> shards;
+  SmallVector<Type> types;
+  SmallVector<Location> locations;
+  for (Group *group : members) {
+    for (unsigned member : group->members)
+      for (OpOperand &use : parameters[member].argument.getUses())
+        if (Operation *op = getReader(use); op->isBeforeInBlock(first))
+          first = op;
+    const ShardLayout &layout = group->layout;
+    shards.push_back(group->shard);
+    types.push_back(typeOf(group->shard).clone({layout.ranks * layout.size}));
+    locations.push_back(group->shard.getLoc());
+  }
   builder.setInsertionPoint(first);
-  const ShardLayout &layout = group.layout;
-  Value all = keep(AllGatherOp::create(
-      builder, group.shard.getLoc(),
-      TypeRange{typeOf(group.shard).clone({layout.ranks * layout.size})},
-      ValueRange{group.shard}, builder.getStringAttr(layout.axis)));
-  for (auto [place, member] : llvm::enumerate(group.members))
-    parameters[member].argument.replaceAllUsesWith(joinParts(group, place, all));
+  auto gather =
+      AllGatherOp::create(builder, FusedLoc::get(builder.getContext(), locations), types,
+                          shards, builder.getStringAttr(members.front()->layout.axis));
+  gather->setAttr(kPrecisionAttr, builder.getStringAttr("f32"));
+  for (auto [group, all] : llvm::zip_equal(members, gather.getOutputs()))
+    for (auto [place, member] : llvm::enumerate(group->members))
+      parameters[member].argument.replaceAllUsesWith(joinParts(*group, place, all));
 }
 
 /// What each op of `block` depends on.
@@ -664,11 +685,15 @@ LogicalResult Sharder::run() {
   makeGroups();
   if (failed(addArguments()))
     return failure();
-  if (options.joinsAgain)
+  if (options.joinsAgain) {
     buildVisits();
-  else
+  } else {
+    std::map<unsigned, SmallVector<Group *>> joints;
     for (Group &group : groups)
-      buildReads(group);
+      joints[group.joint].push_back(&group);
+    for (auto &[number, members] : joints)
+      buildReads(members);
+  }
 
   // Groups that are exchanged together: those of a unit, or those that were averaged
   // together.

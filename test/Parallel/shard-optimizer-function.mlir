@@ -2,6 +2,7 @@
 // time: each shard as the function updates the first parameter in it.
 // RUN: mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=optimizer=@update --mpt-train-step=optimizer=@update | FileCheck %s
 // RUN: mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-parameters=optimizer=@update --mpt-train-step=optimizer=@update | FileCheck %s --check-prefix=THREE
+// RUN: mpt-opt %s --mpt-autodiff --mpt-data-parallel=size=2 --mpt-shard-optimizer=optimizer=@update --mpt-train-step=optimizer=@update --mpt-join-after-update | FileCheck %s --check-prefix=AFTER
 
 // @update does the same to "a" and "b", which are cut together. What it does to "c" has another
 // constant, and to "d" another first value of its state; "e" has a scalar of its own.
@@ -22,6 +23,10 @@
 // CHECK-SAME: %[[COUNT:arg[0-9]+]]: tensor<f32> {mpt.init = {kind = "zeros"}, mpt.name = "e.count", mpt.role = "optimizer_state"}
 // CHECK-SAME: -> (tensor<f32> {mpt.name = "loss"}, tensor<8192xf32> {mpt.name = "shards.0", mpt.updates = "shards.0"}, tensor<8192xf32> {mpt.name = "shards.0.sum", mpt.updates = "shards.0.sum"}
 // CHECK-SAME: tensor<f32> {mpt.name = "e.count", mpt.updates = "e.count"}
+// Parts that differ in their updates alone are joined by one exchange.
+// CHECK:      mpt.all_gather %[[AB]], %[[C]], %{{.*}}, %{{.*}} {
+// CHECK:      mpt.all_gather %{{[^,]*}} {{.*}} : (tensor<1xf32>) -> tensor<2xf32>
+// CHECK-NOT:  mpt.all_gather
 // CHECK:      %[[TWO:.*]] = mpt.constant {{.*}}dense<2.000000e+00> : tensor<8192xf32>
 // CHECK-NEXT: %[[DOUBLE:.*]] = mpt.mul %{{.*}}, %[[TWO]] {mpt.optimizer, mpt.precision = "f32"} : (tensor<8192xf32>, tensor<8192xf32>) -> tensor<8192xf32>
 // CHECK-NEXT: %[[NEWSUM:.*]] = mpt.add %[[SUM]], %[[DOUBLE]]
@@ -34,6 +39,12 @@
 // The state of "s", which is one number itself, becomes that of a shard: of `lr` and of a constant.
 // CHECK:      %[[RATE:.*]] = mpt.broadcast %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<f32>) -> tensor<1xf32>
 // CHECK:      %[[ONE:.*]] = mpt.broadcast %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<f32>) -> tensor<1xf32>
+
+// AFTER-NOT:  mpt.all_gather
+// AFTER:      mpt.reduce_scatter
+// AFTER:      mpt.all_gather %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {axis = "data"} : (tensor<8192xf32>, tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>)
+// AFTER:      mpt.all_gather %{{[^,]*}} {axis = "data"} : (tensor<1xf32>) -> tensor<2xf32>
+// AFTER-NOT:  mpt.all_gather
 
 // THREE: tensor<f32> {mpt.name = "e.count", mpt.updates = "e.count"}
 // THREE: mpt.mul %{{.*}}, %{{.*}} {mpt.optimizer, mpt.precision = "f32"} : (tensor<4096xf32>, tensor<f32>) -> tensor<4096xf32>
