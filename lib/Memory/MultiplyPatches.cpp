@@ -1,4 +1,4 @@
-//===- MultiplyPatches.cpp - Filter gradients of patches --------*- C++ -*-===//
+//===- MultiplyPatches.cpp - Convolutions of patches ------------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -27,66 +27,108 @@ constexpr int64_t blockOfChannels = 16;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Whether the windows of `op` are patches: each element of x is in exactly one.
-bool readsPatches(Conv2DFilterGradOp op, int64_t height, int64_t width) {
-  RankedTensorType x = typeOf(op.getX()), dy = typeOf(op.getDy());
-  return op.getGroups() == 1 && op.getStrides() == ArrayRef({height, width}) &&
-         llvm::all_of(op.getPadding(), [](int64_t size) { return size == 0; }) &&
-         llvm::all_of(op.getDilations(), [](int64_t size) { return size == 1; }) &&
-         x.getDimSize(1) == dy.getDimSize(1) * height &&
-         x.getDimSize(2) == dy.getDimSize(2) * width;
+/// The windows of a convolution of x [N, H, W, C] with a result (or its gradient) y
+/// [N, OH, OW, O] and a filter.
+struct Windows {
+  RankedTensorType x, y, filter;
+  bool isOIHW;
+
+  template <typename Conv>
+  static Windows of(Conv op, Value x, Value y, Value filter) {
+    return {typeOf(x), typeOf(y), typeOf(filter), op.getOihw()};
+  }
+  int64_t getHeight() const { return filter.getDimSize(isOIHW ? 2 : 0); }
+  int64_t getWidth() const { return filter.getDimSize(isOIHW ? 3 : 1); }
+  int64_t getChannels() const { return x.getDimSize(3); }
+  int64_t getPoints() const { return y.getNumElements() / y.getDimSize(3); }
+  int64_t getTaps() const { return getHeight() * getWidth() * getChannels(); }
+  /// The filter as a matrix: [O, C KH KW] with `oihw`, else [KH KW C, O].
+  SmallVector<int64_t> getMatrix() const {
+    if (isOIHW)
+      return {y.getDimSize(3), getTaps()};
+    return {getTaps(), y.getDimSize(3)};
+  }
+
+  /// Whether the windows of `op` are patches, each element of x in exactly one, and
+  /// have so few channels that libraries pad them.
+  template <typename Conv>
+  bool arePatches(Conv op) const {
+    return x.hasStaticShape() && y.hasStaticShape() && x.getNumElements() != 0 &&
+           y.getNumElements() != 0 && getHeight() * getWidth() != 1 &&
+           getChannels() < blockOfChannels && op.getGroups() == 1 &&
+           op.getStrides() == ArrayRef({getHeight(), getWidth()}) &&
+           llvm::all_of(
+               op.getPadding(), [](int64_t size) { return size == 0; }) &&
+           llvm::all_of(
+               op.getDilations(), [](int64_t size) { return size == 1; }) &&
+           x.getDimSize(1) == y.getDimSize(1) * getHeight() &&
+           x.getDimSize(2) == y.getDimSize(2) * getWidth();
+  }
+};
+
+Value reshape(PatternRewriter &rewriter, Location loc, Value value,
+              ArrayRef<int64_t> shape) {
+  return ReshapeOp::create(rewriter, loc, typeOf(value).clone(shape), value);
 }
 
-LogicalResult multiplyPatches(Conv2DFilterGradOp op, PatternRewriter &rewriter) {
-  RankedTensorType x = typeOf(op.getX()), dy = typeOf(op.getDy()),
-                   filter = typeOf(op.getResult());
-  if (!x.hasStaticShape() || !dy.hasStaticShape() || x.getNumElements() == 0 ||
-      dy.getNumElements() == 0 || x.getElementType() != dy.getElementType())
-    return failure();
-  const bool isOIHW = op.getOihw();
-  const int64_t height = filter.getDimSize(isOIHW ? 2 : 0),
-                width = filter.getDimSize(isOIHW ? 3 : 1), in = x.getDimSize(3),
-                out = dy.getDimSize(3);
-  if (height * width == 1 || in >= blockOfChannels || !readsPatches(op, height, width))
-    return failure();
-  const int64_t images = x.getDimSize(0), rows = dy.getDimSize(1),
-                columns = dy.getDimSize(2);
-  const Location loc = op.getLoc();
-  auto reshape = [&](Value value, ArrayRef<int64_t> shape) -> Value {
-    return ReshapeOp::create(rewriter, loc, typeOf(value).clone(shape), value);
-  };
-  // The filter's dimensions come last, in its own order. Channels that come first in what
-  // x is a transpose of are read there.
-  Value source = op.getX();
-  auto turn = source.getDefiningOp<TransposeOp>();
-  const bool isPlanar = isOIHW && turn &&
-                        turn.getPermutation() == ArrayRef<int64_t>({0, 2, 3, 1}) &&
-                        typeOf(turn.getX()).getElementType() == x.getElementType();
+/// The patches of `x` as rows [N OH OW, taps], with the taps in the filter's order.
+Value makePatches(PatternRewriter &rewriter, Location loc, Value x,
+                  const Windows &windows) {
+  const int64_t images = windows.x.getDimSize(0), rows = windows.y.getDimSize(1),
+                columns = windows.y.getDimSize(2), height = windows.getHeight(),
+                width = windows.getWidth(), in = windows.getChannels();
+  // Channels that come first in what x is a transpose of are read there.
+  auto turn = x.getDefiningOp<TransposeOp>();
+  const bool isPlanar =
+      windows.isOIHW && turn &&
+      turn.getPermutation() == ArrayRef<int64_t>({0, 2, 3, 1}) &&
+      typeOf(turn.getX()).getElementType() == windows.x.getElementType();
   SmallVector<int64_t> shape = {images, rows, height, columns, width, in},
                        permutation = {0, 1, 3, 2, 4, 5};
   if (isPlanar) {
-    source = turn.getX();
+    x = turn.getX();
     shape = {images, in, rows, height, columns, width};
     permutation = {0, 2, 4, 1, 3, 5};
-  } else if (isOIHW) {
+  } else if (windows.isOIHW) {
     permutation = {0, 1, 3, 5, 2, 4};
   }
   SmallVector<int64_t> turned;
   for (int64_t dim : permutation)
     turned.push_back(shape[dim]);
-  Value patches = TransposeOp::create(rewriter, loc, x.clone(turned),
-                                      reshape(source, shape), permutation);
-  const int64_t points = images * rows * columns, taps = height * width * in;
-  patches = reshape(patches, {points, taps});
-  Value grads = reshape(op.getDy(), {points, out});
-  Value product =
-      isOIHW ? MatmulOp::create(rewriter, loc, filter.clone({out, taps}), grads, patches,
-                                /*transpose_lhs=*/true, /*transpose_rhs=*/false,
-                                op.getAccTypeAttr())
-             : MatmulOp::create(rewriter, loc, filter.clone({taps, out}), patches, grads,
-                                /*transpose_lhs=*/true, /*transpose_rhs=*/false,
-                                op.getAccTypeAttr());
-  rewriter.replaceOp(op, reshape(product, filter.getShape()));
+  Value patches = TransposeOp::create(rewriter, loc, windows.x.clone(turned),
+                                      reshape(rewriter, loc, x, shape), permutation);
+  return reshape(rewriter, loc, patches, {windows.getPoints(), windows.getTaps()});
+}
+
+LogicalResult multiplyByFilter(Conv2DOp op, PatternRewriter &rewriter) {
+  const Windows windows = Windows::of(op, op.getX(), op.getResult(), op.getFilter());
+  if (!windows.arePatches(op))
+    return failure();
+  const Location loc = op.getLoc();
+  Value patches = makePatches(rewriter, loc, op.getX(), windows);
+  Value matrix = reshape(rewriter, loc, op.getFilter(), windows.getMatrix());
+  Value result = LinearOp::create(
+      rewriter, loc, windows.y.clone({windows.getPoints(), windows.y.getDimSize(3)}),
+      patches, matrix, op.getBias(), op.getEpilogue(), op.getAccTypeAttr(),
+      /*transpose_weight=*/windows.isOIHW, /*fast_accumulation=*/false);
+  rewriter.replaceOp(op, reshape(rewriter, loc, result, windows.y.getShape()));
+  return success();
+}
+
+LogicalResult multiplyByGradient(Conv2DFilterGradOp op, PatternRewriter &rewriter) {
+  const Windows windows = Windows::of(op, op.getX(), op.getDy(), op.getResult());
+  if (!windows.arePatches(op) || windows.x.getElementType() != windows.y.getElementType())
+    return failure();
+  const Location loc = op.getLoc();
+  Value left = makePatches(rewriter, loc, op.getX(), windows);
+  Value right =
+      reshape(rewriter, loc, op.getDy(), {windows.getPoints(), windows.y.getDimSize(3)});
+  if (windows.isOIHW)
+    std::swap(left, right);
+  Value product = MatmulOp::create(
+      rewriter, loc, windows.filter.clone(windows.getMatrix()), left, right,
+      /*transpose_lhs=*/true, /*transpose_rhs=*/false, op.getAccTypeAttr());
+  rewriter.replaceOp(op, reshape(rewriter, loc, product, windows.filter.getShape()));
   return success();
 }
 
@@ -95,7 +137,8 @@ struct MultiplyPatchesPass : mpt::impl::MultiplyPatchesPassBase<MultiplyPatchesP
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add(multiplyPatches);
+    patterns.add(multiplyByFilter);
+    patterns.add(multiplyByGradient);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -132,14 +132,16 @@ def PoolBeforeReluPass : Pass<"mpt-pool-before-relu", "::mlir::ModuleOp"> {
 }
 
 def MultiplyPatchesPass : Pass<"mpt-multiply-patches", "::mlir::ModuleOp"> {
-  let summary = "Filter gradients of patches of few channels become matmuls";
+  let summary = "Convolutions of patches of few channels become matmuls";
   let description = [{
-    Where the windows of `mpt.conv2d_filter_grad` are patches (strides as large as the
-    filter, no padding, no dilations, no groups), its result is the product of all
-    patches, [N OH OW, KH KW C], with dy. Libraries for CPUs pad the filter to 16 channels,
-    and add several of these: a patch embedding of images of 3 channels takes 20 times its
-    filter's bytes in workspace. So this pass makes a matmul of those of fewer
-    than 16 channels, whose patches are read from what x is a transpose of, if it is one.
+    Where the windows of a convolution are patches (strides as large as the filter, no
+    padding, no dilations, no groups), `mpt.conv2d` is `mpt.linear` of all patches,
+    [N OH OW, KH KW C], and `mpt.conv2d_filter_grad` is their product with dy. Libraries
+    for CPUs pad the filter to 8 or more channels, and add several gradients of it: a patch
+    embedding of images of 3 channels takes 3 to 20 times its filter's bytes in workspace.
+    So this pass makes matmuls of those of fewer than 16 channels, whose patches are read
+    from what x is a transpose of, if it is one. Convolutions of more channels stay: moving
+    their patches takes longer than the convolution saves.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }

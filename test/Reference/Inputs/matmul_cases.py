@@ -149,6 +149,7 @@ def conv_cases(random):
         ((1, 6, 7, 4), (2, 3, 2, 4), (2, 1), (1, 0, 0, 2), (2, 2), 2),
         ((1, 6, 6, 1), (2, 2, 1, 2), (3, 3), (0, 0, 0, 0), (1, 1), 1),
         ((2, 3, 3, 3), (1, 1, 3, 5), (1, 1), (0, 0, 0, 0), (1, 1), 1),
+        ((2, 6, 4, 3), (3, 2, 3, 4), (3, 2), (0, 0, 0, 0), (1, 1), 1),
         ((1, 5, 5, 3), (3, 3, 1, 3), (1, 2), (1, 1, 1, 1), (1, 1), 3),
     ]
     for type in TYPES:
@@ -184,6 +185,12 @@ def conv_cases(random):
             terms = convolve(abs(x[1]), abs(w[1]), (1, 1), (1, 1, 1, 1), (1, 1), 1) + abs(b[1])
             yield Case("conv2d", [x, w, b], [(type, f(y))],
                        f"padding = {i64s([1] * 4)}, epilogue = #mpt.epilogue<{name}>", error=28 * terms)
+            # Patches.
+            w = random(type, (2, 4, 2, 3))
+            y = convolve(x[1], w[1], (2, 4), (0, 0, 0, 0), (1, 1), 1) + b[1]
+            terms = convolve(abs(x[1]), abs(w[1]), (2, 4), (0, 0, 0, 0), (1, 1), 1) + abs(b[1])
+            yield Case("conv2d", [x, w, b], [(type, f(y))],
+                       f"strides = {i64s((2, 4))}, epilogue = #mpt.epilogue<{name}>", error=28 * terms)
 
 
 def softmax(x):
