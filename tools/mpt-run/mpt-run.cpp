@@ -66,7 +66,9 @@ createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef func
                   const mpt::EngineOptions &options) {
   // What a compiled step does not round, either.
   mlir::PassManager passes(module->getContext());
-  passes.addPass(mpt::createWidenTemporariesPass());
+  mpt::WidenTemporariesPassOptions temporaries;
+  temporaries.arguments = !options.isCuda;
+  passes.addPass(mpt::createWidenTemporariesPass(temporaries));
   if (mlir::failed(passes.run(*module)))
     return llvm::createStringError("temporaries could not be widened");
   return mpt::createReferenceEngine(std::move(module), function, mode,

@@ -303,7 +303,7 @@ public:
     }
     // A library transposes f32 as fast.
     if ((width < s.n || depth < s.k) && s.transposeRhs && storedRhs == DataType::F32 &&
-        s.rounding == Rounding::None)
+        s.lhs == DataType::F32 && s.rounding == Rounding::None)
       return false;
     // What a task copies of the right side is worth the most rows.
     rows = std::max<int64_t>(taskProducts / (s.k * roundUp(s.n, lanes)),
@@ -515,12 +515,12 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
   const int64_t columns = roundUp(s.n, lanes);
   const bool isNarrow =
       s.lhs != DataType::F32 && !s.transposeLhs && s.k * columns <= mostShared;
-  const bool areHalves = s.lhs != DataType::F32 && s.rhs != DataType::F32,
+  const bool hasHalves = s.lhs != DataType::F32 || s.rhs != DataType::F32,
              isWide = columns > 4 * lanes && s.m >= 4 * lanes,
-             isForFew =
-                 (s.transposeRhs || s.rounding != Rounding::None) && s.m < 4 * lanes;
+             isForFew = (s.transposeRhs || s.rounding != Rounding::None) &&
+                        s.m < (s.rhs == DataType::F32 ? 8 : 4) * lanes;
   const int64_t most = isNarrow                 ? mostSharedProducts
-                       : areHalves && !isForFew ? mostHalfProducts
+                       : hasHalves && !isForFew ? mostHalfProducts
                        : s.transposeLhs         ? mostGradientProducts
                        : isWide                 ? mostWideProducts
                                                 : mostProducts;

@@ -4,6 +4,7 @@
 // RUN: mpt-opt %s --mpt-widen-temporaries | FileCheck %s
 // RUN: mpt-opt %s --mpt-widen-temporaries --mpt-widen-temporaries | FileCheck %s
 // RUN: mpt-opt %s --mpt-widen-temporaries --mpt-fuse-kernels | FileCheck %s --check-prefix=FUSED
+// RUN: mpt-opt %s --mpt-widen-temporaries --mpt-decompose --mpt-fuse-kernels | FileCheck %s --check-prefix=NORM
 // RUN: mpt-opt %s --mpt-widen-temporaries --remarks-filter='mpt\.kernels' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: widen-temporaries.mlir:[[# @LINE + 11]]:8: remark: {{.*}}kept-wide{{.*}}mpt.mul is not rounded to bf16
@@ -135,4 +136,40 @@ func.func @broadcast(%a: tensor<1x8xbf16>) -> tensor<1x8xbf16> {
   %0 = mpt.exp %a : (tensor<1x8xbf16>) -> tensor<1x8xbf16>
   %1 = mpt.broadcast %0 : (tensor<1x8xbf16>) -> tensor<1x8xbf16>
   return %1 : tensor<1x8xbf16>
+}
+
+// The result of a norm that elementwise ops alone read, also after the matmul: each makes it of
+// what was normalized.
+// CHECK-LABEL: @norm
+// CHECK: mpt.batch_norm {{.*}} -> (tensor<64x8xf32>,
+// CHECK: mpt.silu {{.*}} : (tensor<64x8xf32>) -> tensor<64x8xbf16>
+// CHECK: mpt.silu_grad {{.*}} : (tensor<64x8xbf16>, tensor<64x8xf32>) -> tensor<64x8xbf16>
+// NORM-LABEL: @norm
+// NORM: mpt_kernel.kernel <column>(%arg0
+// NORM: mpt_kernel.kernel <pointwise>(%arg0, {{.*}}) -> tensor<64x8xbf16> {
+// NORM-NOT: arith.truncf
+// NORM: math.exp
+// NORM: %[[DY:.*]] = mpt.matmul
+// NORM: mpt_kernel.kernel <pointwise>({{.*}}%arg0{{.*}}) -> tensor<64x8xbf16> {
+// NORM-NOT: arith.truncf
+// NORM: math.exp
+func.func @norm(%x: tensor<64x8xbf16>, %w: tensor<8x8xbf16>, %g: tensor<8xf32>, %b: tensor<8xf32>, %m: tensor<8xf32>, %v: tensor<8xf32>) -> tensor<64x8xbf16> {
+  %y, %new_mean, %new_var, %mean, %rstd = mpt.batch_norm %x, %g, %b, %m, %v : (tensor<64x8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<64x8xbf16>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  %0 = mpt.silu %y : (tensor<64x8xbf16>) -> tensor<64x8xbf16>
+  %1 = mpt.matmul %0, %w : (tensor<64x8xbf16>, tensor<8x8xbf16>) -> tensor<64x8xbf16>
+  %2 = mpt.silu_grad %1, %y : (tensor<64x8xbf16>, tensor<64x8xbf16>) -> tensor<64x8xbf16>
+  return %2 : tensor<64x8xbf16>
+}
+
+// One that a matmul reads is stored, so it is rounded; one of f32 has no narrower source.
+// CHECK-LABEL: @stored_norm
+// CHECK: mpt.layer_norm {{.*}} -> (tensor<64x8xbf16>,
+// CHECK: mpt.rms_norm {{.*}} : (tensor<64x8xf32>, tensor<8xf32>) -> (tensor<64x8xbf16>,
+func.func @stored_norm(%x: tensor<64x8xbf16>, %z: tensor<64x8xf32>, %w: tensor<8x8xbf16>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<64x8xbf16>, tensor<64x8xbf16>, tensor<64x8xbf16>) {
+  %y, %mean, %rstd = mpt.layer_norm %x, %g, %b : (tensor<64x8xbf16>, tensor<8xf32>, tensor<8xf32>) -> (tensor<64x8xbf16>, tensor<64xf32>, tensor<64xf32>)
+  %0 = mpt.silu %y : (tensor<64x8xbf16>) -> tensor<64x8xbf16>
+  %1 = mpt.matmul %y, %w : (tensor<64x8xbf16>, tensor<8x8xbf16>) -> tensor<64x8xbf16>
+  %2, %rstd2 = mpt.rms_norm %z, %g : (tensor<64x8xf32>, tensor<8xf32>) -> (tensor<64x8xbf16>, tensor<64xf32>)
+  %3 = mpt.silu %2 : (tensor<64x8xbf16>) -> tensor<64x8xbf16>
+  return %0, %1, %3 : tensor<64x8xbf16>, tensor<64x8xbf16>, tensor<64x8xbf16>
 }

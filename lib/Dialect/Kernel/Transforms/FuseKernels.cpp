@@ -459,13 +459,13 @@ void splitBarriers(Block &block) {
 }
 
 /// True if `op` widens a tensor of narrow floats, and adds or multiplies something small,
-/// such as a mean or a factor per row or column; or if it does that to the result of one
-/// such op, as norms do. The narrow tensor has fewer bytes to keep and to read. It may
-/// lie in memory in any case: the result of a library call, or an argument. If a kernel
-/// makes it, what is small must be computed too, such as a mean, and kernels alone may
-/// read the result, so that none stores it.
+/// such as a mean or a factor per row or column; or if it does that to the result of up
+/// to three such ops, as norms do. The narrow tensor has fewer bytes to keep and to read.
+/// It may lie in memory in any case: the result of a library call, or an argument. If a
+/// kernel makes it, what is small must be computed too, such as a mean, and kernels alone
+/// may read the result, so that none stores it.
 bool isShiftedWidening(Operation *op, int depth = 0) {
-  if (!isa<AddOp, SubOp, MulOp>(op) || depth > 1)
+  if (!isa<AddOp, SubOp, MulOp>(op) || depth > 3)
     return false;
   auto type = typeOf(op->getResult(0));
   Value full, small;

@@ -47,6 +47,15 @@ bool addsParts(Operation *op) {
          });
 }
 
+/// Whether `op` normalizes a tensor of its result's type, which its gradient reads: each
+/// reader makes the result again from that (duplicateCheapOps in FuseKernels.cpp).
+bool isNorm(Operation *op) {
+  if (!isa<BatchNormOp, BatchNormInferenceOp, LayerNormOp, RMSNormOp>(op))
+    return false;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return type.hasStaticShape() && op->getOperand(0).getType() == type;
+}
+
 /// Finds equal ops.
 class Numbering {
 public:
@@ -101,8 +110,10 @@ SmallVector<Operation *> mpt::findWideTemporaries(Block &block) {
   for (Operation &op : block) {
     epochs[&op] = epoch;
     epoch += isHeavyCall(&op);
-    if (isArithmetic(&op) && !addsParts(&op) &&
-        (typeOf(&op).getElementType().isBF16() || typeOf(&op).getElementType().isF16()))
+    if (!isNorm(&op) && (!isArithmetic(&op) || addsParts(&op)))
+      continue;
+    Type type = getElementTypeOrSelf(op.getResult(0));
+    if (type.isBF16() || type.isF16())
       candidates.push_back(&op);
   }
   if (candidates.empty())
@@ -111,7 +122,9 @@ SmallVector<Operation *> mpt::findWideTemporaries(Block &block) {
   // What is repeated counts where it first stood.
   auto getEpoch = [&](Operation *op) { return epochs.lookup(numbering[op]); };
   auto isRounded = [&](Operation *op) {
-    return op->use_empty() || llvm::any_of(op->getUses(), [&](OpOperand &use) {
+    Value result = op->getResult(0);
+    auto shape = cast<RankedTensorType>(result.getType()).getShape();
+    return result.use_empty() || llvm::any_of(result.getUses(), [&](OpOperand &use) {
              Operation *user = use.getOwner();
              // What records magnitudes decides nothing.
              if (user->hasAttr(kRecordAttr))
@@ -119,8 +132,8 @@ SmallVector<Operation *> mpt::findWideTemporaries(Block &block) {
              return user->getBlock() != &block || !isArithmetic(user) ||
                     cast<PrecisionOpInterface>(user).isFixedPrecisionOperand(
                         use.getOperandNumber()) ||
-                    typeOf(user).getShape() != typeOf(op).getShape() ||
-                    getEpoch(user) != getEpoch(op);
+                    typeOf(user).getShape() != shape ||
+                    (!isNorm(op) && getEpoch(user) != getEpoch(op));
            });
   };
   llvm::SmallDenseSet<Operation *> rounded;
@@ -130,4 +143,40 @@ SmallVector<Operation *> mpt::findWideTemporaries(Block &block) {
   llvm::erase_if(candidates,
                  [&](Operation *op) { return rounded.contains(numbering[op]); });
   return candidates;
+}
+
+/// Whether `use` is the right side of a matmul of few rows, which are not those of a
+/// batch.
+static bool isOfFewRows(OpOperand &use) {
+  auto linear = dyn_cast<LinearOp>(use.getOwner());
+  auto matmul = dyn_cast<MatmulOp>(use.getOwner());
+  if ((!linear && !matmul) || use.getOperandNumber() != 1)
+    return false;
+  auto lhs = cast<RankedTensorType>(use.getOwner()->getOperand(0).getType());
+  auto rhs = cast<RankedTensorType>(use.get().getType());
+  if (!lhs.hasStaticShape() || lhs.getRank() < 2 || rhs.getRank() != 2)
+    return false;
+  const int64_t terms =
+      lhs.getDimSize(lhs.getRank() - (matmul && matmul.getTransposeLhs() ? 2 : 1));
+  return terms > 0 && lhs.getNumElements() <= fewRows * terms;
+}
+
+SmallVector<Operation *> mpt::findIdleCasts(Block &block) {
+  SmallVector<Operation *> casts;
+  for (CastOp cast : block.getOps<CastOp>()) {
+    if (!cast.getAutocast() || !(isRoundedOnRead(cast) || isRoundedIfRenamed(cast)))
+      continue;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : cast->getUses()) {
+      if (!isa<ReshapeOp>(use.getOwner()))
+        uses.push_back(&use);
+      else
+        for (OpOperand &other : use.getOwner()->getUses())
+          uses.push_back(&other);
+    }
+    if (getElementTypeOrSelf(cast.getY()).isF16() ||
+        llvm::all_of(uses, [](OpOperand *use) { return isOfFewRows(*use); }))
+      casts.push_back(cast);
+  }
+  return casts;
 }
