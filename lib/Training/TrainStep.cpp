@@ -18,9 +18,11 @@
 #include "ShardedGradients.h"
 #include "SpikeSkipping.h"
 #include "WeightAverages.h"
+#include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Support/NumberToString.h"
 #include "mpt/Training/Passes.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <cmath>
@@ -83,6 +85,10 @@ private:
   FailureOr<Value> buildGradients(OpBuilder &builder, func::FuncOp step,
                                   StepEditor &editor, ArrayRef<ParameterNames> names,
                                   MutableArrayRef<Value> gradients);
+  /// Moves the results by which the forward pass changes parameters that have a gradient
+  /// to `written`.
+  LogicalResult takeWritten(func::FuncOp step, StepEditor &editor,
+                            const llvm::MapVector<StringRef, Value> &gradients);
   /// The average of `value`, the next one of the parameter `name`.
   void buildEma(OpBuilder &builder, StepEditor &editor, StringRef name, Value value,
                 Value weight);
@@ -95,6 +101,8 @@ private:
   Value nextSpikes;
   /// Next values of parameters, in the order of `mpt.gradients`.
   SmallVector<Value> updated;
+  /// Parameters that the forward pass changes, and what it makes of them.
+  SmallVector<std::pair<BlockArgument, Value>> written;
 };
 
 LogicalResult TrainStepPass::checkOptions() {
@@ -375,8 +383,36 @@ LogicalResult TrainStepPass::checkParameter(func::FuncOp step, const StepEditor 
   return success();
 }
 
+LogicalResult
+TrainStepPass::takeWritten(func::FuncOp step, StepEditor &editor,
+                           const llvm::MapVector<StringRef, Value> &gradients) {
+  const StepView view(step);
+  Operation *terminator = step.getBody().front().getTerminator();
+  llvm::BitVector taken(terminator->getNumOperands());
+  for (auto [i, result] : llvm::enumerate(view.getResults())) {
+    StringAttr name =
+        result.updates ? view.getArguments()[*result.updates].name : StringAttr();
+    if (!name || !gradients.contains(name.getValue()))
+      continue;
+    BlockArgument parameter = editor.getArgument(name.getValue());
+    if (Type element = getElementTypeOrSelf(parameter.getType());
+        element.getIntOrFloatBitWidth() < 32)
+      return mlir::emitError(parameter.getLoc(),
+                             "mpt-train-step: the forward pass changes "
+                             "the parameter ")
+             << name << ", which is stored in " << element
+             << "; store it in f32, --mpt-autocast chooses where it is read in less";
+    written.push_back({parameter, terminator->getOperand(i)});
+    taken.set(i);
+  }
+  editor.removeResults(
+      [&](OpOperand &result) { return taken[result.getOperandNumber()]; });
+  return success();
+}
+
 LogicalResult TrainStepPass::run() {
   updated.clear();
+  written.clear();
   nextSpikes = {};
   func::FuncOp step = findStepFunction(getOperation(), function, "mpt-train-step");
   if (!step || failed(checkOptions()))
@@ -406,8 +442,9 @@ LogicalResult TrainStepPass::run() {
                            "be the counter of attempts, of type ")
            << counter << ", found " << attempt.getType();
 
-  editor.removeResults(
-      [&](Value value) { return value.getDefiningOp<GradientsOp>() != nullptr; });
+  editor.removeResults([&](OpOperand &result) {
+    return result.get().getDefiningOp<GradientsOp>() != nullptr;
+  });
   Operation *terminator = step.getBody().front().getTerminator();
   OpBuilder builder(terminator);
   Location loc = step.getLoc();
@@ -422,6 +459,8 @@ LogicalResult TrainStepPass::run() {
       Value &sum = sums[cast<StringAttr>(name).getValue()];
       sum = sum ? addGradients(builder, loc, sum, gradient) : gradient;
     }
+  if (failed(takeWritten(step, editor, sums)))
+    return failure();
   SmallVector<ParameterNames> names;
   SmallVector<Value> gradients;
   for (auto [name, sum] : sums) {
@@ -441,6 +480,7 @@ LogicalResult TrainStepPass::run() {
   if (failed(isNormal))
     return failure();
 
+  Operation *const lastOfGradients = terminator->getPrevNode();
   Value one =
       ConstantOp::create(builder, loc, i64Scalar,
                          DenseElementsAttr::get(i64Scalar, builder.getI64IntegerAttr(1)));
@@ -492,6 +532,13 @@ LogicalResult TrainStepPass::run() {
       buildOptimizer(builder, step, editor, editor.getArgument(parameter.name),
                      parameter.name, gradient, lr, decay, nextCount);
   }
+  // What the forward pass has written is updated.
+  for (auto [parameter, value] : written)
+    parameter.replaceUsesWithIf(value, [&](OpOperand &use) {
+      return use.getOwner() != terminator &&
+             use.getOwner()->getBlock() == terminator->getBlock() &&
+             lastOfGradients->isBeforeInBlock(use.getOwner());
+    });
   if (emaDecay > 0) {
     auto kind = emaWarmup == "steps"             ? EmaWarmup::Steps
                 : emaWarmup == "bias-correction" ? EmaWarmup::BiasCorrection

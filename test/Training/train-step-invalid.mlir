@@ -70,6 +70,15 @@ func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}, %a: te
 
 // -----
 
+// expected-error @below {{mpt-train-step: the forward pass changes the parameter "w", which is stored in 'bf16'; store it in f32, --mpt-autocast chooses where it is read in less}}
+func.func @loss(%w: tensor<bf16> {mpt.name = "w", mpt.role = "parameter"}) -> (tensor<bf16>, tensor<bf16> {mpt.name = "w.next", mpt.updates = "w"}) {
+  %n = mpt.neg %w : (tensor<bf16>) -> tensor<bf16>
+  %g = mpt.gradients %w {names = ["w"]} : (tensor<bf16>) -> tensor<bf16>
+  return %w, %n : tensor<bf16>, tensor<bf16>
+}
+
+// -----
+
 // expected-error @below {{mpt-train-step: argument 1 is called 'w.exp_avg', as an argument that this pass adds; rename it}}
 func.func @loss(%w: tensor<f32> {mpt.name = "w", mpt.role = "parameter"}, %a: tensor<f32> {mpt.name = "w.exp_avg"}) -> tensor<f32> {
   %g = mpt.gradients %w {names = ["w"]} : (tensor<f32>) -> tensor<f32>

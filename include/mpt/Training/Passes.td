@@ -58,6 +58,10 @@ def TrainStepPass : Pass<"mpt-train-step", "::mlir::ModuleOp"> {
     `decay=matrices`, to all with `decay=all`; `mpt.decay = false` on an
     argument exempts it, and `decay-groups` go before both. Formulas are those of torch.optim.
 
+    A function may change a parameter that has a gradient, by a result with `mpt.updates`, as an
+    embedding does that limits the norms of its rows. The optimizer updates that value, and its
+    result takes the place of this one. Such parameters are f32 or f64.
+
     With `optimizer=@NAME` a function of the module updates the parameters; it becomes part of
     the step. `mpt.name` tells what its arguments are: a parameter; `grad.NAME`, its gradient
     after clipping, of the parameter's shape; `lr`, or `lr.group0` of `lr-groups`, f32

@@ -120,12 +120,13 @@ void StepEditor::addResult(Value value, StringRef name, StringRef updates,
   added.push_back(value);
 }
 
-void StepEditor::removeResults(llvm::function_ref<bool(Value)> isRemoved) {
+void StepEditor::removeResults(llvm::function_ref<bool(OpOperand &)> isRemoved) {
   Operation *terminator = function.getBody().front().getTerminator();
   llvm::BitVector removed(terminator->getNumOperands());
   SmallVector<Attribute> kept;
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-    if (isRemoved(value))
+  for (OpOperand &result : terminator->getOpOperands()) {
+    const unsigned i = result.getOperandNumber();
+    if (isRemoved(result))
       removed.set(i);
     else
       kept.push_back(resultAttributes[i]);

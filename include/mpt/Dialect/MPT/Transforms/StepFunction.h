@@ -52,7 +52,7 @@ public:
   void addResult(mlir::Value value, llvm::StringRef name, llvm::StringRef updates = "",
                  std::optional<mlir::NamedAttribute> attribute = std::nullopt);
   /// Removes the results that `isRemoved` accepts, among those not added here.
-  void removeResults(llvm::function_ref<bool(mlir::Value)> isRemoved);
+  void removeResults(llvm::function_ref<bool(mlir::OpOperand &)> isRemoved);
   /// Gives the function its new type. Must be called last. Fails, after a diagnostic
   /// at the argument or result, if a name that was added is taken.
   llvm::LogicalResult finish();
