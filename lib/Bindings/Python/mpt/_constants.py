@@ -34,6 +34,12 @@ _FACTORIES = {torch.arange, torch.eye, torch.full, torch.linspace, torch.ones, t
 _MANY = 1 << 22
 
 
+def changes_in_place(name: str, kwargs: "dict[str, Any]") -> bool:
+    """Whether a function of PyTorch of this name changes its first operand, or `out`."""
+    return name in _CHANGES or name.endswith("_") and not name.endswith("__") \
+        or kwargs.get("out") is not None
+
+
 def _is_bool(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype in (torch.bool, torch.uint8)
 
@@ -112,8 +118,7 @@ class FoldConstants(TorchFunctionMode):
             and not any(word in name for word in _RANDOM) \
             and not any(isinstance(n, (torch.SymInt, torch.SymFloat, torch.SymBool))
                         for n in leaves)
-        changes = name in _CHANGES or name.endswith("_") and not name.endswith("__") \
-            or kwargs.get("out") is not None
+        changes = changes_in_place(name, kwargs)
         folds = any(t in self.folded for t in tensors)
         if changes:
             target = args[0] if kwargs.get("out") is None else kwargs["out"]

@@ -72,6 +72,13 @@ def renorm(x, p, dim, maxnorm):
     return x * torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
 
 
+def renorm_rows(weight, indices, max_norm, norm_type):
+    """`embedding_renorm_`: of the rows that are looked up, those of a larger norm get this one."""
+    count = torch.zeros_like(weight[:, 0]).index_add(
+        0, indices.reshape(-1), torch.ones_like(indices.reshape(-1), dtype=weight.dtype))
+    return torch.where((count > 0).unsqueeze(1), renorm(weight, norm_type, 0, max_norm), weight)
+
+
 # Linear systems.
 
 def tensorsolve(a, b, dims=None):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import torch
+from torch.export.graph_signature import InputKind
 
 # What a graph says about its sizes and values.
 _ASSERTIONS = {
@@ -12,6 +13,25 @@ _ASSERTIONS = {
     torch.ops.aten._assert_async.default, torch.ops.aten._assert_tensor_metadata.default,
     torch.ops.aten.sym_constrain_range.default,
     torch.ops.aten.sym_constrain_range_for_size.default}
+
+
+def join_buffers(program: torch.export.ExportedProgram) -> None:
+    """One argument for a buffer that two modules have. PyTorch refuses to make a graph functional
+    that changes one of two arguments in the same memory."""
+    first: "dict[int, torch.fx.Node]" = {}
+    nodes = {n.name: n for n in program.graph.find_nodes(op="placeholder")}
+    specs = program.graph_signature.input_specs
+    for spec in list(specs):
+        tensor = program.state_dict.get(spec.target) if spec.kind == InputKind.BUFFER else None
+        if tensor is None:
+            continue
+        node = nodes[spec.arg.name]
+        kept = first.setdefault(id(tensor), node)
+        if kept is not node:
+            node.replace_all_uses_with(kept)
+            program.graph.erase_node(node)
+            specs.remove(spec)
+    program.graph_module.recompile()
 
 
 def order_strided(module: torch.fx.GraphModule) -> None:

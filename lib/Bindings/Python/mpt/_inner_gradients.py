@@ -13,7 +13,6 @@ computes none again but what the backward pass alone needs.
 """
 from __future__ import annotations
 
-import inspect
 import operator
 from typing import Callable, Sequence
 
@@ -21,6 +20,8 @@ import torch
 import torch.fx
 from torch.fx.experimental import proxy_tensor
 from torch.utils import _pytree as pytree
+
+from mpt._linear_ops import SHAPES_ALONE, is_linear, is_zero
 
 _aten = torch.ops.aten
 _library = torch.library.Library("mpt", "FRAGMENT")
@@ -91,7 +92,7 @@ torch.library.register_vmap("mpt::independent", _independent_of_rows, lib=_libra
 torch.library.register_vmap("mpt::grad", _grad_of_rows, lib=_library)
 
 
-def _with_rows(x: torch.Tensor) -> torch.Tensor:
+def with_rows(x: torch.Tensor) -> torch.Tensor:
     """`x` as each vmap around sees it, with rows of its own, which are equal where it had
     none."""
     functorch = torch._C._functorch
@@ -160,7 +161,7 @@ def patches(refuse_backward: Callable) -> "list[tuple]":
 
     def copy(tree):
         return pytree.tree_map_only(
-            torch.Tensor, lambda x: torch.ops.mpt.independent.default(_with_rows(x)), tree)
+            torch.Tensor, lambda x: torch.ops.mpt.independent.default(with_rows(x)), tree)
 
     def grad_and_value(func, argnums, has_aux, args, kwargs):
         numbers = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -209,139 +210,6 @@ def patches(refuse_backward: Callable) -> "list[tuple]":
             (transforms, "_vjp_with_argnums", vjp)]
 
 
-class _Context:
-    """What a torch.autograd.Function's forward() and backward() see as `ctx`. What it holds are
-    constants."""
-
-    def __init__(self, needed: "tuple[bool, ...]"):
-        self.needs_input_grad = needed
-        self.saved_tensors = ()
-        self.plain: "list[torch.Tensor]" = []
-        self.materializes = True
-
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, pytree.tree_map_only(
-            torch.Tensor, torch.Tensor.detach, value) if name != "plain" else value)
-
-    def save_for_backward(self, *tensors):
-        self.saved_tensors = tensors
-
-    save_for_forward = save_for_backward
-
-    def mark_non_differentiable(self, *tensors):
-        self.plain = list(tensors)
-
-    def set_materialize_grads(self, value):
-        self.materializes = value
-
-    def mark_dirty(self, *tensors):
-        raise RuntimeError("forward() of a torch.autograd.Function changes its operand in place; "
-                           "let it return a new tensor")
-
-
-def _has_setup(cls: type) -> bool:
-    return cls.setup_context is not torch.autograd.Function.setup_context
-
-
-def apply_function(cls: type, arguments: tuple, named: dict):
-    """What a torch.autograd.Function computes, with the gradient of its backward(), which is
-    linear in the gradients g of the results: with J g for it, the results are plus the
-    transpose of J times x - x.detach(), which is zero and has the gradient J g."""
-    if named:
-        bound = inspect.signature(cls.forward).bind(
-            *(() if _has_setup(cls) else (None,)), *arguments, **named)
-        bound.apply_defaults()
-        if bound.kwargs:
-            raise RuntimeError(f"forward() of the torch.autograd.Function {cls.__name__} has "
-                               "arguments that have names only; pass them by position")
-        arguments = bound.args if _has_setup(cls) else bound.args[1:]
-    context = _Context(tuple(isinstance(x, torch.Tensor) and x.requires_grad for x in arguments))
-    with torch.no_grad():
-        if _has_setup(cls):
-            results = cls.forward(*arguments)
-            cls.setup_context(context, arguments, results)
-        else:
-            results = cls.forward(context, *arguments)
-    leaves = list(results) if isinstance(results, (tuple, list)) else [results]
-    # Also of one that is an operand, or a view of it, none of the operand's gradient.
-    leaves = [y.detach() if isinstance(y, torch.Tensor) else y for y in leaves]
-    whole = list(results) if isinstance(results, (tuple, list)) else [results]
-    plain = [not isinstance(y, torch.Tensor) or not y.is_floating_point()
-             or any(y is other for other in context.plain) for y in whole]
-    seeds = [None if isPlain else torch.ops.mpt.independent.default(
-        _with_rows(torch.zeros_like(y))) for y, isPlain in zip(leaves, plain)]
-    # once_differentiable() and the like say nothing here.
-    found = inspect.unwrap(cls.backward)(context, *(
-        torch.zeros_like(y) if seed is None and context.materializes
-        and isinstance(y, torch.Tensor) else seed for y, seed in zip(leaves, seeds)))
-    found = found if isinstance(found, (tuple, list)) else (found,)
-    pairs = [(g, x - x.detach()) for g, x, needed in zip(
-        found, arguments, context.needs_input_grad) if needed and g is not None]
-    if pairs:
-        changes = iter(torch.ops.mpt.of_backward.default(
-            [g for g, _ in pairs], [seed for seed in seeds if seed is not None],
-            [change for _, change in pairs], cls.__name__))
-        leaves = [y if seed is None else y + next(changes) for y, seed in zip(leaves, seeds)]
-    return tuple(leaves) if isinstance(results, (tuple, list)) else leaves[0]
-
-
-# Ops that are linear in their first operand; in one of several; in all together.
-_LINEAR = {getattr(_aten, name) for name in """
-    _conj _to_copy _unsafe_view alias as_strided avg_pool2d adaptive_avg_pool2d clone contiguous
-    cumsum detach_copy diagonal expand expand_as flatten flip gather imag index index_select mean
-    movedim narrow neg permute real repeat reshape reshape_as roll select slice split
-    split_with_sizes chunk squeeze sum sum_to_size swapaxes t to trace transpose tril triu
-    type_as unbind unflatten unfold unsqueeze upsample_bilinear2d upsample_nearest2d view
-    view_as""".split() if hasattr(_aten, name)}
-_PRODUCTS = {getattr(_aten, name) for name in """
-    mul multiply matmul mm bmm mv dot outer conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-    conv_transpose3d convolution linear einsum""".split()}
-# In these operands together, each of which may be zero instead.
-_TOGETHER = {getattr(_aten, name): places for name, places in dict(
-    add=(0, 1), sub=(0, 1), rsub=(0, 1), where=(1, 2), masked_fill=(0, 2), scatter_add=(0, 3),
-    index_add=(0, 3), select_scatter=(0, 1), slice_scatter=(0, 1), diagonal_scatter=(0, 1)).items()}
-_SHAPES_ALONE = {getattr(_aten, name) for name in """
-    empty_like full_like new_empty new_full new_ones new_zeros ones_like zeros_like""".split()}
-_ZEROS = {getattr(_aten, name) for name in "zeros zeros_like new_zeros".split()}
-
-
-def _is_zero(value) -> bool:
-    if not isinstance(value, torch.fx.Node):
-        return value == 0
-    packet = getattr(value.target, "overloadpacket", None)
-    return packet in _ZEROS or (
-        packet in (_aten.full, _aten.full_like, _aten.new_full, _aten.scalar_tensor)
-        and value.args[0 if packet is _aten.scalar_tensor else 1] == 0)
-
-
-def _is_linear(node: torch.fx.Node, varying: "set[torch.fx.Node]") -> bool:
-    """Whether a result of an op is linear in those of its operands that are `varying`."""
-    if node.target is operator.getitem or node.target is torch.ops.mpt.independent.default:
-        return True
-    packet = getattr(node.target, "overloadpacket", None)
-    arguments = list(node.args[0]) if packet in (_aten.cat, _aten.stack) else node.args
-    places = range(len(arguments)) if packet in (_aten.cat, _aten.stack) \
-        else _TOGETHER.get(packet)
-    if places is not None:
-        return len(arguments) > max(places) and all(
-            (argument in varying if isinstance(argument, torch.fx.Node) else False)
-            == (number in places) or (number in places and _is_zero(argument))
-            for number, argument in enumerate(arguments))
-    operands = [item for argument in node.args for item in (
-        argument if isinstance(argument, (list, tuple)) else [argument])]
-    vary = [isinstance(item, torch.fx.Node) and item in varying for item in operands]
-    if packet in _PRODUCTS:
-        return sum(vary) == 1 and not (packet not in (_aten.mul, _aten.multiply)
-                                       and len(operands) > 2 and packet is not _aten.einsum
-                                       and operands[2] is not None)
-    if packet in (_aten.div, _aten.true_divide, _aten.divide):
-        return vary[0] and not any(vary[1:]) and node.kwargs.get("rounding_mode") is None
-    # Of gradients, the first operand is that of the result.
-    return vary[0] and not any(vary[1:]) and (
-        packet in _LINEAR or str(packet).endswith("_backward")
-        or packet is _aten.constant_pad_nd and (len(node.args) < 3 or node.args[2] == 0))
-
-
 def _between(inputs, outputs) -> "list[torch.fx.Node]":
     """The nodes on ways from `inputs` to `outputs`, in order; inputs that depend on none
     of the others are left out."""
@@ -370,15 +238,15 @@ def _expand(node: torch.fx.Node, fail: Callable) -> None:
                 "the formula of its forward(), with .detach() where the gradient differs, as in "
                 "`x + (f(x) - x).detach()` for f with the gradient of x")
         for inner in body:
-            if getattr(inner.target, "overloadpacket", None) in _SHAPES_ALONE \
+            if getattr(inner.target, "overloadpacket", None) in SHAPES_ALONE \
                     or not any(operand in varying for operand in inner.all_input_nodes):
                 continue
             varying.add(inner)
-            if not _is_linear(inner, varying):
+            if not is_linear(inner, varying):
                 fail(inner, what.format(f"calls {inner.target} of a gradient, which is not known to "
                                         "be linear in it"))
         for output in outputs:
-            if output not in varying and not _is_zero(output):
+            if output not in varying and not is_zero(output):
                 fail(output, what.format("returns what does not depend on a gradient"))
         zeros = True
     for inner in body:

@@ -23,7 +23,7 @@ class LossModule(torch.nn.Module):
         self.loss = loss
         self.is_loss = is_loss
         # Of the last call. torch.export restores attributes, but not what is in this one.
-        self.found = types.SimpleNamespace(outside=[])
+        self.found = types.SimpleNamespace(outside=[], written=set())
         # Of buffers that are constants, by name.
         self.constants = {
             name: buffer.detach().cpu().clone() for prefix, part in model.named_modules()
@@ -37,10 +37,11 @@ class LossModule(torch.nn.Module):
                                    if name in buffers})
         changes = ModelChanges(self.model, constants, ExportError)
         with constants:
-            with changes:
+            with changes, changes.watch():
                 result = self.loss(self.model, *batch)
             changes.finish()
         self.found.outside = list(changes.outside.values())
+        self.found.written = changes.parameters.written
         if self.is_loss:
             refuse_functions(result.get("loss") if isinstance(result, dict) else result)
         return result

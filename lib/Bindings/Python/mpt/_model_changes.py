@@ -5,10 +5,11 @@
 
 A traced graph has what is changed in place, as in `self.count += 1`. It has nothing of
 assignments, as in `self.mean = 0.9 * self.mean + 0.1 * x.mean()`: the next step would compute
-with what was there when the model was traced.
+with what was there when the model was traced. Nor has it what an attribute that was None becomes.
 """
 from __future__ import annotations
 
+import contextlib
 import warnings
 import weakref
 from typing import Any
@@ -17,7 +18,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
+from mpt._absent_attributes import AbsentAttributes
 from mpt._constants import FoldConstants
+from mpt._written_parameters import WrittenParameters
 
 _OWN = frozenset(vars(torch.nn.Module()))  # What each module has.
 
@@ -42,6 +45,14 @@ class ModelChanges(TorchFunctionMode):
         # Tensors that are not traced, by id, and shapes of parameters among them.
         self.outside: "dict[int, weakref.ref[torch.Tensor]]" = {}
         self.lost: "list[list[int]]" = []
+        self.given = [dict(module._parameters) for _, module in self.modules]
+        self.own = {id(t) for t in [*model.parameters(), *model.buffers()]}
+        self.parameters = WrittenParameters(model)
+        self.absent = AbsentAttributes(self.modules)
+
+    def watch(self) -> "contextlib.AbstractContextManager[None]":
+        """To be entered with this mode."""
+        return self.absent.watch()
 
     def read_attributes(self) -> "dict[str, Any]":
         """Tensors, numbers and flags that are attributes, also in lists and dictionaries."""
@@ -55,7 +66,7 @@ class ModelChanges(TorchFunctionMode):
         return found
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func == torch.Tensor.data.__get__:
+        if func == torch.Tensor.data.__get__ and not self.parameters.is_one(args[0]):
             return args[0].detach()
         if func == torch.Tensor.data.__set__:
             old, new = args
@@ -64,12 +75,15 @@ class ModelChanges(TorchFunctionMode):
                     f"the loss function assigns to .data of a tensor of {list(old.shape)} of "
                     f"{str(old.dtype)[6:]} one of {list(new.shape)} of {str(new.dtype)[6:]}; a "
                     "tensor keeps its shape and type")
-            old.detach().copy_(new)
+            if self.parameters.is_one(old):
+                self.parameters.write(old, new)
+            else:
+                old.detach().copy_(new)
             return None
         if getattr(func, "__name__", "") != "__get__":  # Of shape, device and the like.
             for value in pytree.tree_leaves((args, kwargs)):
                 self.see(value)
-        return func(*args, **(kwargs or {}))
+        return self.parameters.call(func, args, kwargs or {})
 
     def see(self, value) -> None:
         """An operand."""
@@ -92,6 +106,26 @@ class ModelChanges(TorchFunctionMode):
                 f"that are no part of the model, such as one of shape {self.lost[0]}: they are "
                 "constants of the step and get no gradient; put their module into the model, or "
                 "call its requires_grad_(False)", stacklevel=2)
+        self.parameters.finish()
+        for (prefix, module), old in zip(self.modules, self.given):
+            new = dict(module._parameters)
+            module._parameters.clear()
+            module._parameters.update(old)
+            for name, value in new.items():
+                if value is not old.get(name) and (name in old or id(value) not in self.own):
+                    raise self.error(
+                        f"the loss function assigns to the parameter {prefix}.{name}".replace(
+                            " .", " ") + ", which would be another one in each step: make it "
+                        "before the optimizer, and change its values, as in `with "
+                        "torch.no_grad(): weight.copy_(new)`")
+        for name, value in self.absent.filled():
+            if any(isinstance(t, torch.Tensor) and id(t) not in self.own
+                   and self.constants.find(t) is None for t in pytree.tree_leaves(value)):
+                raise self.error(
+                    f"the loss function finds nothing in the model's attribute {name} and assigns "
+                    "a tensor to it, which the next step would not find: call the model once "
+                    "before the step is made, or register a buffer that is there from the start")
+        self.refuse_parted_buffers()
         writes = []
         for prefix, module, name, old in self.buffers:
             new = module._buffers.get(name)
@@ -126,6 +160,18 @@ class ModelChanges(TorchFunctionMode):
                     "keep numbers that change in a buffer"
                 warnings.warn(f"the loss function changes the model's attribute {name} from {old} "
                               f"to {new}: each step computes with {old}; {remedy}", stacklevel=2)
+
+    def refuse_parted_buffers(self) -> None:
+        """One buffer of two modules becomes two if one module assigns to it."""
+        found: "dict[int, tuple[str, Any]]" = {}
+        for prefix, module, name, old in self.buffers:
+            label, new = f"{prefix}.{name}".lstrip("."), module._buffers.get(name)
+            other, value = found.setdefault(id(old), (label, new))
+            if value is not new:
+                raise self.error(
+                    f"the loss function assigns to one of the buffers {other} and {label}, which "
+                    "are one tensor and would be two after it: change its values, as in "
+                    "`self.mean.copy_(new)`, or assign to both")
 
     def is_same(self, old, new) -> bool:
         """Whether both are constants of one value, as in `self.mask = self.mask.to(x.device)`."""

@@ -92,12 +92,16 @@ class ProgramPrinter(GraphPrinter):
         user = [(v, s) for v, s in values if s.kind == OutputKind.USER_OUTPUT]
         state = [(v, s) for v, s in values if s.kind == OutputKind.BUFFER_MUTATION]
         written = [(v, s) for v, s in values if s.kind.name == "PARAMETER_MUTATION"]
-        changed = [owner[s.target] for _, s in written if id(tensors[s.target]) in self.trainable]
+        # Others are changed by views of them, which have no gradient afterwards.
+        known = {f"model.{name}" for name in self.module.found.written}
+        changed = [owner[s.target] for _, s in written
+                   if id(tensors[s.target]) in self.trainable and s.target not in known]
         if changed:
             raise ExportError(
-                f"the function changes {len(changed)} of the model's parameters that train in "
-                f"place ({', '.join(changed[:3])}{', ..' if len(changed) > 3 else ''}); change "
-                "them between steps, after step.sync_to(model)")
+                f"the function changes parts of {len(changed)} of the model's parameters that "
+                f"train in place ({', '.join(changed[:3])}{', ..' if len(changed) > 3 else ''}) by "
+                "views of them; change them as a whole, as in `with torch.no_grad(): "
+                "weight.copy_(new)`, or between steps, after step.sync_to(model)")
         # The others are state, as buffers are.
         state += written
         given = dict(zip((n for n, s in specs.items() if s.kind == InputKind.USER_INPUT),

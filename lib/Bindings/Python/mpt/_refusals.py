@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from mpt import _inner_gradients
+from mpt._autograd_functions import apply_function, replace_bound_applies
 from mpt._export_error import ExportError
 from mpt._patches import patched
 
@@ -31,11 +32,7 @@ def refuse_what_tracing_loses():
                (torch.Tensor, "backward", refuse_backward),
                (torch._VF, "_pack_padded_sequence",
                 refuse("pack_padded_sequence", "run the layer over the padded tensor, and mask "
-                       "what comes after each sequence's end")),
-               (torch, "embedding_renorm_",
-                refuse("an embedding with max_norm, which changes its weight in place",
-                       "scale the rows that are looked up, as in rows * (max_norm / "
-                       "rows.norm(dim=-1, keepdim=True)).clamp(max=1)"))]
+                       "what comes after each sequence's end"))]
     with patched(patches):
         yield
 
@@ -65,7 +62,7 @@ def refuse_functions(loss: Any) -> None:
 
 
 @contextlib.contextmanager
-def refuse_own_gradients():
+def refuse_own_gradients(model: torch.nn.Module):
     """While it lasts, what gives a value another gradient than its formula has is an error. A
     traced graph has the formula only."""
     exporting = threading.get_ident()
@@ -76,7 +73,7 @@ def refuse_own_gradients():
                 and not cls.__module__.startswith("torch.") \
                 and any(isinstance(a, torch.Tensor) and a.requires_grad
                         for a in [*arguments, *named.values()]):
-            return _inner_gradients.apply_function(cls, arguments, named)
+            return apply_function(cls, arguments, named)
         return own.__get__(None, cls)(*arguments, **named)
 
     def refuse(*arguments, **named):
@@ -88,7 +85,8 @@ def refuse_own_gradients():
     with patched([(torch.Tensor, "register_hook", refuse)]):
         torch.autograd.Function.apply = classmethod(apply)
         try:
-            yield
+            with replace_bound_applies(list(model.modules())):
+                yield
         finally:
             torch.autograd.Function.apply = own
 

@@ -21,7 +21,7 @@ from mpt import _formulas, _inner_gradients
 from mpt._activation_checkpoints import mark_checkpoints
 from mpt._export_error import ExportError, fail_at, remedy_of, short_message
 from mpt._exported import Exported
-from mpt._graph_passes import drop_assertions, order_strided
+from mpt._graph_passes import drop_assertions, join_buffers, order_strided
 from mpt._loss_module import LossModule
 from mpt._names import STEP_NAMES, rename
 from mpt._patches import export_lock
@@ -110,11 +110,12 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         if is_loss:
             refuse_hooks(model)
         with (export_lock, mark_checkpoints(), refuse_what_tracing_loses(),
-              refuse_own_gradients() if is_loss else contextlib.nullcontext(),
+              refuse_own_gradients(model) if is_loss else contextlib.nullcontext(),
               keep_recurrent_layers(), trace_cumulative_averages(), drop_checks_of_values(),
               name_modules_once(), without_logs()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
+            join_buffers(program)
             mark_stopped_gradients(program)
             program = program.run_decompositions(
                 {**_inner_gradients.decompositions(), **_formulas.formulas(program)})

@@ -92,6 +92,115 @@ for change in (assign, assign_without_gradient, assign_directly, assign_from_eac
     check(change.__name__, change)
 
 
+# Parameters that train, which the rest of the call reads with their gradient.
+
+
+def clamped(self, x):
+    self.layer.weight.data.clamp_(-0.1, 0.1)
+
+
+def clamped_without_gradient(self, x):
+    with torch.no_grad():
+        self.layer.weight.clamp_(-0.1, 0.1)
+
+
+def normed(self, x):
+    self.layer.weight.data = torch.renorm(self.layer.weight.data, 2, 0, 0.2)
+
+
+def part_of_parameter(self, x):
+    self.layer.weight.data[0].mul_(0.5)
+    with torch.no_grad():
+        self.layer.weight[:, 1] = 0.1
+
+
+def data_that_is_read(self, x):
+    """Changes nothing."""
+    self.mean = self.mean + self.layer.weight.data.abs().sum(0)
+
+
+def filled_each_time(self, x):
+    """An attribute that is None before it is assigned in this call says nothing of the next."""
+    self.sum = None
+    for part in x.split(4):
+        self.sum = part.mean(0) if self.sum is None else self.sum + part.mean(0)
+    self.mean = self.sum.detach()
+
+
+def filled_with_a_constant(self, x):
+    if not hasattr(self, "first"):
+        self.first = torch.linspace(0, 1, 6)
+    self.mean = self.first
+
+
+for change in (clamped, clamped_without_gradient, normed, part_of_parameter, data_that_is_read,
+               filled_each_time, filled_with_a_constant):
+    check(change.__name__, change)
+
+
+class Rows(nn.Module):
+    """Rows that are looked up twice."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.rows, self.layer = kind(12, 5, max_norm=0.8, **options), nn.Linear(5, 3)
+
+    def forward(self, x):
+        rows = self.rows(x), self.rows(x.flip(0)[:, :2])
+        rows = [r.mean(1) if r.dim() == 3 else r for r in rows]
+        return self.layer(rows[0] + 2 * rows[1] + self.rows.weight.mean(0))
+
+
+numbers = [(torch.randint(0, 12, (8, 4), generator=generator), y) for _, y in batches]
+for name, make in (("rows", lambda: Rows(nn.Embedding)),
+                   ("rows in L1", lambda: Rows(nn.Embedding, norm_type=1.0, padding_idx=0)),
+                   ("bags of rows", lambda: Rows(nn.EmbeddingBag))):
+    compare(name, make, loss, numbers, sgd)
+compare("rows, NAdam", lambda: Rows(nn.Embedding), loss, numbers,
+        lambda model: torch.optim.NAdam(model.parameters(), 0.1))
+
+
+def frozen_rows():
+    model = Rows(nn.Embedding)
+    model.rows.weight.requires_grad_(False)
+    return model
+
+
+compare("frozen rows", frozen_rows, loss, numbers, lambda model: sgd(model.layer))
+
+
+class Shared(nn.Module):
+    """Two modules with one buffer."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.first, self.second, self.change = nn.Linear(6, 3), nn.Linear(6, 3), change
+        self.first.register_buffer("mean", torch.zeros(6))
+        self.second.register_buffer("mean", self.first.mean)
+
+    def forward(self, x):
+        self.change(self.first, self.second, x)
+        return self.first(x - self.first.mean) + self.second(x - self.second.mean)
+
+
+def in_place(first, second, x):
+    first.mean.mul_(0.9).add_(x.mean(0))
+
+
+def both(first, second, x):
+    first.mean = second.mean = 0.9 * first.mean + x.mean(0)
+
+
+def one(first, second, x):
+    second.mean = 0.9 * first.mean + x.mean(0)
+
+
+for change in (in_place, both):
+    compare(f"shared: {change.__name__}", lambda: Shared(change), loss, batches, sgd)
+model = Shared(one)
+refused("shared: one", mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
+
+
 class Codebook(nn.Module):
     """van den Oord et al., 2017, with moving averages, as many write it."""
 
@@ -172,7 +281,7 @@ print("moved:", torch.allclose(torch.tensor(step(*batches[0]).loss), loss(model,
 
 def check_refused(name, change):
     model = Mean(change)
-    model.state, model.calls, model.is_begun = [torch.zeros(6)], 0, False
+    model.state, model.calls, model.is_begun, model.cache = [torch.zeros(6)], 0, False, None
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
 
 
@@ -193,15 +302,34 @@ def data_of_other_shape(self, x):
 
 
 def activation(self, x):
-    self.layer.weight.data.clamp_(-0.1, 0.1)
+    self.layer(x).data.clamp_(-0.1, 0.1)
+
+
+def view_of_parameter(self, x):
+    with torch.no_grad():
+        self.layer.weight[0].mul_(0.5)
+
+
+def new_parameter(self, x):
+    self.layer.weight = nn.Parameter(0.9 * self.layer.weight.data)
 
 
 def attribute(self, x):
     self.state[0] = self.state[0] + x.mean(0)
 
 
+def cache(self, x):
+    if self.cache is None:
+        self.cache = x.mean(0)
+
+
+def cache_that_is_absent(self, x):
+    if not hasattr(self, "first"):
+        self.first = x.mean(0), 1
+
+
 for change in (with_gradient, of_other_shape, of_other_type, data_of_other_shape, activation,
-               attribute):
+               view_of_parameter, new_parameter, attribute, cache, cache_that_is_absent):
     check_refused(change.__name__, change)
 
 
