@@ -51,8 +51,8 @@ def installed(modules):
 found = installed((
     "numpy", "torch", "torchvision", "transformers", "safetensors", "peft", "bitsandbytes",
     "accelerate", "lightning", "auditwheel", "scikit_build_core", "sklearn", "jax", "optax",
-    "flax", "haiku", "jmp", "keras", "tensorflow", "deepspeed", "tensorboard", "torch_mlir",
-    "iree.compiler", "iree.runtime", "material"))
+    "flax", "haiku", "equinox", "distrax", "chex", "jmp", "keras", "tensorflow", "deepspeed",
+    "tensorboard", "torch_mlir", "iree.compiler", "iree.runtime", "material"))
 config.available_features.update(found)
 # TensorFlow has a virtual environment of its own. To import it takes seconds.
 tensorflow_venv = os.path.join(config.mpt_obj_root, "venv-tensorflow")
