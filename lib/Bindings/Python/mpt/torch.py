@@ -17,27 +17,26 @@ from typing import TYPE_CHECKING, Any, Callable, Collection, Optional, Sequence
 
 import torch
 
-from mpt import _formulas, _inner_gradients
-from mpt._activation_checkpoints import mark_checkpoints
-from mpt._export_error import ExportError, fail_at, remedy_of, short_message
-from mpt._exported import Exported
-from mpt._graph_passes import drop_assertions, join_buffers, order_strided
-from mpt._loss_module import LossModule
+from mpt._export import formulas, inner_gradients
+from mpt._export.activation_checkpoints import mark_checkpoints
+from mpt._export.errors import (ExportError, fail_at, raised_at, remedy_of, short_message,
+                                without_logs)
+from mpt._export.exported import Exported
+from mpt._export.graph_passes import drop_assertions, join_buffers, order_strided
+from mpt._export.loss_module import LossModule
+from mpt._export.program_printer import ProgramPrinter
+from mpt._export.refusals import (refuse_hooks, refuse_kinds, refuse_own_gradients,
+                                  refuse_what_tracing_loses)
+from mpt._export.stopped_gradients import mark_stopped_gradients
+from mpt._export.traceable_functions import (drop_checks_of_values, keep_recurrent_layers,
+                                             name_modules_once, trace_cumulative_averages)
 from mpt._names import STEP_NAMES, rename
 from mpt._patches import export_lock
-from mpt._program_printer import ProgramPrinter
-from mpt._refusals import (refuse_hooks, refuse_kinds, refuse_own_gradients,
-                           refuse_what_tracing_loses)
-from mpt._source_lines import raised_at
-from mpt._stopped_gradients import mark_stopped_gradients
-from mpt._torch_logs import without_logs
-from mpt._traceable_functions import (drop_checks_of_values, keep_recurrent_layers,
-                                      name_modules_once, trace_cumulative_averages)
 
 if TYPE_CHECKING:
     from mpt._step import StepResult
-    from mpt._supports import supports
-    from mpt._train_step import TrainStep
+    from mpt._training.supports import supports
+    from mpt._training.train_step import TrainStep
 
 __all__ = ["Exported", "ExportError", "StepResult", "TrainStep", "export", "supports"]
 
@@ -118,8 +117,8 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
             join_buffers(program)
             mark_stopped_gradients(program)
             program = program.run_decompositions(
-                {**_inner_gradients.decompositions(), **_formulas.formulas(program)})
-        _inner_gradients.expand(program, fail_at)
+                {**inner_gradients.decompositions(), **formulas.formulas(program)})
+        inner_gradients.expand(program, fail_at)
         drop_assertions(program.graph_module)
         order_strided(program.graph_module)
     except ExportError:
@@ -146,9 +145,9 @@ def _argument_names(loss, count):
 def __getattr__(name):
     # On first use: exporting needs no library.
     if name in ("StepResult", "TrainStep"):
-        from mpt import _train_step
-        return getattr(_train_step, name)
+        from mpt._training import train_step
+        return getattr(train_step, name)
     if name == "supports":
-        from mpt._supports import supports
+        from mpt._training.supports import supports
         return supports
     raise AttributeError(f"module 'mpt.torch' has no attribute '{name}'")

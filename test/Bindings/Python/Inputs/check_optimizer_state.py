@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 import mpt
 import mpt.torch
-from mpt._blockwise import quantize_blockwise
+from mpt._training.blockwise import quantize_blockwise
 
 folder, = sys.argv[1:]
 torch.manual_seed(0)

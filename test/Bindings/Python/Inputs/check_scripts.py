@@ -56,8 +56,7 @@ class Clamping(nn.Module):
         return self.layer(x)
 
 
-model = Clamping()
-refused("clamping", mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
+compare("clamping", Clamping, loss, batches, sgd)
 
 
 # A step that an instance has.

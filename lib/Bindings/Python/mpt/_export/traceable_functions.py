@@ -11,8 +11,8 @@ import warnings
 
 import torch
 
-from mpt import _formulas
-from mpt._custom_ops import RECURRENT
+from mpt._export import formulas
+from mpt._export.custom_ops import RECURRENT
 from mpt._patches import patched
 
 
@@ -108,7 +108,7 @@ def drop_checks_of_values():
         return is_causal is True
 
     patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
-               (torch, "ctc_loss", _ctc_loss), (torch.linalg, "lstsq", _formulas.lstsq),
+               (torch, "ctc_loss", _ctc_loss), (torch.linalg, "lstsq", formulas.lstsq),
                (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
     with patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield

@@ -16,12 +16,12 @@ from typing import Any, Sequence
 
 import torch
 
-from mpt._export_error import ExportError
-from mpt._graph_printer import GraphPrinter, quote
-from mpt._optimizer_shadow import KEPT, describe, find_mentions
-from mpt._optimizer_trace import (FIRST, FLAG, FUNCTION, IS_FIRST, Trace, choose_two, in_f32,
+from mpt._export.errors import ExportError
+from mpt._export.graph_printer import GraphPrinter, quote
+from mpt._optimizer.options import has_own_counts, name_of, parts_of
+from mpt._optimizer.shadow import KEPT, describe, find_mentions
+from mpt._optimizer.trace import (FIRST, FLAG, FUNCTION, IS_FIRST, Trace, choose_two, in_f32,
                                   optimizer_error, outputs)
-from mpt._optimizers import has_own_counts, name_of, parts_of
 from mpt._patches import export_lock
 
 

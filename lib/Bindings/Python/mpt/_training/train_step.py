@@ -19,17 +19,16 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 import torch
 
 from mpt import Module, Ranks, version
-from mpt._batch import Batch, in_order, to_tensor
-from mpt._between_steps import ScriptChanges
-from mpt._blockwise import dequantize_blockwise, quantize_blockwise
-from mpt._compiled import CONVERT, TYPES, Compiled
-from mpt._complex import real_view, restore
 from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
-from mpt._exported import Exported
-from mpt._graph_printer import quote
-from mpt._optimizers import OptimizerList, OptimizerReader, unwrap
+from mpt._export.exported import Exported, real_view, restore
+from mpt._export.graph_printer import quote
+from mpt._optimizer.options import OptimizerList, OptimizerReader, unwrap
 from mpt._step import (PRECISIONS, Fp8, LateResult, StepResult, check_memory_budget,
                        make_memory_report, run_passes, spell_loss_scale, spell_optimizer_state)
+from mpt._training.batch import Batch, in_order, to_tensor
+from mpt._training.between_steps import ScriptChanges
+from mpt._training.blockwise import dequantize_blockwise, quantize_blockwise
+from mpt._training.compiled import CONVERT, TYPES, Compiled
 from mpt.torch import export
 
 # The stages of ZeRO, by what parallel= calls them.
@@ -902,7 +901,7 @@ class TrainStep:
             raise Error(f"evaluator: with parallel={self._parallel!r} no process has all "
                         "parameters; call sync_to(model) in all of them, and evaluate the "
                         "model")
-        from mpt._evaluator import Evaluator
+        from mpt._training.evaluator import Evaluator
         return Evaluator(self, function, weights)
 
     def explain(self, pattern: str = ".*") -> Explanation:

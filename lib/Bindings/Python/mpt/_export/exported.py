@@ -10,8 +10,7 @@ from typing import Any, Callable, Collection, Optional, Sequence
 
 import torch
 
-from mpt._complex import real_view
-from mpt._export_error import ExportError
+from mpt._export.errors import ExportError
 
 
 class Exported:
@@ -61,3 +60,16 @@ def _write(path: str, write: Callable[[str], Any]) -> None:
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
+
+
+def real_view(tensor: torch.Tensor) -> torch.Tensor:
+    """What programs hold of a tensor: of a complex one the real and imaginary parts, in a last
+    dimension."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
+def restore(value: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """What a program holds of a tensor, as one of the type of `like`."""
+    if like.is_complex():
+        value = torch.view_as_complex(value.to(like.real.dtype).contiguous())
+    return value.to(like.dtype)

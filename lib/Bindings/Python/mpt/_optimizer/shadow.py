@@ -12,7 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
-from mpt._optimizers import copy_optimizer, scheduled_options, set_option
+from mpt._optimizer.options import copy_optimizer, scheduled_options, set_option
 
 # Attributes of optimizers that are not copied with their contents.
 KEPT = {"param_groups", "state", "defaults", "parts", "step"} | {

@@ -18,9 +18,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from mpt._absent_attributes import AbsentAttributes
-from mpt._constants import FoldConstants
-from mpt._written_parameters import WrittenParameters
+from mpt._export.absent_attributes import AbsentAttributes
+from mpt._export.constants import FoldConstants
+from mpt._export.written_parameters import WrittenParameters
 
 _OWN = frozenset(vars(torch.nn.Module()))  # What each module has.
 

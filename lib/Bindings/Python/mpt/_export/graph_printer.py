@@ -17,11 +17,10 @@ from typing import Optional
 
 import torch
 
-from mpt._activation_checkpoints import CHECKPOINT
-from mpt._complex import real_view
-from mpt._custom_ops import RECURRENT
-from mpt._export_error import ExportError
-from mpt._source_lines import line_of
+from mpt._export.activation_checkpoints import CHECKPOINT
+from mpt._export.custom_ops import RECURRENT
+from mpt._export.errors import ExportError, line_of
+from mpt._export.exported import real_view
 
 _ELEMENT_TYPES = {
     torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",

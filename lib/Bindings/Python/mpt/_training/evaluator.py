@@ -11,11 +11,11 @@ import torch
 from torch.utils import _pytree
 
 from mpt import Module
-from mpt._batch import to_tensor
-from mpt._compiled import CONVERT, TYPES
-from mpt._complex import real_view
 from mpt._diagnostics import Error
-from mpt._graph_printer import quote
+from mpt._export.exported import real_view
+from mpt._export.graph_printer import quote
+from mpt._training.batch import to_tensor
+from mpt._training.compiled import CONVERT, TYPES
 from mpt.torch import export
 
 

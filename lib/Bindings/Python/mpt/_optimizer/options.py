@@ -238,7 +238,7 @@ class OptimizerReader:
         self._check_hooks()
         self._own_steps = list(map(own_step, self._parts))
         if not self._has_op() or has_own_counts(optimizer, parameters):
-            from mpt._traced_optimizer import TracedOptimizer
+            from mpt._optimizer.traced import TracedOptimizer
             self.traced = TracedOptimizer(optimizer, parameters, self.groups, self.rate_names())
         # Options as they are now; schedulers add others.
         self._options = [set(g) - {"params", "lr", "initial_lr"} for g in optimizer.param_groups]

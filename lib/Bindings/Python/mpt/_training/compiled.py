@@ -9,7 +9,7 @@ import functools
 import torch
 
 from mpt import Module, Program
-from mpt._exported import Exported
+from mpt._export.exported import Exported
 from mpt._step import SCALARS, ScalarReader
 
 TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,

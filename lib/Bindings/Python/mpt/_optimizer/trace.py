@@ -14,9 +14,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from mpt._diagnostics import Error
-from mpt._optimizer_shadow import KEPT, Shadow, describe, is_number, rate_of
-from mpt._optimizers import name_of, run_step, scheduled_options
-from mpt._traceable_optimizer import traceable
+from mpt._optimizer.options import name_of, run_step, scheduled_options
+from mpt._optimizer.shadow import KEPT, Shadow, describe, is_number, rate_of
+from mpt._optimizer.traceable import traceable
 
 # Its name in the module.
 FUNCTION = "optimizer"

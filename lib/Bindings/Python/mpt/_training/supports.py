@@ -9,10 +9,10 @@ from typing import Any, Callable, Mapping, Optional
 import torch
 
 from mpt import Module
-from mpt._batch import Batch
-from mpt._compiled import CONVERT
 from mpt._diagnostics import Error
-from mpt._export_error import ExportError
+from mpt._export.errors import ExportError
+from mpt._training.batch import Batch
+from mpt._training.compiled import CONVERT
 from mpt.torch import export
 
 

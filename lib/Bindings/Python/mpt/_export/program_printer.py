@@ -7,11 +7,11 @@ from __future__ import annotations
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
-from mpt._export_error import ExportError
-from mpt._exported import Exported
-from mpt._graph_printer import GraphPrinter, quote, widen
+from mpt._export.errors import ExportError
+from mpt._export.exported import Exported
+from mpt._export.graph_printer import GraphPrinter, quote, widen
+from mpt._export.stopped_gradients import stops_gradient
 from mpt._names import RESULT_NAMES, rename
-from mpt._stopped_gradients import stops_gradient
 
 
 class ProgramPrinter(GraphPrinter):

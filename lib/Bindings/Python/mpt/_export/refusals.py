@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from mpt import _inner_gradients
-from mpt._autograd_functions import apply_function, replace_bound_applies
-from mpt._export_error import ExportError
+from mpt._export import inner_gradients
+from mpt._export.autograd_functions import apply_function, replace_bound_applies
+from mpt._export.errors import ExportError
 from mpt._patches import patched
 
 
@@ -28,7 +28,7 @@ def refuse_what_tracing_loses():
 
     refuse_backward = refuse("backward()", "MPT differentiates the loss itself; for gradients "
                              "inside of it call torch.autograd.grad")
-    patches = [*_inner_gradients.patches(refuse_backward),
+    patches = [*inner_gradients.patches(refuse_backward),
                (torch.Tensor, "backward", refuse_backward),
                (torch._VF, "_pack_padded_sequence",
                 refuse("pack_padded_sequence", "run the layer over the padded tensor, and mask "

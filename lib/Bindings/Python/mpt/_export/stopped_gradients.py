@@ -8,9 +8,8 @@ from typing import Callable, Collection
 
 import torch
 
-from mpt._custom_ops import STOP_GRADIENT
-from mpt._export_error import ExportError
-from mpt._source_lines import line_of
+from mpt._export.custom_ops import STOP_GRADIENT
+from mpt._export.errors import ExportError, line_of
 
 
 def stops_gradient(node: torch.fx.Node) -> bool:

@@ -14,7 +14,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 
-from mpt._optimizers import own_step, parts_of
+from mpt._optimizer.options import own_step, parts_of
 from mpt._patches import in_this_thread, patched
 
 

@@ -12,8 +12,8 @@ import torch
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
-from mpt import _formulas
-from mpt._constants import changes_in_place
+from mpt._export import formulas
+from mpt._export.constants import changes_in_place
 
 # Properties of a tensor that are its elements in another order.
 _VIEWS = {"T", "mT", "H", "mH"}
@@ -95,7 +95,7 @@ class WrittenParameters:
         if given["max_norm"] is not None:
             weight = given["weight"]
             copy = self.copy(weight) if self.is_one(weight) else weight.detach()
-            copy.copy_(_formulas.renorm_rows(copy, given["input"], given["max_norm"],
+            copy.copy_(formulas.renorm_rows(copy, given["input"], given["max_norm"],
                                              given["norm_type"]))
             self.find_written()
             given["max_norm"] = None

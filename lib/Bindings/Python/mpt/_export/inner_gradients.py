@@ -21,7 +21,7 @@ import torch.fx
 from torch.fx.experimental import proxy_tensor
 from torch.utils import _pytree as pytree
 
-from mpt._linear_ops import SHAPES_ALONE, is_linear, is_zero
+from mpt._export.linear_ops import SHAPES_ALONE, is_linear, is_zero
 
 _aten = torch.ops.aten
 _library = torch.library.Library("mpt", "FRAGMENT")

@@ -13,8 +13,8 @@ from typing import Any, Iterator
 import torch
 from torch.utils import _pytree as pytree
 
-from mpt._inner_gradients import with_rows
-from mpt._source_lines import is_of_model
+from mpt._export.errors import is_of_model
+from mpt._export.inner_gradients import with_rows
 
 
 class _Context:

@@ -8,10 +8,10 @@ import types
 
 import torch
 
-from mpt._constants import FoldConstants
-from mpt._export_error import ExportError
-from mpt._model_changes import ModelChanges
-from mpt._refusals import refuse_functions
+from mpt._export.constants import FoldConstants
+from mpt._export.errors import ExportError
+from mpt._export.model_changes import ModelChanges
+from mpt._export.refusals import refuse_functions
 
 
 class LossModule(torch.nn.Module):

@@ -1,0 +1,110 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Why a model cannot be exported, at which line of it, and what PyTorch writes beside that."""
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import sysconfig
+import threading
+import traceback
+from typing import Optional
+
+import torch
+
+# Whose lines say nothing about a model. With a separator: torchvision is not PyTorch.
+_OWN_FOLDERS = tuple(os.path.join(folder, "") for folder in (
+    os.path.dirname(torch.__file__),
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+_PYTHON_FOLDER = os.path.join(sysconfig.get_path("stdlib"), "")
+
+
+class ExportError(RuntimeError):
+    """A model that cannot be exported. The message says why, and what to change."""
+
+
+def is_of_model(file: str) -> bool:
+    """Whether a file is neither PyTorch's nor MPT's own nor of Python's library."""
+    if file.startswith(_PYTHON_FOLDER):
+        # Packages may be installed there.
+        return "site-packages" in file or "dist-packages" in file
+    return not file.startswith((*_OWN_FOLDERS, "<"))
+
+
+def line_of(node: torch.fx.Node) -> "Optional[tuple[str, str]]":
+    """File and number of the innermost line of the model or the loss."""
+    frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
+    if not frames:
+        return None
+    return next((f for f in reversed(frames) if is_of_model(f[0])), frames[-1])
+
+
+def raised_at(error: BaseException) -> str:
+    """The innermost line of the model or the loss that was running."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if is_of_model(f.filename)]
+    return "\n  at {0.filename}:{0.lineno}: {0.line}".format(frames[-1]) if frames else ""
+
+
+def fail_at(node: torch.fx.Node, message: str) -> None:
+    """An error at the line of a node."""
+    place = line_of(node)
+    raise ExportError(f"{place[0]}:{place[1]}: {message}" if place else message)
+
+
+def short_message(error: BaseException) -> str:
+    """PyTorch's message without its advice about logs and about other ways of exporting."""
+    return re.split(r"\n\s*\n|\n(?:Caused by:|For more information, run with)",
+                    str(error).strip(), maxsplit=1)[0] or type(error).__name__
+
+
+def remedy_of(error: BaseException) -> str:
+    """What to change in the model, where PyTorch's message does not say it."""
+    text, kind = str(error), type(error).__name__
+    if "data-dependent" in text or kind.startswith(("DataDependent", "DynamicOutputShape")):
+        return ("\nThe graph of a step is the same for all batches: where Python decides by "
+                "the values of tensors (if, .item(), x[mask], nonzero), use torch.where, or "
+                "decide outside of the loss function, or by tensors that are constants: those "
+                "in a closure, and buffers with persistent=False")
+    if "higher order operator" in text:
+        return ("\nHigher-order ops, such as torch.cond, scan and while_loop, have no counterpart: "
+                "for torch.cond compute both and choose by torch.where, for scan write a loop of "
+                "Python")
+    if kind == "UnsupportedOperatorException":
+        return "\nPyTorch cannot trace this op; write the loss without it"
+    return ""
+
+
+@contextlib.contextmanager
+def without_logs():
+    """While it lasts, PyTorch writes neither tracebacks nor the graph of a model that it
+    refuses: the error says why. Whoever asked for logs (TORCH_LOGS) gets them."""
+    exporting = threading.get_ident()
+
+    def printing(*values, file=None, **named):
+        if file is not sys.stderr or threading.get_ident() != exporting:
+            print(*values, file=file, **named)
+
+    loggers = [logging.getLogger(name) for name in (
+        "torch.export._trace", "torch.fx.experimental.symbolic_shapes",
+        "torch._subclasses.fake_tensor")]
+    loggers = [(logger, logger.level) for logger in loggers
+               if logger.getEffectiveLevel() >= logging.WARNING]
+    try:
+        import torch.export._trace as trace
+    except ImportError:  # Other releases of PyTorch may have no such module.
+        trace = None
+    try:
+        for logger, _ in loggers:
+            logger.setLevel(logging.CRITICAL)
+        if trace is not None:
+            trace.print = printing  # Hides the built-in one from this module of PyTorch's.
+        yield
+    finally:
+        for logger, level in loggers:
+            logger.setLevel(level)
+        if trace is not None:
+            vars(trace).pop("print", None)
