@@ -381,3 +381,36 @@ func.func @joins(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %x: tensor<4x6xf32>) 
   } : tensor<4x3xf32>
   return %f, %g : tensor<4x6xf32>, tensor<4x3xf32>
 }
+
+// What reads a kernel waits for what else an op of it reads.
+// CHECK-LABEL: func.func @delayed
+// CHECK: mpt_kernel.kernel <row>{{.*}} domain [4]
+// CHECK: %[[Z:.*]] = mpt_kernel.kernel <row>{{.*}} domain [5]
+// CHECK: %[[K:.*]]:2 = mpt_kernel.kernel <pointwise>(%{{.*}}, %[[Z]]) domain [128]
+// CHECK: math.exp
+// CHECK-NEXT: arith.mulf
+// CHECK-NOT: mpt_kernel.kernel <
+// CHECK: mpt.transpose
+func.func @delayed(%x: tensor<8x16xf32>, %s: tensor<4xf32>, %q: tensor<5xf32>) -> (tensor<16x8xf32>, tensor<8x16xf32>) {
+  %a = mpt.exp %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %t = mpt.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x16xf32>) -> tensor<16x8xf32>
+  %u = mpt.reduce %s {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  %y = mpt.mul %q, %u : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  %z = mpt.reduce %y {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<5xf32>) -> tensor<f32>
+  %b = mpt.mul %a, %z : (tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+  return %t, %b : tensor<16x8xf32>, tensor<8x16xf32>
+}
+
+// It cannot if that comes of it.
+// CHECK-LABEL: func.func @around
+// CHECK: mpt_kernel.kernel <pointwise>{{.*}} domain [128]
+// CHECK: mpt_kernel.kernel <row>{{.*}} domain [16, 8]
+// CHECK: mpt_kernel.kernel <pointwise>{{.*}} domain [8, 16]
+// CHECK-NOT: mpt_kernel.kernel <
+func.func @around(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %a = mpt.exp %x : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %t = mpt.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x16xf32>) -> tensor<16x8xf32>
+  %y = mpt.reduce %t {kind = #mpt.reduce_kind<max>, axes = array<i64: 1>} : (tensor<16x8xf32>) -> tensor<16xf32>
+  %b = mpt.mul %a, %y : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+  return %b : tensor<8x16xf32>
+}

@@ -12,6 +12,7 @@
 #include "mpt/Dialect/MPT/Transforms/AttentionViews.h"
 #include "mpt/Dialect/MPT/Transforms/JoinedParts.h"
 #include "mpt/Precision/RangeProfile.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
 
@@ -24,6 +25,8 @@ namespace {
 constexpr size_t mostOps = 160;
 /// Readers looked at before a merge is given up.
 constexpr size_t mostReaders = 256;
+/// Nodes that are put later for a merge.
+constexpr size_t mostDelayed = 32;
 /// Tensors that one kernel reads: each is a stream and a pointer.
 constexpr size_t mostReads = 32;
 
@@ -131,12 +134,19 @@ private:
   std::optional<KernelExtent> fits(Operation *op, Role role, ArrayRef<unsigned> merged);
   /// True if a row of `domain` has one element of a tensor of shape `shape`.
   static bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain);
-  /// The depth of `merged` with `op`, if that closes no cycle and keeps the
-  /// limits.
-  std::optional<unsigned> checkMerge(Operation *op, Role role, ArrayRef<unsigned> merged,
-                                     KernelExtent extent);
+  /// The depths of nodes after a merge: first that of the merged, then those of nodes
+  /// that come later for it.
+  using Depths = llvm::SmallMapVector<unsigned, unsigned, 4>;
+  /// The depths if `merged` take in `op`, if that closes no cycle and keeps the limits.
+  std::optional<Depths> checkMerge(Operation *op, Role role, ArrayRef<unsigned> merged,
+                                   KernelExtent extent);
+  /// Puts what reads `merged` after them, but nothing of `before`; `mayDelay` if that may
+  /// come later than it does.
+  std::optional<Depths> delayReaders(ArrayRef<unsigned> merged, unsigned depth,
+                                     const llvm::SmallDenseSet<unsigned, 4> &before,
+                                     bool mayDelay);
   void merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent extent,
-             unsigned depth);
+             const Depths &depths);
   SmallVector<SmallVector<unsigned>> getAttempts(ArrayRef<unsigned> candidates);
   bool tryJoin(Operation *op, Role role);
   /// Into one or several of `candidates`, at least `fewest`.
@@ -250,9 +260,50 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
   return std::nullopt;
 }
 
-std::optional<unsigned> Planner::checkMerge(Operation *op, Role role,
-                                            ArrayRef<unsigned> merged,
-                                            KernelExtent extent) {
+std::optional<Planner::Depths>
+Planner::delayReaders(ArrayRef<unsigned> merged, unsigned depth,
+                      const llvm::SmallDenseSet<unsigned, 4> &before, bool mayDelay) {
+  Depths depths;
+  depths[merged.front()] = depth;
+  // In the order of their depths so far, so that each is looked at once.
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> open;
+  size_t seen = 0;
+  auto delay = [&](unsigned id, unsigned least) {
+    for (unsigned reader : nodes[id].readers) {
+      reader = find(reader);
+      // Also no reader among the merged themselves: it did not join what it reads,
+      // so it reads elements that are not there at the same point.
+      if (llvm::is_contained(merged, reader) || before.contains(reader) ||
+          (mayDelay && ++seen > mostReaders))
+        return false;
+      const unsigned own = nodes[reader].depth;
+      if (own >= least)
+        continue;
+      auto [it, isNew] = depths.try_emplace(reader, least);
+      if (!mayDelay || depths.size() > mostDelayed)
+        return false;
+      it->second = std::max(it->second, least);
+      if (isNew)
+        open.push({own, reader});
+    }
+    return true;
+  };
+  for (unsigned id : merged)
+    if (!delay(id, depth + 1))
+      return std::nullopt;
+  while (!open.empty()) {
+    const unsigned id = open.top().second;
+    open.pop();
+    if (!delay(id, depths[id] + 1))
+      return std::nullopt;
+  }
+  return depths;
+}
+
+std::optional<Planner::Depths> Planner::checkMerge(Operation *op, Role role,
+                                                   ArrayRef<unsigned> merged,
+                                                   KernelExtent extent) {
   // Whole tensors are not computed before a heavy call that they come after:
   // the backward pass would move into the forward's kernels, and all it
   // recomputes would be stored. What is widened to be reduced is not: the reduction
@@ -283,6 +334,7 @@ std::optional<unsigned> Planner::checkMerge(Operation *op, Role role,
     return std::nullopt;
   unsigned depth = 0;
   llvm::SmallSetVector<Value, 4> reads;
+  llvm::SmallDenseSet<unsigned, 4> before;
   for (unsigned id : merged) {
     depth = std::max(depth, nodes[id].depth);
     count += nodes[id].ops.size();
@@ -300,18 +352,16 @@ std::optional<unsigned> Planner::checkMerge(Operation *op, Role role,
     }
     if (!isSplat(operand))
       reads.insert(operand);
-    if (node)
+    if (node) {
+      before.insert(*node);
       depth = std::max(depth, nodes[*node].depth + 1);
+    }
   }
   if (count > mostOps || reads.size() > mostReads)
     return std::nullopt;
-  // Also no reader among the merged themselves: it did not join what it reads,
-  // so it reads elements that are not there at the same point.
-  for (unsigned id : merged)
-    for (unsigned reader : nodes[id].readers)
-      if (nodes[find(reader)].depth <= depth)
-        return std::nullopt;
-  return depth;
+  // What reads the merged may wait for the other operands: all of them run between the
+  // same heavy calls.
+  return delayReaders(merged, depth, before, isStored);
 }
 
 SmallVector<SmallVector<unsigned>> Planner::getAttempts(ArrayRef<unsigned> candidates) {
@@ -384,17 +434,17 @@ bool Planner::tryJoin(Operation *op, Role role, ArrayRef<unsigned> candidates,
       if (!extent || (role == Role::Elementwise &&
                       (*extent == KernelExtent::AfterColumns) != afterColumns))
         continue;
-      std::optional<unsigned> depth = checkMerge(op, role, merged, *extent);
-      if (!depth)
+      std::optional<Depths> depths = checkMerge(op, role, merged, *extent);
+      if (!depths)
         continue;
-      merge(op, merged, *extent, *depth);
+      merge(op, merged, *extent, *depths);
       return true;
     }
   return false;
 }
 
 void Planner::merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent extent,
-                    unsigned depth) {
+                    const Depths &depths) {
   unsigned first = merged.front();
   Node &target = nodes[first];
   for (unsigned id : merged.drop_front()) {
@@ -415,7 +465,8 @@ void Planner::merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent exten
     readers.insert(find(reader));
   target.readers = std::move(readers);
   target.ops.push_back(op);
-  target.depth = depth;
+  for (auto [id, depth] : depths)
+    nodes[id].depth = depth;
   nodesOf[op] = first;
   plan.extents[op->getResult(0)] = extent;
 }
