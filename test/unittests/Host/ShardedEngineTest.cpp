@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Host/ShardedEngine.h"
+#include "../Support/ResidentMemory.h"
 #include "TestHelpers.h"
 #include "mpt/Host/Checkpoint.h"
 #include "mpt/Host/CheckpointWriter.h"
@@ -14,10 +15,8 @@
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 #include <condition_variable>
-#include <fstream>
 #include <mutex>
 #include <thread>
-#include <unistd.h>
 
 using namespace mpt;
 using test::message;
@@ -353,14 +352,6 @@ TEST_F(ShardedEngineTest, WritesInTheBackground) {
   }
 }
 
-/// Bytes of this process that are in memory.
-int64_t countResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  int64_t size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
 /// Once it is written, no copy of the state is kept until the next one.
 TEST_F(ShardedEngineTest, KeepsNoCopyOfWhatIsWritten) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -372,12 +363,12 @@ TEST_F(ShardedEngineTest, KeepsNoCopyOfWhatIsWritten) {
   HostTensor value = llvm::cantFail(HostTensor::create(ElementType::F32, {kNumbers}));
   llvm::fill(value.getBytes(), uint8_t(63));
   llvm::cantFail(engine.writeState("w", value));
-  const int64_t before = countResidentBytes();
+  const int64_t before = getResidentBytes();
   CheckpointWriter writer;
   EXPECT_TRUE(llvm::cantFail(writer.begin(path, Checkpoint(), engine)));
   while (!writer.isWritten())
     std::this_thread::yield();
-  EXPECT_LT(countResidentBytes(), before + kBytes / 2);
+  EXPECT_LT(getResidentBytes(), before + kBytes / 2);
   EXPECT_EQ(message(writer.finish()), "success");
   EXPECT_EQ(llvm::cantFail(loadCheckpoint(path)).state.at("w"), value);
 }

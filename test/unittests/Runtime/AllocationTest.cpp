@@ -16,12 +16,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "../Support/ResidentMemory.h"
 #include "ProgramBuilder.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
-#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
@@ -352,14 +351,6 @@ TEST(AllocationTest, Reductions) {
   }
 }
 
-/// Bytes of this process in memory.
-int64_t getResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  int64_t all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
 /// Memory of the step takes none of the machine's before something is written there, and
 /// begins as zeros.
 TEST(AllocationTest, LargeMemoryIsUntouched) {
@@ -373,15 +364,15 @@ TEST(AllocationTest, LargeMemoryIsUntouched) {
   b.launch(2, {used}, b.output("y", F32, {5000}));
   Descriptor desc(writeProgram(b.program), {kernel});
   Context c(1);
-  const int64_t before = getResidentBytes();
+  const int64_t before = mpt::getResidentBytes();
   ASSERT_GT(before, 0);
   ASSERT_EQ(mpt_rt_open_desc(c.rt, &desc.desc), MPT_RT_OK) << c.error();
   std::vector<float> values(5000, 2), w(bytes / 4, 7);
-  const int64_t read = getResidentBytes();
+  const int64_t read = mpt::getResidentBytes();
   ASSERT_EQ(mpt_rt_bind(c.rt, "x", values.data(), values.size() * 4), 0);
   ASSERT_EQ(mpt_rt_run(c.rt), MPT_RT_OK) << c.error();
   // `w`, the test's own, is written.
-  EXPECT_LT(getResidentBytes() - before, bytes + bytes / 4);
+  EXPECT_LT(mpt::getResidentBytes() - before, bytes + bytes / 4);
   EXPECT_GT(read - before, bytes / 2);
   ASSERT_EQ(mpt_rt_read(c.rt, "w", w.data(), bytes), MPT_RT_OK) << c.error();
   EXPECT_EQ(std::count(w.begin(), w.end(), 0.f), bytes / 4);
