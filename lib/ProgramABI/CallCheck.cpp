@@ -238,8 +238,9 @@ const char *Check::check(const GatherCall &) const {
 }
 
 const char *Check::check(const ScatterAddCall &scatter) const {
-  if (!isIndex(in(0)) || !isFloat(in(1)) || !isFloat(out()) ||
-      in(1).type == DataType::F64 || out().type == DataType::F64 || out().dims.empty() ||
+  if (in(1).type == DataType::F64 || out().type == DataType::F64)
+    return "a scatter_add adds up f32, f16 or bf16, not f64; cast to f32";
+  if (!isIndex(in(0)) || !isFloat(in(1)) || !isFloat(out()) || out().dims.empty() ||
       in(1).count() !=
           in(0).count() * (out().count() / std::max<int64_t>(out().dims[0], 1)) ||
       (scatter.hasInit && (in(2).type != out().type || in(2).dims != out().dims)))

@@ -179,3 +179,12 @@ func.func @step() -> tensor<2000000000xf32> {
     }
   }
 #-}
+
+// -----
+
+func.func @f64(%i: tensor<3xi64> {mpt.name = "i", mpt.role = "input"}, %x: tensor<3x2xf64> {mpt.name = "x", mpt.role = "input"})
+    -> (tensor<7x2xf64> {mpt.name = "y"}) {
+  // expected-error @+1 {{the library call cannot run: a scatter_add adds up f32, f16 or bf16, not f64; cast to f32}}
+  %0 = mpt.scatter_add %i, %x : (tensor<3xi64>, tensor<3x2xf64>) -> tensor<7x2xf64>
+  return %0 : tensor<7x2xf64>
+}

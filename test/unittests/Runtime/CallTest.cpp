@@ -363,6 +363,11 @@ TEST(GatherTest, Misfits) {
   Tensor narrow(F16, {7, 2}), turned(F32, {2, 7});
   EXPECT_EQ(runCall(added, {&at, &rows, &narrow}, table), misfit);
   EXPECT_EQ(runCall(added, {&at, &rows, &turned}, table), misfit);
+  Tensor wide(F64, {7, 2}), wideRows(F64, {3, 2});
+  const std::string ofF64 =
+      "a scatter_add adds up f32, f16 or bf16, not f64; cast to f32";
+  EXPECT_EQ(runCall(ScatterAddCall(), {&at, &wideRows}, wide), ofF64);
+  EXPECT_EQ(runCall(ScatterAddCall(), {&at, &rows}, wide), ofF64);
   EXPECT_EQ(runCall(added, {&at, &rows}, table),
             "'scatter_add' needs 3 inputs and 1 outputs, found 2 and 1");
 }
