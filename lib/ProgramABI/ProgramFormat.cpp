@@ -17,6 +17,24 @@
 
 using namespace mpt::rt;
 
+std::string mpt::rt::findObstacleToNode(const Program &program, const Loop &loop,
+                                        size_t depth) {
+  auto moves = [&](const BufferRef &ref) {
+    return ref.strides.size() >= depth && ref.strides[depth - 1] != 0;
+  };
+  bool isMoving = moves(*loop.condition);
+  for (size_t i = loop.begin; i < loop.end; ++i) {
+    const Instruction &instruction = program.instructions[i];
+    if (instruction.call && getRanks(*instruction.call) > 0)
+      return " has a condition and exchanges values between ranks, which programs for "
+             "GPUs cannot have; compile it for CPUs";
+    isMoving |= std::any_of(instruction.refs.begin(), instruction.refs.end(), moves);
+  }
+  return isMoving ? " has a condition and buffers that move in it, which programs for "
+                    "GPUs cannot have; compile it for CPUs"
+                  : "";
+}
+
 namespace {
 
 class Writer {
@@ -289,7 +307,9 @@ std::string findBadLoop(const Program &program, const std::vector<int64_t> &inpu
     if (!loop.condition)
       continue;
     if (program.target.rfind("cuda", 0) == 0)
-      return what + " has a condition, which programs for GPUs cannot read";
+      if (std::string why = findObstacleToNode(program, loop, around.size());
+          !why.empty())
+        return what + why;
     if (loop.condition->type != DataType::I1 || loop.condition->count() != 1 ||
         !isInside(*loop.condition, program, inputs, counts))
       return what + " has a condition that is no truth value in its space";

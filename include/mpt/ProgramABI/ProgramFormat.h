@@ -278,6 +278,11 @@ inline int64_t countIterations(const Program &program, size_t instruction) {
   return count;
 }
 
+/// Why a GPU cannot run `loop`, which has a condition and is, with those around it, one
+/// of `depth` loops; "" if it can. Its iterations are one node of a CUDA graph, so that
+/// all do the same to the same buffers.
+std::string findObstacleToNode(const Program &program, const Loop &loop, size_t depth);
+
 /// How far a buffer has moved in these iterations, in bytes.
 inline int64_t getDistance(const std::vector<int64_t> &strides,
                            const std::vector<int64_t> &iterations) {

@@ -333,14 +333,18 @@ LogicalResult ProgramEncoder::addLoop(program::LoopOp loop) {
                            {}};
   if (!loop.getCondition())
     return success();
-  if (isCuda)
-    return loop.emitOpError("has a condition, which programs for GPUs cannot read; run "
-                            "--mpt-select-branches before planning");
   FailureOr<rt::BufferRef> condition = refOf(loop.getCondition());
   if (failed(condition))
     return failure();
   program.loops[number].condition = std::move(*condition);
-  return success();
+  if (!isCuda)
+    return success();
+  size_t depth = 1;
+  for (Operation *op = loop->getParentOp(); isa_and_nonnull<program::LoopOp>(op);
+       op = op->getParentOp())
+    ++depth;
+  std::string why = rt::findObstacleToNode(program, program.loops[number], depth);
+  return why.empty() ? success() : loop.emitOpError(llvm::StringRef(why).drop_front());
 }
 
 LogicalResult ProgramEncoder::addOp(Operation &inner) {

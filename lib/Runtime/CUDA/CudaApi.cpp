@@ -8,6 +8,7 @@
 
 #include "CudaApi.h"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <utility>
 
@@ -35,30 +36,38 @@ bool Api::load(const std::string &cudart, const std::string &cublasLt,
       cudart, {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}, kPackage, error);
   if (!runtime)
     return false;
-  auto find = [&](void *library, const char *name, auto &function) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    if (!function)
+  // `function` is a pointer to one, of any type: one lambda for all is a sixth of the
+  // code.
+  auto find = [&](void *library, const char *name, void *function) {
+    void *found = dlsym(library, name);
+    std::memcpy(function, &found, sizeof(found));
+    if (!found)
       error = std::string("the CUDA libraries found have no ") + name + "; install " +
               kPackage;
-    return function != nullptr;
+    return found != nullptr;
   };
 #define MPT_FIND_RUNTIME(name, parameters)                                               \
-  if (!find(runtime, #name, name))                                                       \
+  if (!find(runtime, #name, &name))                                                      \
     return false;
 #define MPT_FIND_BLAS(name, parameters)                                                  \
-  if (!find(blas, #name, name))                                                          \
+  if (!find(blas, #name, &name))                                                         \
+    return false;
+#define MPT_FIND_RENAMED(name, addition, parameters)                                     \
+  if (!find(runtime, #name addition, &name) && !find(runtime, #name, &name))             \
     return false;
   MPT_CUDART_FUNCTIONS(MPT_FIND_RUNTIME)
-  if (!find(runtime, "cudaGetErrorString", cudaGetErrorString))
+  MPT_CUDART_RENAMED_FUNCTIONS(MPT_FIND_RENAMED)
+  if (!find(runtime, "cudaGetErrorString", &cudaGetErrorString))
     return false;
   void *blas =
       openLibrary(cublasLt, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
                   kPackage, error);
   auto findAll = [&] {
     MPT_CUBLASLT_FUNCTIONS(MPT_FIND_BLAS)
-    return find(blas, "cublasLtGetVersion", cublasLtGetVersion);
+    return find(blas, "cublasLtGetVersion", &cublasLtGetVersion);
   };
 #undef MPT_FIND_RUNTIME
+#undef MPT_FIND_RENAMED
 #undef MPT_FIND_BLAS
   if (blas && findAll())
     return true;

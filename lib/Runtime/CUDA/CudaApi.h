@@ -30,6 +30,7 @@ using Stream = void *;
 using Event = void *;
 using Graph = void *;
 using GraphExec = void *;
+using GraphNode = void *;
 using Library = void *;
 using Kernel = void *;
 struct Dim3 {
@@ -46,6 +47,17 @@ inline constexpr int kAttributeMajor = 75, kAttributeMinor = 76,
                      kAttributeMemoryClock = 36, kAttributeMemoryBus = 37;
 inline constexpr unsigned kNonBlocking = 1, kEventNoTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
+
+/// cudaGraphNodeParams of a loop that runs while its handle's value is not 0.
+struct ConditionalParams {
+  int type = 13, reserved0[3] = {};
+  uint64_t handle = 0;
+  int kind = 1;
+  unsigned size = 1;
+  /// CUDA sets it: the graphs of the bodies, of which there is one.
+  Graph *bodies = nullptr;
+  int64_t reserved1[26] = {}, reserved2 = 0;
+};
 
 // Of cuBLASLt.
 using Status = int;
@@ -96,6 +108,9 @@ struct CublasLtHeuristic {
   X(cudaStreamWaitEvent, (Stream, Event, unsigned))                                      \
   X(cudaStreamBeginCapture, (Stream, int))                                               \
   X(cudaStreamEndCapture, (Stream, Graph *))                                             \
+  X(cudaStreamBeginCaptureToGraph,                                                       \
+    (Stream, Graph, const GraphNode *, const void *, size_t, int))                       \
+  X(cudaGraphConditionalHandleCreate, (uint64_t *, Graph, unsigned, unsigned))           \
   X(cudaGraphInstantiate, (GraphExec *, Graph, unsigned long long))                      \
   X(cudaGraphLaunch, (GraphExec, Stream))                                                \
   X(cudaGraphDestroy, (Graph))                                                           \
@@ -114,6 +129,15 @@ struct CublasLtHeuristic {
   X(cudaGetDriverEntryPointByVersion,                                                    \
     (const char *, void **, unsigned, unsigned long long, int *))                        \
   X(cudaLaunchKernel, (const void *, Dim3, Dim3, void **, size_t, Stream))
+
+/// Those that CUDA 12 has under another name, with this added to it; that without has
+/// fewer parameters there.
+#define MPT_CUDART_RENAMED_FUNCTIONS(X)                                                  \
+  X(cudaGraphAddNode, "_v2",                                                             \
+    (GraphNode *, Graph, const GraphNode *, const void *, size_t, ConditionalParams *))  \
+  X(cudaStreamGetCaptureInfo, "_v3",                                                     \
+    (Stream, int *, unsigned long long *, Graph *, const GraphNode **, const void **,    \
+     size_t *))
 
 #define MPT_CUBLASLT_FUNCTIONS(X)                                                        \
   X(cublasLtCreate, (CublasLtHandle *))                                                  \
@@ -140,6 +164,9 @@ struct Api {
 #define MPT_DECLARE(name, parameters) int(*name) parameters = nullptr;
   MPT_CUDART_FUNCTIONS(MPT_DECLARE)
   MPT_CUBLASLT_FUNCTIONS(MPT_DECLARE)
+#undef MPT_DECLARE
+#define MPT_DECLARE(name, addition, parameters) int(*name) parameters = nullptr;
+  MPT_CUDART_RENAMED_FUNCTIONS(MPT_DECLARE)
 #undef MPT_DECLARE
   const char *(*cudaGetErrorString)(Error) = nullptr;
   size_t (*cublasLtGetVersion)() = nullptr;

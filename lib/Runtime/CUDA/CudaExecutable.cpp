@@ -18,19 +18,12 @@
 using namespace mpt::rt;
 using namespace mpt::rt::cuda;
 
-/// Blocks of the device's memory start at multiples of this; cuBLASLt's workspace
-/// has to.
-static int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 /// A step of more launches is not recorded as a graph: its nodes would take more memory
 /// than launching them takes time.
 static constexpr int64_t kMostRecorded = 1 << 18;
 
 /// Events that are used in turn while a step is measured.
 static constexpr size_t kMarks = 4096;
-
-/// Algorithms that cuBLASLt is asked for.
-static constexpr int kProposals = 8;
 
 /// Larger inputs are not copied while the step before runs: that takes their memory twice
 /// more.
@@ -44,11 +37,6 @@ static const char *const kAnywhere = reinterpret_cast<const char *>(1 << 20);
 
 /// Between records of bad indices: device code takes addresses at multiples of it.
 static constexpr int64_t kCheckBytes = 16;
-
-static int fail(std::string &error, int status, std::string message) {
-  error = std::move(message);
-  return status;
-}
 
 int CudaExecutable::check(Error code, const std::string &what, std::string &error) {
   return checkCode(api, code, what, error);
@@ -76,6 +64,7 @@ void CudaExecutable::abandon() {
     (void)found.release();
   (void)dnn.release();
   (void)variants.release();
+  (void)graphLoops.release();
   if (others)
     others->abandon();
   (void)others.release();
@@ -115,6 +104,7 @@ CudaExecutable::~CudaExecutable() {
     if (event)
       api.cudaEventDestroy(event);
   variants.reset();
+  graphLoops.reset();
   if (library)
     api.cudaLibraryUnload(library);
   if (staging)
@@ -563,6 +553,7 @@ int64_t CudaExecutable::layOut() {
   outputAt = take(program.outputBytes);
   checksAt = take(kCheckBytes * static_cast<int64_t>(checks.size()));
   rankAt = take(sizeof(rank));
+  countsAt = take(GraphLoops::kCountBytes * static_cast<int64_t>(program.loops.size()));
   constantAt.clear();
   for (int64_t bytes : getConstantBytes(program))
     constantAt.push_back(take(bytes));
@@ -678,42 +669,6 @@ int CudaExecutable::allocate(std::string &error) {
   return check(api.cudaStreamSynchronize(state->stream), "copying state", error);
 }
 
-std::array<size_t, 4> mpt::rt::cuda::getMatrices(const Instruction &call) {
-  const size_t result = call.numInputs;
-  const bool hasAddend = call.getCall<MatmulCall>()->hasAddend;
-  return {1, 0, hasAddend ? 2 : result, result};
-}
-
-/// Bits that cuBLASLt writes are read by it alone: who has one such matmul without its
-/// epilogue has all of them without.
-int CudaExecutable::findBits(std::string &error) {
-  const std::string before = notes;
-  for (size_t i = 0; i < program.instructions.size() && !hasOwnBits; ++i) {
-    const Instruction &call = program.instructions[i];
-    const auto *matmul = call.getCall<MatmulCall>();
-    if (!matmul || !hasBits(getGemmEpilogue(*matmul)))
-      continue;
-    BoundInstruction step;
-    for (const BufferRef &ref : call.refs)
-      step.buffers.push_back(addressOf(ref));
-    bool hasEpilogue = true;
-    const Instruction *next =
-        i + 1 < program.instructions.size() ? &program.instructions[i + 1] : nullptr;
-    MPT_TRY(prepareGemm(call, next, step, hasEpilogue, error));
-    // Once bits are written it is too late to find that no algorithm runs. Memory holds
-    // zeros, and nothing yet that is needed.
-    hasOwnBits = !hasEpilogue;
-    if (hasOwnBits || call.refs[call.numInputs].space == SpaceId::State)
-      continue;
-    CublasLtMatmul &gemm = gemms.back();
-    while (!hasOwnBits && isRefusedAlgorithm(runGemm(gemm, call, step)))
-      hasOwnBits = !gemm.takeNext();
-  }
-  gemms.clear();
-  notes = before;
-  return MPT_RT_OK;
-}
-
 int CudaExecutable::prepare(std::string &error) {
   MPT_TRY(findBits(error));
   int64_t numChecks = 0;
@@ -757,251 +712,21 @@ int CudaExecutable::prepare(std::string &error) {
   for (BoundInstruction &step : steps)
     for (void *&buffer : step.buffers)
       step.arguments.push_back(&buffer);
-  forEachIteration(program, [&](size_t, const std::vector<int64_t> &) {
-    return ++numLaunches > kMostRecorded;
-  });
-  return MPT_RT_OK;
-}
-
-CublasLtPointers CudaExecutable::getPointers(const BoundInstruction &step) {
-  auto get = [&](int buffer) -> const void * {
-    return buffer < 0 ? nullptr : step.buffers[buffer];
-  };
-  return {get(step.bias), get(step.aux), get(step.scalesA), get(step.scalesB)};
-}
-
-/// Whether a cuBLASLt of `version` knows how the operands are scaled (the release notes
-/// of CUDA 12.8 and 12.9).
-static bool hasScales(const GemmPlan &plan, size_t version, std::string &why) {
-  auto isOfHopper = [](GemmScaling scaling) {
-    return scaling == GemmScaling::Vec128F32 || scaling == GemmScaling::Block128F32;
-  };
-  const size_t minor = isOfHopper(plan.scalingA) || isOfHopper(plan.scalingB) ? 9 : 8;
-  if (!plan.isScaled() || version >= 120000 + minor * 100)
-    return true;
-  why = "8-bit matmuls with scales of blocks need cuBLAS 12." + std::to_string(minor) +
-        " or newer, found " + std::to_string(version / 10000) + "." +
-        std::to_string(version / 100 % 100) +
-        "; install a newer one, or name another libcublasLt";
-  return false;
-}
-
-bool CudaExecutable::usePlainMatmul(const Instruction &call, BoundInstruction &step,
-                                    const GemmPlan &plan, const std::string &why) {
-  if (plan.epilogue != GemmEpilogue::Default || !makePlainMatmul(plan, step.plain) ||
-      !library ||
-      api.cudaLibraryGetKernel(&step.kernel, library, step.plain.function.c_str()))
-    return false;
-  step.gemm = -1;
-  // One line for all where there is no library.
-  const std::string place = api.withoutCublasLt.empty() ? call.location : "matmuls";
-  const std::string note =
-      place + ": " + why + "; MPT's own function runs, which is many times slower\n";
-  if (notes.find(note) == std::string::npos)
-    notes += note;
-  return true;
-}
-
-int CudaExecutable::askCublasLt(const Instruction &call, BoundInstruction &step,
-                                const GemmPlan &plan, std::string &why,
-                                std::string &error) {
-  if (!api.withoutCublasLt.empty()) {
-    why = api.withoutCublasLt;
+  for (size_t i = 0; i < steps.size(); ++i)
+    numLaunches = std::min(numLaunches + countIterations(program, i), kMostRecorded + 1);
+  if (std::none_of(program.loops.begin(), program.loops.end(),
+                   [](const Loop &loop) { return loop.condition.has_value(); }))
     return MPT_RT_OK;
-  }
-  if (!checkGemmPlan(plan, state->architecture, why) ||
-      !hasScales(plan, api.cublasLtGetVersion(), why))
-    return MPT_RT_OK;
-  const char *what = nullptr;
-  auto attempt = [&](Status code) {
-    return checkCublasLt(code, call.location + ": " + what, error);
-  };
-  if (!lt) {
-    lt = std::make_unique<CublasLtContext>(api);
-    MPT_TRY(attempt(lt->create(what)));
-  }
-  CublasLtMatmul matmul(api);
-  MPT_TRY(attempt(matmul.create(plan, getPointers(step), what)));
-  Status code = propose(call, step, plan, matmul);
-  if (!matmul.hasAlgo) {
-    why = "cuBLASLt refuses (" + describeCublasLtStatus(code) + ") " +
-          describeGemmPlan(plan);
-    return MPT_RT_OK;
-  }
-  step.gemm = static_cast<int>(gemms.size());
-  gemms.push_back(std::move(matmul));
-  return MPT_RT_OK;
-}
-
-int CudaExecutable::prepareGemm(const Instruction &call, const Instruction *next,
-                                BoundInstruction &step, bool &hasEpilogue,
-                                std::string &error) {
-  GemmPlan plan;
   std::string why;
-  if (!makeGemmPlan(call, /*allowTF32=*/false, plan, why))
-    return fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
-  // After the result, or the third operand.
-  const int written = call.numOutputs > 1 ? static_cast<int>(call.numInputs) + 1 : -1;
-  step.bias = call.getCall<MatmulCall>()->hasBias ? 2
-              : writesBias(plan.epilogue)         ? written
-                                                  : -1;
-  step.aux = !usesAux(plan.epilogue) ? -1 : writesAux(plan.epilogue) ? written : 2;
-  if (plan.isScaled()) {
-    // The last ones; the right side is A.
-    step.scalesA = static_cast<int>(call.numInputs) - 1;
-    step.scalesB = step.scalesA - 1;
+  auto made = std::make_unique<GraphLoops>(api);
+  if (made->load(why)) {
+    graphLoops = std::move(made);
+  } else {
+    notes += "no CUDA graph has the loops that end when a value is false (" + why +
+             "); the host reads the value before each iteration\n";
+    numLaunches = kMostRecorded + 1;
   }
-  hasEpilogue = true;
-  MPT_TRY(askCublasLt(call, step, plan, why, error));
-  if (step.gemm >= 0 && hasOwnBits && hasBits(plan.epilogue)) {
-    why = "cuBLASLt refuses another matmul with such bits";
-    step.gemm = -1;
-    gemms.pop_back();
-  }
-  if (step.gemm < 0 && next && next->replacesEpilogue) {
-    if (api.withoutCublasLt.empty())
-      notes +=
-          call.location + ": " + why + "; it runs without the epilogue, and a kernel\n";
-    plan.epilogue = GemmEpilogue::Default;
-    hasEpilogue = false;
-    step.bias = step.aux = -1;
-    MPT_TRY(askCublasLt(call, step, plan, why, error));
-  }
-  if (step.gemm < 0)
-    return usePlainMatmul(call, step, plan, why)
-               ? int(MPT_RT_OK)
-               : fail(error, MPT_RT_UNSUPPORTED, call.location + ": " + why);
-  if (desc.num_tuned == 0 || !desc.tuned)
-    return MPT_RT_OK;
-  CublasLtMatmul &gemm = gemms[step.gemm];
-  std::string key = tuningKey(api.cublasLtGetVersion(), state->architecture,
-                              state->multiprocessors, plan);
-  for (uint64_t i = 0; i < desc.num_tuned; ++i)
-    if (key == desc.tuned[i].key) {
-      // The proposals stay behind it.
-      gemm.others.insert(gemm.others.begin(), gemm.algo);
-      step.proposals = nullptr;
-      gemmWorkspace = kGemmWorkspaceBytes;
-      std::memcpy(gemm.algo.data, desc.tuned[i].algo, sizeof(gemm.algo.data));
-      notes += call.location + ": runs with a measured algorithm\n";
-    }
   return MPT_RT_OK;
-}
-
-Status CudaExecutable::propose(const Instruction &call, BoundInstruction &step,
-                               const GemmPlan &plan, CublasLtMatmul &matmul) {
-  CublasLtAlignments alignments;
-  std::string key = describeGemmPlan(plan) + "; aligned to";
-  const std::array<size_t, 4> matrices = getMatrices(call);
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    const size_t matrix = matrices[i];
-    // Where it lies in each iteration of the loops around it.
-    auto places = reinterpret_cast<uintptr_t>(step.buffers[matrix]);
-    for (int64_t stride : call.refs[matrix].strides)
-      places |= static_cast<uintptr_t>(stride);
-    uint32_t &bytes = alignments.bytes[i];
-    while (places % bytes != 0)
-      bytes /= 2;
-    key += " " + std::to_string(bytes);
-  }
-  auto [known, isNew] = proposals.try_emplace(std::move(key));
-  Proposals &made = known->second;
-  if (isNew)
-    made.status = matmul.propose(*lt, kProposals, made.found, alignments);
-  for (const CublasLtHeuristic &proposal : made.found)
-    gemmWorkspace =
-        std::max(gemmWorkspace, alignUp(static_cast<int64_t>(proposal.workspaceSize)));
-  step.proposals = &made;
-  matmul.take(made.found);
-  return made.status;
-}
-
-bool CudaExecutable::replaceGemm(size_t index, Status code) {
-  const Instruction &call = program.instructions[index];
-  const Instruction *next = index + 1 < program.instructions.size()
-                                ? &program.instructions[index + 1]
-                                : nullptr;
-  BoundInstruction &step = steps[index];
-  GemmPlan plan;
-  std::string why, unused;
-  if (!makeGemmPlan(call, /*allowTF32=*/false, plan, unused))
-    return false;
-  const bool hasReplacement = next && next->replacesEpilogue;
-  const bool dropsEpilogue = hasReplacement && steps[index + 1].isSkipped;
-  // Others may have written bits, or are about to read them.
-  if (dropsEpilogue && hasBits(plan.epilogue))
-    return false;
-  if (hasReplacement && !dropsEpilogue)
-    plan.epilogue = GemmEpilogue::Default;
-  why = "cuBLASLt fails to run (" + describeCublasLtStatus(code) + ") " +
-        describeGemmPlan(plan);
-  const std::string before = notes;
-  if (dropsEpilogue) {
-    const std::string note =
-        call.location + ": " + why + "; it runs without the epilogue, and a kernel\n";
-    plan.epilogue = GemmEpilogue::Default;
-    step.bias = step.aux = step.gemm = -1;
-    if (askCublasLt(call, step, plan, why, unused))
-      return false;
-    for (size_t i = index + 1;
-         i < steps.size() && program.instructions[i].replacesEpilogue; ++i)
-      steps[i].isSkipped = false;
-    notes += note;
-    if (step.gemm >= 0)
-      return true;
-  }
-  if (usePlainMatmul(call, step, plan, why))
-    return true;
-  notes = before;
-  return false;
-}
-
-Status CudaExecutable::runGemm(const CublasLtMatmul &gemm, const Instruction &call,
-                               const BoundInstruction &step) {
-  const auto [a, b, c, d] = getMatrices(call);
-  return gemm.run(*lt, gemm.algo, step.buffers[a], step.buffers[b], step.buffers[c],
-                  step.buffers[d], workspace, workspaceSize, stream);
-}
-
-int CudaExecutable::launchPlainMatmul(BoundInstruction &step, const Instruction &call,
-                                      std::string &error) {
-  std::vector<void *> arguments;
-  for (size_t matrix : getMatrices(call))
-    arguments.push_back(&step.buffers[matrix]);
-  for (int scales : {step.scalesA, step.scalesB})
-    if (scales >= 0)
-      arguments.push_back(&step.buffers[scales]);
-  for (int64_t &number : step.plain.numbers)
-    arguments.push_back(&number);
-  return check(api.cudaLaunchKernel(
-                   step.kernel, {static_cast<unsigned>(step.plain.blocks), 1, 1},
-                   {unsigned(kPlainMatmulThreads), 1, 1}, arguments.data(), 0, stream),
-               call.location + ": launching " + step.plain.function, error);
-}
-
-int CudaExecutable::launchGemm(size_t index, std::string &error) {
-  BoundInstruction &step = steps[index];
-  const Instruction &call = program.instructions[index];
-  while (step.gemm >= 0) {
-    CublasLtMatmul &gemm = gemms[step.gemm];
-    if (!step.moving.empty()) {
-      const char *what = nullptr;
-      Status code = gemm.move(getPointers(step), what);
-      if (code)
-        return checkCublasLt(code, call.location + ": " + what, error);
-    }
-    Status code = runGemm(gemm, call, step);
-    // What has begun to be recorded cannot be taken back.
-    if (code == 0 || recording || !isRefusedAlgorithm(code))
-      return checkCublasLt(code, call.location + ": a matmul", error);
-    if (gemm.takeNext()) {
-      notes += call.location + ": an algorithm fails to run (" +
-               describeCublasLtStatus(code) + "); the next one is tried\n";
-    } else if (!replaceGemm(index, code)) {
-      return checkCublasLt(code, call.location + ": a matmul", error);
-    }
-  }
-  return launchPlainMatmul(step, call, error);
 }
 
 int CudaExecutable::launch(size_t index, const std::vector<int64_t> &iterations,
@@ -1127,12 +852,71 @@ int CudaExecutable::launchExchange(size_t index, std::string &error) {
   return MPT_RT_OK;
 }
 
+int CudaExecutable::visitLoop(size_t number, std::vector<int64_t> &iterations,
+                              const Visit &visit, std::string &error) {
+  const Loop &loop = program.loops[number];
+  auto visitBody = [&] {
+    return visitRange(loop.begin, loop.end, number + 1, iterations, visit, error);
+  };
+  const char *value = nullptr;
+  if (loop.condition)
+    value = addressOf(*loop.condition) + getDistance(loop.condition->strides, iterations);
+  if (value && recording) {
+    const char *what = "recording a loop";
+    GraphLoops::Open open;
+    MPT_TRY(check(graphLoops->begin(state->stream, value,
+                                    memory + countsAt + GraphLoops::kCountBytes * number,
+                                    loop.count, open),
+                  what, error));
+    MPT_TRY(visitBody());
+    return check(graphLoops->end(state->stream, open), what, error);
+  }
+  for (int64_t i = 0; i < loop.count; ++i) {
+    iterations.back() = i;
+    if (value) {
+      char goesOn = 0;
+      MPT_TRY(check(api.cudaMemcpyAsync(&goesOn, value, 1, DeviceToHost, state->stream),
+                    "reading the condition of a loop", error));
+      MPT_TRY(synchronize("the step failed", error));
+      if (!goesOn)
+        break;
+    }
+    MPT_TRY(visitBody());
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::visitRange(size_t begin, size_t end, size_t loop,
+                               std::vector<int64_t> &iterations, const Visit &visit,
+                               std::string &error) {
+  const std::vector<Loop> &loops = program.loops;
+  while (begin < end) {
+    if (loop == loops.size() || loops[loop].begin != begin) {
+      MPT_TRY(visit(begin++, iterations));
+      continue;
+    }
+    iterations.push_back(0);
+    MPT_TRY(visitLoop(loop, iterations, visit, error));
+    iterations.pop_back();
+    begin = loops[loop].end;
+    while (loop < loops.size() && loops[loop].begin < begin)
+      ++loop;
+  }
+  return MPT_RT_OK;
+}
+
+int CudaExecutable::visitAll(const Visit &visit, std::string &error) {
+  std::vector<int64_t> iterations;
+  return visitRange(0, steps.size(), 0, iterations, visit, error);
+}
+
 int CudaExecutable::enqueue(std::string &error) {
   pending.clear();
-  MPT_TRY(
-      forEachIteration(program, [&](size_t i, const std::vector<int64_t> &iterations) {
+  MPT_TRY(visitAll(
+      [&](size_t i, const std::vector<int64_t> &iterations) {
         return launch(i, iterations, error);
-      }));
+      },
+      error));
   return copyChecks(error);
 }
 
@@ -1180,8 +964,8 @@ int CudaExecutable::profile(std::string &error) {
     return MPT_RT_OK;
   };
   MPT_TRY(check(api.cudaEventRecord(marks[0], state->stream), "measuring", error));
-  MPT_TRY(forEachIteration(
-      program, [&](size_t i, const std::vector<int64_t> &iterations) -> int {
+  MPT_TRY(visitAll(
+      [&](size_t i, const std::vector<int64_t> &iterations) -> int {
         const BoundInstruction &step = steps[i];
         if (step.isSkipped || step.isReplaced)
           return MPT_RT_OK;
@@ -1204,7 +988,8 @@ int CudaExecutable::profile(std::string &error) {
         measured.push_back(i);
         return check(api.cudaEventRecord(marks[measured.size()], state->stream),
                      "measuring", error);
-      }));
+      },
+      error));
   MPT_TRY(copyChecks(error));
   MPT_TRY(read());
   profiled.clear();
@@ -1327,7 +1112,8 @@ int CudaExecutable::capture(std::string &error) {
   recording = false;
   useBranch(0);
   Graph recorded = nullptr;
-  Error code = api.cudaStreamEndCapture(state->stream, &recorded);
+  Error code = graphLoops ? graphLoops->endCapture(state->stream, recorded)
+                          : api.cudaStreamEndCapture(state->stream, &recorded);
   if (status == MPT_RT_OK)
     status = check(code, "recording the step", error);
   if (status == MPT_RT_OK)
@@ -1439,182 +1225,4 @@ int CudaExecutable::run(const std::vector<const void *> &data, std::string &erro
   if (status == MPT_RT_OK && others)
     communicator->sentBytes += sentBytes;
   return status;
-}
-
-//===----------------------------------------------------------------------===//
-// Calls of cuDNN
-//
-// Which convolutions and attentions cuDNN does: decided once, on the device. What goes
-// with a call that is not made, or would stand in for one that is, is skipped.
-//===----------------------------------------------------------------------===//
-
-bool CudaExecutable::checkCudnnParts(std::string &error) const {
-  int64_t end = 0, size = program.instructions.size();
-  for (int64_t i = 0; i < size; ++i) {
-    const Instruction &call = program.instructions[i];
-    if (!isCudnnCall(call))
-      continue;
-    const CudnnParts &parts = call.parts;
-    // One after the other, so that no sum can overflow.
-    bool fits = parts.before >= 0 && parts.before <= i - end && parts.after >= 0 &&
-                parts.after < size - i && parts.fallback >= 1 &&
-                parts.fallback < size - i - parts.after;
-    if (!fits) {
-      error = call.location + ": the launches of a call of cuDNN are not next to it";
-      return false;
-    }
-    CudnnAttentionPlan plan;
-    if (call.getCall<CudnnAttentionGradCall>() && makeCudnnAttentionPlan(call, plan) &&
-        (!call.hasScratch || call.refs.back().bytes() < 4 * plan.rows())) {
-      error = call.location + ": the gradient of attention lacks its workspace";
-      return false;
-    }
-    end = i + parts.after + parts.fallback + 1;
-  }
-  return true;
-}
-
-int CudaExecutable::startCudnn(std::string &why, std::string &error) {
-  auto made = std::make_unique<CudnnContext>();
-  if (!made->api.load(cudnn, why))
-    return MPT_RT_OK;
-  const char *what = nullptr;
-  if (Status status = made->create(state->stream, what)) {
-    why = std::string(what) + ": " + made->api.nameOf(status);
-    if (isCudnnRefusal(status))
-      return MPT_RT_OK;
-    error = why;
-    return MPT_RT_RUN_FAILED;
-  }
-  dnn = std::move(made);
-  return MPT_RT_OK;
-}
-
-int CudaExecutable::planCudnn(const Instruction &call, const CudnnGraph *&graph,
-                              std::string &why, std::string &error) {
-  CudnnPlan plan;
-  CudnnAttentionPlan attention;
-  const bool isAttention = makeCudnnAttentionPlan(call, attention);
-  if (!isAttention && !makeCudnnPlan(call, plan, why)) {
-    error = call.location + ": " + why;
-    return MPT_RT_UNSUPPORTED;
-  }
-  // In a CUDA graph its gradient could reach outside of memory, by the release notes of
-  // cudnn-frontend 1.16.0.
-  if (isAttention && attention.isGrad && attention.keys % 128 != 0 &&
-      dnn->api.cudnnGetVersion() < 91501) {
-    why = "the gradient of attention with other keys than multiples of 128 needs cuDNN "
-          "9.15.1 or newer";
-    return MPT_RT_OK;
-  }
-  // Calls of one plan share it.
-  std::string description =
-      isAttention ? describeCudnnPlan(attention) : describeCudnnPlan(plan);
-  std::unique_ptr<CudnnGraph> &found = graphs[description];
-  if (!found) {
-    const char *what = nullptr;
-    found = std::make_unique<CudnnGraph>(*dnn);
-    if (Status status =
-            isAttention ? found->create(attention, what) : found->create(plan, what)) {
-      error = call.location + ": " + what + ": " + dnn->api.nameOf(status);
-      return MPT_RT_RUN_FAILED;
-    }
-  }
-  if (found->hasPlan())
-    graph = found.get();
-  else
-    why = "cuDNN refuses " + description + ": " + found->refusal;
-  return MPT_RT_OK;
-}
-
-int CudaExecutable::planCudnn(std::string &error) {
-  std::string missing, first;
-  int64_t numWithout = 0;
-  for (size_t i = 0; i < program.instructions.size(); ++i) {
-    const Instruction &call = program.instructions[i];
-    if (!isCudnnCall(call))
-      continue;
-    if (!dnn && missing.empty())
-      if (int status = startCudnn(missing, error)) {
-        error = call.location + ": " + error;
-        return status;
-      }
-    std::string why = missing;
-    if (dnn)
-      if (int status = planCudnn(call, steps[i].graph, why, error))
-        return status;
-    const CudnnParts &parts = call.parts;
-    size_t fallback = i + parts.after + 1;
-    if (steps[i].graph) {
-      for (int64_t j = 0; j < parts.fallback; ++j)
-        steps[fallback + j].isReplaced = true;
-      workspaceBytes = std::max(workspaceBytes, steps[i].graph->workspaceBytes);
-      continue;
-    }
-    if (dnn)
-      notes += call.location + ": " + why + "; it runs without cuDNN\n";
-    else if (numWithout++ == 0)
-      first = call.location;
-    for (size_t j = i - parts.before; j < fallback; ++j)
-      steps[j].isReplaced = true;
-  }
-  // One line for all where there is no library.
-  if (numWithout == 1)
-    notes += first + ": " + missing + "; it runs without cuDNN\n";
-  else if (numWithout > 1)
-    notes += first + ": " + missing + "; it and " + std::to_string(numWithout - 1) +
-             " others run without cuDNN\n";
-  return MPT_RT_OK;
-}
-
-bool CudaExecutable::dropLargeCudnnPlans() {
-  std::string first;
-  int64_t numDropped = 0;
-  for (size_t i = 0; i < program.instructions.size(); ++i) {
-    const CudnnGraph *large = steps[i].graph;
-    if (!large || large->workspaceBytes <= kGemmWorkspaceBytes)
-      continue;
-    if (numDropped++ == 0)
-      first = program.instructions[i].location;
-    steps[i].graph = nullptr;
-    const CudnnParts &parts = program.instructions[i].parts;
-    const size_t fallback = i + parts.after + 1;
-    for (size_t j = i - parts.before; j < fallback + parts.fallback; ++j)
-      steps[j].isReplaced = j < fallback;
-  }
-  if (numDropped == 0)
-    return false;
-  notes += first + ": there is no memory for " +
-           std::to_string((workspaceBytes - kGemmWorkspaceBytes) >> 20) +
-           " MiB more of workspace for cuDNN; it";
-  notes += numDropped == 1
-               ? std::string(" runs without cuDNN\n")
-               : " and " + std::to_string(numDropped - 1) + " others run without cuDNN\n";
-  workspaceBytes = kGemmWorkspaceBytes;
-  return true;
-}
-
-int CudaExecutable::launchCudnn(size_t index, std::string &error) {
-  const BoundInstruction &step = steps[index];
-  Status status;
-  if (step.moving.empty()) {
-    status = packs[step.pack].run(*dnn, *step.graph);
-  } else {
-    CudnnVariantPack pack(dnn->api);
-    const char *what = nullptr;
-    status = pack.create(*step.graph, step.buffers, memory + workspaceAt, what);
-    if (!status)
-      status = pack.run(*dnn, *step.graph);
-  }
-  if (!status)
-    return MPT_RT_OK;
-  error = program.instructions[index].location +
-          ": a call of cuDNN: " + dnn->api.nameOf(status);
-  // What has begun to be recorded cannot be taken back, and a broken device runs nothing.
-  if (recording || !isCudnnRefusal(status) || !prepareWithoutCudnn(index))
-    return MPT_RT_RUN_FAILED;
-  // That comes after it.
-  useCudnn(index, false);
-  notes += error + "; it runs without cuDNN\n";
-  return MPT_RT_OK;
 }

@@ -25,6 +25,7 @@
 #include "CudnnGraph.h"
 #include "DeviceState.h"
 #include "GemmChoices.h"
+#include "GraphLoops.h"
 #include "KeptResults.h"
 #include "NcclRanks.h"
 #include "StateSnapshot.h"
@@ -33,12 +34,24 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace mpt::rt::cuda {
+
+/// Blocks of the device's memory start at multiples of this; cuBLASLt's workspace
+/// has to.
+inline int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// Sets `error`, and returns `status`.
+inline int fail(std::string &error, int status, std::string message) {
+  error = std::move(message);
+  return status;
+}
 
 /// The matrices A, B, C and D of a matmul among its buffers: cuBLASLt takes the operands
 /// of a row-major matmul in the other order.
@@ -275,6 +288,17 @@ private:
   int copyExchanged(size_t index, std::string &error);
   /// The host waits for all that is on the device, but not for ranks that do not come.
   int synchronize(const std::string &what, std::string &error);
+  /// What is done with an instruction in these iterations of the loops around it.
+  using Visit = std::function<int(size_t, const std::vector<int64_t> &)>;
+  /// Visits all instructions in the order in which they run. Of loops with conditions,
+  /// recording visits one iteration; else the host reads the conditions.
+  int visitAll(const Visit &visit, std::string &error);
+  /// Those in [begin, end), in these iterations of the loops around them; `loop` is the
+  /// first loop that begins there or later.
+  int visitRange(size_t begin, size_t end, size_t loop, std::vector<int64_t> &iterations,
+                 const Visit &visit, std::string &error);
+  int visitLoop(size_t number, std::vector<int64_t> &iterations, const Visit &visit,
+                std::string &error);
   int enqueue(std::string &error);
   int copyChecks(std::string &error);
   /// Copies the bound `data` to the inputs' places. Inputs of the host go there by way of
@@ -330,7 +354,8 @@ private:
   int64_t gemmWorkspace = 0;
   /// Of each workspace.
   int64_t branchBytes = 0;
-  int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, landingAt = 0;
+  int64_t workspaceAt = 0, workspaceBytes = 0, outputAt = 0, rankAt = 0, countsAt = 0,
+          landingAt = 0;
   std::vector<int64_t> inputAt;
   std::vector<int64_t> constantAt;
   std::vector<Input> inputs;
@@ -384,6 +409,8 @@ private:
   /// How many launches and calls a step is, at most kMostRecorded + 1.
   int64_t numLaunches = 0;
   std::vector<ProfileEntry> profiled;
+  /// If loops have conditions, and the driver knows such loops.
+  std::unique_ptr<GraphLoops> graphLoops;
   GraphExec graph = nullptr;
   /// Runs, and those that copied inputs.
   int64_t runs = 0, copies = 0;

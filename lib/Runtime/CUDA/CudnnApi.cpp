@@ -8,6 +8,7 @@
 
 #include "CudnnApi.h"
 
+#include <cstring>
 #include <dlfcn.h>
 
 using namespace mpt::rt::cuda;
@@ -16,14 +17,15 @@ bool CudnnApi::load(const std::string &given, std::string &error) {
   void *library = openLibrary(given, {"libcudnn.so.9", "libcudnn.so"}, "cuDNN 9", error);
   if (!library)
     return false;
-  auto find = [&](const char *name, auto &function) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    if (!function)
+  auto find = [&](const char *name, void *function) {
+    void *found = dlsym(library, name);
+    std::memcpy(function, &found, sizeof(found));
+    if (!found)
       error = std::string("the cuDNN found has no ") + name + "; install cuDNN 9";
-    return function != nullptr;
+    return found != nullptr;
   };
   // An old one may lack others.
-  if (!find("cudnnGetVersion", cudnnGetVersion))
+  if (!find("cudnnGetVersion", &cudnnGetVersion))
     return false;
   if (size_t version = cudnnGetVersion(); version < kDnnVersion) {
     error =
@@ -31,11 +33,11 @@ bool CudnnApi::load(const std::string &given, std::string &error) {
     return false;
   }
 #define MPT_FIND(name, parameters)                                                       \
-  if (!find(#name, name))                                                                \
+  if (!find(#name, &name))                                                               \
     return false;
   MPT_CUDNN_FUNCTIONS(MPT_FIND)
 #undef MPT_FIND
-  return find("cudnnGetErrorString", cudnnGetErrorString);
+  return find("cudnnGetErrorString", &cudnnGetErrorString);
 }
 
 std::string CudnnApi::nameOf(int status) const {

@@ -8,6 +8,7 @@
 
 #include "NcclApi.h"
 
+#include <cstring>
 #include <dlfcn.h>
 
 using namespace mpt::rt::cuda;
@@ -18,14 +19,15 @@ bool NcclApi::load(const std::string &given, std::string &error) {
   void *library = openLibrary(given, {"libnccl.so.2", "libnccl.so"}, kPackage, error);
   if (!library)
     return false;
-  auto find = [&](const char *name, auto &function) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    if (!function)
+  auto find = [&](const char *name, void *function) {
+    void *found = dlsym(library, name);
+    std::memcpy(function, &found, sizeof(found));
+    if (!found)
       error = std::string("the NCCL found has no ") + name + "; install " + kPackage;
-    return function != nullptr;
+    return found != nullptr;
   };
   // An old one may lack others.
-  if (!find("ncclGetVersion", ncclGetVersion))
+  if (!find("ncclGetVersion", &ncclGetVersion))
     return false;
   if (ncclGetVersion(&version) != kNcclSuccess || version < kNcclVersion) {
     error =
@@ -33,10 +35,10 @@ bool NcclApi::load(const std::string &given, std::string &error) {
     return false;
   }
 #define MPT_FIND(name, parameters)                                                       \
-  if (!find(#name, name))                                                                \
+  if (!find(#name, &name))                                                               \
     return false;
   MPT_NCCL_FUNCTIONS(MPT_FIND)
 #undef MPT_FIND
-  return find("ncclGetErrorString", ncclGetErrorString) &&
-         find("ncclGetLastError", ncclGetLastError);
+  return find("ncclGetErrorString", &ncclGetErrorString) &&
+         find("ncclGetLastError", &ncclGetLastError);
 }

@@ -1,5 +1,5 @@
-// Branches are computed and chosen from; other conditional loops are an error.
-// RUN: mpt-opt %s --split-input-file --verify-diagnostics --mpt-select-branches | FileCheck %s
+// Branches are computed and chosen from.
+// RUN: mpt-opt %s --split-input-file --mpt-select-branches | FileCheck %s
 
 // CHECK-LABEL: func.func @branch
 // CHECK-SAME:  %[[FLAG:.*]]: tensor<i1>, %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
@@ -46,12 +46,20 @@ func.func @nested(%a: tensor<i1>, %b: tensor<i1>, %x: tensor<f32>) -> tensor<f32
 
 // -----
 
-func.func @loop(%flag: tensor<i1>) -> tensor<i1> {
-  // expected-error @+1 {{mpt-select-branches: expected a loop that runs a constant number of times, found one that ends when a value is false; programs for CPUs have such loops}}
-  %r = mpt.scan conditional 2 carry(%flag : tensor<i1>) {
-  ^bb0(%c: tensor<i1>):
+// Other conditional scans stay, with branches inside.
+// CHECK-LABEL: func.func @loop
+// CHECK:       mpt.scan conditional 2 carry
+// CHECK:         mpt.where
+func.func @loop(%flag: tensor<i1>, %x: tensor<f32>) -> (tensor<i1>, tensor<f32>) {
+  %r:2 = mpt.scan conditional 2 carry(%flag, %x : tensor<i1>, tensor<f32>) {
+  ^bb0(%c: tensor<i1>, %v: tensor<f32>):
+    %i:2 = mpt.scan conditional 1 carry(%flag, %v : tensor<i1>, tensor<f32>) {
+    ^bb2(%d: tensor<i1>, %w: tensor<f32>):
+      %n = mpt.neg %w : (tensor<f32>) -> tensor<f32>
+      mpt.yield %d, %n : tensor<i1>, tensor<f32>
+    } : tensor<i1>, tensor<f32>
     %n = mpt.not %c : (tensor<i1>) -> tensor<i1>
-    mpt.yield %n : tensor<i1>
-  } : tensor<i1>
-  return %r : tensor<i1>
+    mpt.yield %n, %i#1 : tensor<i1>, tensor<f32>
+  } : tensor<i1>, tensor<f32>
+  return %r#0, %r#1 : tensor<i1>, tensor<f32>
 }

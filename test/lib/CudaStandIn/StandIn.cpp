@@ -8,6 +8,7 @@
 
 #include "StandInState.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -92,6 +93,92 @@ const mpt_simt_module *findKernels(const void *code) {
   return module;
 }
 
+/// Has `target` record into `graph` from now on.
+void beginCapture(StreamState &target, GraphState &graph, bool isGiven) {
+  target.isSide = false;
+  target.recorded.clear();
+  target.joined.clear();
+  target.workspaces.clear();
+  target.broken = false;
+  target.capturing = true;
+  target.graph = &graph;
+  target.isGraphGiven = isGiven;
+  capturing = &target;
+}
+
+/// Adds what `stream` has recorded to its graph.
+void keepRecorded(StreamState &stream) {
+  if (stream.recorded.empty())
+    return;
+  for (std::function<Error()> &work : stream.recorded)
+    stream.graph->calls.push_back(std::move(work));
+  stream.recorded.clear();
+  stream.graph->last = reinterpret_cast<GraphNode>(++state.numNodes);
+}
+
+/// Whether `nodes` are all that was added to `graph` last.
+bool areLast(const GraphState &graph, const GraphNode *nodes, size_t count) {
+  return graph.last ? count == 1 && nodes && nodes[0] == graph.last : count == 0;
+}
+
+bool isCaptured(const GraphState &graph) {
+  return std::any_of(state.objects.begin(), state.objects.end(), [&](const auto &object) {
+    auto *stream = static_cast<StreamState *>(object.first);
+    return object.second == "stream" && stream->capturing && stream->graph == &graph;
+  });
+}
+
+Error runAll(const std::vector<std::function<Error()>> &calls) {
+  for (const std::function<Error()> &work : calls)
+    if (Error error = state.hangs ? kSuccess : work())
+      return error;
+  return kSuccess;
+}
+
+/// Runs the body of a loop while its handle's value is not 0.
+Error runLoop(uint64_t handle, const GraphState &body) {
+  ConditionState &loop = state.handles[handle];
+  for (;;) {
+    if (!std::exchange(loop.isSet, false)) {
+      state.breach = "a loop of a graph runs, but nothing has set its condition";
+      return kLaunchFailure;
+    }
+    if (loop.value == 0 || state.hangs)
+      return kSuccess;
+    if (Error error = runAll(body.calls))
+      return error;
+  }
+}
+
+/// Forgets the graphs that are parts of `graph`.
+void forgetBodies(const GraphState &graph) {
+  for (const std::shared_ptr<GraphState> &body : graph.bodies) {
+    forgetBodies(*body);
+    state.objects.erase(body.get());
+  }
+}
+
+/// The kernel of GraphLoops.cpp.
+Error launchCondition(Call &call, void **arguments, Stream stream) {
+  uint64_t values[5];
+  for (int i = 0; i < 5; ++i)
+    std::memcpy(&values[i], arguments[i], sizeof(values[i]));
+  auto *goesOn = reinterpret_cast<const char *>(values[1]);
+  auto *count = reinterpret_cast<uint64_t *>(values[2]);
+  if (!state.handles.count(values[0]))
+    return call.breach("this is no handle of a conditional node", kInvalidValue);
+  if (!isOnDevice(goesOn, 1) || !isOnDevice(count, sizeof(*count)) || values[2] % 8 != 0)
+    return call.breach("a condition or its count is not on the device", kInvalidValue);
+  const bool isStep = values[4] != 0;
+  return submit(call, stream, [=, handle = values[0], most = values[3]]() -> Error {
+    *count = isStep ? *count + 1 : 0;
+    ConditionState &loop = state.handles[handle];
+    loop.isSet = true;
+    loop.value = *goesOn && *count < most;
+    return kSuccess;
+  });
+}
+
 } // namespace
 
 extern "C" {
@@ -146,6 +233,7 @@ int64_t mpt_standin_map_launches(const char *prefix) {
 }
 void mpt_standin_refuse_machine_code(int code) { state.machineCodeCode = code; }
 void mpt_standin_refuse_epilogue(unsigned epilogue) { state.refused.push_back(epilogue); }
+void mpt_standin_set_driver_version(int version) { state.driverVersion = version; }
 const char *mpt_standin_breach() { return state.breach.c_str(); }
 int64_t mpt_standin_calls(const char *function) { return state.calls[function]; }
 int64_t mpt_standin_alive() {
@@ -182,7 +270,7 @@ Error cudaRuntimeGetVersion(int *version) {
 }
 Error cudaDriverGetVersion(int *version) {
   MPT_BEGIN("cudaDriverGetVersion");
-  *version = 13000;
+  *version = state.driverVersion;
   return kSuccess;
 }
 Error cudaGetLastError() {
@@ -363,13 +451,76 @@ Error cudaStreamBeginCapture(Stream stream, int) {
   // What was put off comes before.
   if (Error error = flush(*target, target->queued))
     return error;
-  target->isSide = false;
-  target->recorded.clear();
-  target->joined.clear();
-  target->workspaces.clear();
-  target->broken = false;
-  target->capturing = true;
-  capturing = target;
+  beginCapture(*target, *new GraphState, /*isGiven=*/false);
+  return kSuccess;
+}
+Error cudaStreamBeginCaptureToGraph(Stream stream, Graph graph, const GraphNode *after,
+                                    const void *edges, size_t numAfter, int) {
+  MPT_BEGIN_OUTSIDE("cudaStreamBeginCaptureToGraph");
+  auto *target = getStream(call, stream);
+  auto *into = get<GraphState>(call, graph, "graph");
+  if (!target || !into)
+    return kInvalidValue;
+  if (edges || !areLast(*into, after, numAfter))
+    return call.breach("what is captured does not come after the graph's last node",
+                       kInvalidValue);
+  if (Error error = flush(*target, target->queued))
+    return error;
+  beginCapture(*target, *into, /*isGiven=*/true);
+  return kSuccess;
+}
+Error cudaStreamGetCaptureInfo(Stream stream, int *status, unsigned long long *,
+                               Graph *graph, const GraphNode **last, const void **edges,
+                               size_t *numLast) {
+  MPT_BEGIN("cudaStreamGetCaptureInfo");
+  auto *target = getStream(call, stream);
+  if (!target)
+    return kInvalidValue;
+  *status = target->capturing ? 1 : 0;
+  if (!target->capturing || edges)
+    return call.breach("the stream is not being captured", kInvalidValue);
+  keepRecorded(*target);
+  // A graph by its handle from here on.
+  if (!target->isGraphGiven)
+    state.objects[target->graph] = "graph";
+  *graph = target->graph;
+  *last = &target->graph->last;
+  *numLast = target->graph->last ? 1 : 0;
+  return kSuccess;
+}
+Error cudaGraphConditionalHandleCreate(uint64_t *handle, Graph graph, unsigned,
+                                       unsigned flags) {
+  MPT_BEGIN("cudaGraphConditionalHandleCreate");
+  auto *found = get<GraphState>(call, graph, "graph");
+  if (!found || flags != 0)
+    return kInvalidValue;
+  *handle = state.handles.size() + 1;
+  state.handles[*handle].graph = found;
+  return kSuccess;
+}
+Error cudaGraphAddNode(GraphNode *node, Graph graph, const GraphNode *after,
+                       const void *edges, size_t numAfter, ConditionalParams *params) {
+  MPT_BEGIN_OUTSIDE("cudaGraphAddNode");
+  auto *found = get<GraphState>(call, graph, "graph");
+  if (!found || !params)
+    return kInvalidValue;
+  auto handle = state.handles.find(params->handle);
+  if (params->type != 13 || params->kind != 1 || params->size != 1 ||
+      handle == state.handles.end() || handle->second.graph != found ||
+      std::exchange(handle->second.hasNode, true))
+    return call.breach("this is no loop with a handle of this graph and of its own",
+                       kInvalidValue);
+  if (edges || isCaptured(*found) || !areLast(*found, after, numAfter))
+    return call.breach("the node does not come after the graph's last one",
+                       kInvalidValue);
+  auto body = std::make_shared<GraphState>();
+  body->isBody = true;
+  found->bodies.push_back(body);
+  found->told.push_back(std::make_shared<Graph>(make("graph", body.get())));
+  params->bodies = found->told.back().get();
+  found->calls.push_back(
+      [body, number = params->handle] { return runLoop(number, *body); });
+  *node = found->last = reinterpret_cast<GraphNode>(++state.numNodes);
   return kSuccess;
 }
 Error cudaStreamEndCapture(Stream stream, Graph *graph) {
@@ -380,6 +531,10 @@ Error cudaStreamEndCapture(Stream stream, Graph *graph) {
   target->capturing = false;
   capturing = nullptr;
   *graph = nullptr;
+  keepRecorded(*target);
+  GraphState *recorded = std::exchange(target->graph, nullptr);
+  // Nobody else knows it.
+  const bool isNew = state.objects.count(recorded) == 0;
   bool isJoined = true;
   for (StreamState *side : target->joined) {
     isJoined &= side->queue.empty();
@@ -387,12 +542,19 @@ Error cudaStreamEndCapture(Stream stream, Graph *graph) {
     side->taken = side->queued;
     side->origin = nullptr;
   }
-  if (target->broken)
-    return kInvalidated;
-  if (!isJoined)
-    return call.breach("a stream that was forked from the captured one has not joined it",
-                       kUnjoined);
-  *graph = make("graph", new GraphState{std::move(target->recorded)});
+  if (target->broken || !isJoined) {
+    if (!target->isGraphGiven) {
+      forgetBodies(*recorded);
+      state.objects.erase(recorded);
+      delete recorded;
+    }
+    return target->broken
+               ? kInvalidated
+               : call.breach(
+                     "a stream that was forked from the captured one has not joined it",
+                     kUnjoined);
+  }
+  *graph = isNew ? make("graph", recorded) : recorded;
   return kSuccess;
 }
 Error cudaGraphInstantiate(GraphExec *exec, Graph graph, unsigned long long) {
@@ -408,15 +570,17 @@ Error cudaGraphLaunch(GraphExec exec, Stream stream) {
   auto *graph = get<GraphState>(call, exec, "executable graph");
   if (!graph)
     return kInvalidValue;
-  return submit(call, stream, [calls = graph->calls]() -> Error {
-    for (const std::function<Error()> &work : calls)
-      if (Error error = state.hangs ? kSuccess : work())
-        return error;
-    return kSuccess;
-  });
+  return submit(call, stream, [calls = graph->calls] { return runAll(calls); });
 }
 Error cudaGraphDestroy(Graph graph) {
   MPT_BEGIN("cudaGraphDestroy");
+  auto *found = get<GraphState>(call, graph, "graph");
+  if (!found)
+    return kInvalidValue;
+  if (found->isBody || isCaptured(*found))
+    return call.breach("a graph that is a part of another, or being recorded",
+                       kInvalidValue);
+  forgetBodies(*found);
   return destroy<GraphState>(call, graph, "graph");
 }
 Error cudaGraphExecDestroy(GraphExec exec) {
@@ -491,10 +655,14 @@ Error cudaEventQuery(Event event) {
 Error cudaLibraryLoadData(Library *library, const void *code, int *, void **, unsigned,
                           int *, void **, unsigned) {
   MPT_BEGIN_OUTSIDE("cudaLibraryLoadData");
-  state.image = code;
   auto *text = static_cast<const char *>(code);
   const bool isPtx =
       std::strncmp(text, "//", 2) == 0 || std::strncmp(text, "ptx", 3) == 0;
+  if (isPtx && std::strstr(text, "call.uni cudaGraphSetConditional,")) {
+    *library = make("library", new LibraryState{nullptr, true});
+    return kSuccess;
+  }
+  state.image = code;
   if (state.machineCodeCode != 0 && !isPtx)
     return call.keep(state.machineCodeCode);
   *library =
@@ -521,6 +689,10 @@ Error cudaLibraryGetKernel(Kernel *kernel, Library library, const char *name) {
   if (!found)
     return kInvalidValue;
   const mpt_simt_module *module = found->module;
+  if (found->setsConditions && std::strcmp(name, "mpt_goes_on") == 0) {
+    *kernel = make("kernel", new KernelState{nullptr, nullptr, library});
+    return kSuccess;
+  }
   for (int64_t i = 0; module && i < module->num_kernels; ++i)
     if (std::strcmp(module->kernels[i].name, name) == 0) {
       *kernel = make("kernel", new KernelState{&module->kernels[i], module, library});
@@ -543,6 +715,8 @@ Error cudaLaunchKernel(const void *kernel, Dim3 grid, Dim3 block, void **argumen
   auto *found = get<KernelState>(call, const_cast<void *>(kernel), "kernel");
   if (!found)
     return kInvalidValue;
+  if (!found->kernel)
+    return launchCondition(call, arguments, stream);
   if (grid.z != 1 || block.y != 1 || block.z != 1 || shared > found->mostShared ||
       block.x > 1024 || block.x == 0 || grid.x == 0 || grid.x > 0x7fffffff ||
       grid.y == 0 || grid.y > 0xffff)

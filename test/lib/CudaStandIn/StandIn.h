@@ -74,6 +74,8 @@ void mpt_standin_refuse_convolutions(int kind);
 void mpt_standin_set_parts(int64_t parts);
 /// What cuBLASLt says it is (130101 for 13.1.1).
 void mpt_standin_set_cublaslt_version(int64_t version);
+/// What the driver says it is for (13000 for CUDA 13.0).
+void mpt_standin_set_driver_version(int version);
 /// What cuDNN says it is (91900 for 9.19).
 void mpt_standin_set_cudnn_version(int64_t version);
 /// The first breach of a rule; "" if there was none.

@@ -18,6 +18,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -34,11 +35,15 @@ struct Block {
   int64_t bytes = 0;
   bool isHost = false, isMapped = false;
 };
+struct GraphState;
 struct StreamState {
   /// The GPU that was this thread's when the stream was made.
   int device = 0;
   bool capturing = false, broken = false;
   std::vector<std::function<Error()>> recorded;
+  /// What it is captured into, and whether that was there before.
+  GraphState *graph = nullptr;
+  bool isGraphGiven = false;
   /// A stream that waited for an event of another is a side stream: its work is put off
   /// until something waits for it, so that a wait that is missing shows in the values.
   /// While it is captured, `origin` is the stream whose capture it has joined.
@@ -54,11 +59,26 @@ struct StreamState {
 };
 struct GraphState {
   std::vector<std::function<Error()>> calls;
+  /// The node that all others come before; null: there is none yet.
+  GraphNode last = nullptr;
+  /// Those of its loops, which it owns, and where CUDA tells of each.
+  std::vector<std::shared_ptr<GraphState>> bodies;
+  std::vector<std::shared_ptr<Graph>> told;
+  bool isBody = false;
+};
+/// Of a node that is a loop. Kernels set its value.
+struct ConditionState {
+  const GraphState *graph = nullptr;
+  bool hasNode = false, isSet = false;
+  unsigned value = 0;
 };
 struct LibraryState {
   const mpt_simt_module *module;
+  /// PTX that calls cudaGraphSetConditional: the kernel of GraphLoops.cpp.
+  bool setsConditions = false;
 };
 struct KernelState {
+  /// Null: it sets a condition.
   const mpt_simt_kernel *kernel;
   const mpt_simt_module *module;
   void *library;
@@ -164,6 +184,11 @@ struct State {
   /// Operations that cuDNN is to refuse, and what it says it is.
   std::vector<int> refusedConvolutions;
   int64_t blasVersion = 130101, dnnVersion = 91900;
+  /// Of conditional nodes, by handle; handles are numbers from 1.
+  std::map<uint64_t, ConditionState> handles;
+  /// Of nodes, which are numbers, too.
+  uintptr_t numNodes = 0;
+  int driverVersion = 13000;
   /// What launches with tensor maps return.
   int mapsCode = 0;
   /// How many there were, by kernel.

@@ -33,6 +33,27 @@ TEST(CudaApi, Functions) {
   MPT_CUDART_FUNCTIONS(MPT_COMPARE)
   MPT_CUBLASLT_FUNCTIONS(MPT_COMPARE)
 #undef MPT_COMPARE
+#if CUDART_VERSION >= 13000
+#define MPT_COMPARE(name, addition, parameters)                                          \
+  EXPECT_TRUE(haveOneShape(api.name, static_cast<decltype(&::name)>(nullptr))) << #name;
+  MPT_CUDART_RENAMED_FUNCTIONS(MPT_COMPARE)
+#undef MPT_COMPARE
+#endif
+}
+
+TEST(CudaApi, ConditionalNodes) {
+  const mine::ConditionalParams mine;
+  cudaGraphNodeParams params = {};
+  EXPECT_EQ(sizeof(mine), sizeof(params));
+  EXPECT_EQ(mine.type, int(cudaGraphNodeTypeConditional));
+  EXPECT_EQ(mine.kind, int(cudaGraphCondTypeWhile));
+  auto placeOf = [](const auto &whole, const auto &part) {
+    return reinterpret_cast<const char *>(&part) - reinterpret_cast<const char *>(&whole);
+  };
+  EXPECT_EQ(placeOf(mine, mine.handle), placeOf(params, params.conditional.handle));
+  EXPECT_EQ(placeOf(mine, mine.kind), placeOf(params, params.conditional.type));
+  EXPECT_EQ(placeOf(mine, mine.size), placeOf(params, params.conditional.size));
+  EXPECT_EQ(placeOf(mine, mine.bodies), placeOf(params, params.conditional.phGraph_out));
 }
 
 TEST(CudaApi, Values) {

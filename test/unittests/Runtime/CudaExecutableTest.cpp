@@ -77,11 +77,31 @@ void addFirst(void **arguments) {
     y[0] += x[0];
 }
 
-const mpt_simt_kernel simtKernels[] = {{"increment", increment, 2},
-                                       {"sum", sum, 2},
-                                       {"leave", leave, 2},
-                                       {"addFirst", addFirst, 2}};
-const mpt_simt_module simtModule = {&simt, simtKernels, 4};
+/// v = x[0]; goes on if that is above 1.
+void begin(void **arguments) {
+  auto *x = *static_cast<float **>(arguments[0]),
+       *v = *static_cast<float **>(arguments[1]);
+  if (simt->thread() == 0) {
+    v[0] = x[0];
+    **static_cast<bool **>(arguments[2]) = v[0] > 1;
+  }
+}
+
+/// v /= 2, n += 1; goes on if v is still above 1.
+void halve(void **arguments) {
+  auto *v = *static_cast<float **>(arguments[0]),
+       *n = *static_cast<float **>(arguments[1]);
+  if (simt->thread() == 0) {
+    v[0] /= 2;
+    n[0] += 1;
+    **static_cast<bool **>(arguments[2]) = v[0] > 1;
+  }
+}
+
+const mpt_simt_kernel simtKernels[] = {
+    {"increment", increment, 2}, {"sum", sum, 2},     {"leave", leave, 2},
+    {"addFirst", addFirst, 2},   {"begin", begin, 3}, {"halve", halve, 3}};
+const mpt_simt_module simtModule = {&simt, simtKernels, 6};
 
 /// y = relu(x w + b), the output; w += 1. x is 4 x 32, w 32 x 3; and total, the sum
 /// of x's first row.
@@ -121,6 +141,35 @@ struct Model {
   std::string table;
   mpt_cuda_desc cuda;
   mpt_program_desc made;
+};
+
+/// Halves x until it is at most 1, first at most 5 times, then three times without a
+/// limit, and counts that in n.
+struct LoopModel : Model {
+  LoopModel() {
+    builder = ProgramBuilder(1);
+    builder.program.target = "cuda sm_90";
+    BufferRef x = builder.input("x", DataType::F32, {1});
+    n = builder.state("n", DataType::F32, {1});
+    BufferRef v = builder.arena(DataType::F32, {1});
+    goesOn = builder.arena(DataType::I1, {1});
+    auto launch = [&](uint32_t kernel, const std::vector<BufferRef> &in,
+                      const std::vector<BufferRef> &out) {
+      builder.launch(1, in, out[0]);
+      Instruction &made = builder.program.instructions.back();
+      made.kernel = kernel;
+      made.refs.insert(made.refs.end(), out.begin() + 1, out.end());
+      made.numOutputs = out.size();
+    };
+    launch(0, {x}, {v, goesOn});
+    launch(1, {}, {v, n, goesOn});
+    launch(0, {x}, {v, goesOn});
+    launch(1, {}, {v, n, goesOn});
+    builder.program.loops = {
+        {1, 2, 5, goesOn}, {2, 4, 3, std::nullopt}, {3, 4, kMaxIterations, goesOn}};
+    kernels = {{"begin", {1, 1}, 32}, {"halve", {1, 1}, 32}};
+  }
+  BufferRef n, goesOn;
 };
 
 class CudaExecutable : public testing::Test {
@@ -209,6 +258,133 @@ TEST_F(CudaExecutable, Steps) {
   }
   EXPECT_EQ(breach(), "");
   EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+/// The device decides how often loops run: the host launches one graph for all inputs.
+TEST_F(CudaExecutable, ConditionalLoops) {
+  LoopModel model;
+  {
+    Context context;
+    ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+    float n = 0, expected = 0;
+    int64_t waits = 0;
+    const std::pair<float, float> runs[] = {{64, 5 + 3 * 6}, {64, 5 + 3 * 6},
+                                            {4, 2 + 3 * 2},  {0.5f, 0},
+                                            {32, 5 + 3 * 5}, {2, 1 + 3}};
+    for (int run = 0; run < 6; ++run) {
+      auto [x, halvings] = runs[run];
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", &x, 4), MPT_RT_OK);
+      ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+      expected += halvings;
+      ASSERT_EQ(mpt_rt_read(context.rt, "n", &n, 4), MPT_RT_OK) << context.error();
+      EXPECT_EQ(n, expected) << run;
+      // Reading n waits once.
+      const int64_t before =
+          std::exchange(waits, mpt_standin_calls("cudaStreamSynchronize"));
+      if (run >= 2)
+        EXPECT_EQ(waits, before + 1);
+    }
+    EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 5);
+    EXPECT_EQ(mpt_standin_calls("cudaGraphInstantiate"), 1);
+    // One for each loop with a condition, in each iteration of the loop around it.
+    EXPECT_EQ(mpt_standin_calls("cudaGraphAddNode"), 4);
+    // Measured launch by launch.
+    const float two = 2;
+    ASSERT_EQ(mpt_rt_bind(context.rt, "x", &two, 4), MPT_RT_OK);
+    mpt_rt_set_profiling(context.rt, 1);
+    ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+    ASSERT_EQ(mpt_rt_read(context.rt, "n", &n, 4), MPT_RT_OK) << context.error();
+    EXPECT_EQ(n, expected + 4);
+    EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 5);
+    EXPECT_EQ(std::string(mpt_rt_notes(context.rt)), "");
+  }
+  EXPECT_EQ(breach(), "");
+  EXPECT_EQ(mpt_standin_alive(), 0);
+}
+
+/// A driver that does not know such nodes, or cannot compile their kernel.
+TEST_F(CudaExecutable, ConditionalLoopsWithoutNodes) {
+  for (bool isOld : {true, false}) {
+    SetUp();
+    if (isOld)
+      mpt_standin_set_driver_version(12030);
+    else
+      mpt_standin_fail("cudaLibraryLoadData", 2, 2);
+    LoopModel model;
+    {
+      Context context;
+      ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+      float n = 0, x = 4;
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", &x, 4), MPT_RT_OK);
+      for (int run = 1; run <= 4; ++run) {
+        ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+        ASSERT_EQ(mpt_rt_read(context.rt, "n", &n, 4), MPT_RT_OK) << context.error();
+        EXPECT_EQ(n, 8 * run);
+      }
+      EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), 0);
+      EXPECT_EQ(std::string(mpt_rt_notes(context.rt)),
+                "no CUDA graph has the loops that end when a value is false (" +
+                    std::string(isOld ? "the driver is older than CUDA 12.4"
+                                      : "out of memory") +
+                    "); the host reads the value before each iteration\n");
+    }
+    EXPECT_EQ(breach(), "");
+    EXPECT_EQ(mpt_standin_alive(), 0);
+  }
+}
+
+TEST_F(CudaExecutable, ConditionalLoopsMayFail) {
+  for (const char *name :
+       {"cudaStreamGetCaptureInfo", "cudaGraphConditionalHandleCreate",
+        "cudaGraphAddNode", "cudaStreamBeginCaptureToGraph", "cudaLaunchKernel",
+        "cudaStreamEndCapture", "cudaGraphInstantiate"})
+    for (int after = 1; after <= 9; ++after) {
+      SCOPED_TRACE(std::string(name) + " " + std::to_string(after));
+      SetUp();
+      LoopModel model;
+      bool hasFailed = false;
+      {
+        Context context;
+        ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+        float x = 4;
+        ASSERT_EQ(mpt_rt_bind(context.rt, "x", &x, 4), MPT_RT_OK);
+        mpt_standin_fail(name, after, 77);
+        int status = 0;
+        for (int run = 0; run < 3 && status == 0; ++run)
+          status = mpt_rt_run(context.rt);
+        hasFailed = mpt_standin_calls(name) >= after;
+        EXPECT_EQ(status != 0, hasFailed);
+        if (hasFailed)
+          EXPECT_NE(context.error().find("77"), std::string::npos) << context.error();
+        mpt_standin_fail(nullptr, 0, 0);
+      }
+      // A capture that could not be ended is left open.
+      if (std::string(name) != "cudaStreamEndCapture" || !hasFailed) {
+        EXPECT_EQ(breach(), "");
+        EXPECT_EQ(mpt_standin_alive(), 0);
+      }
+    }
+}
+
+/// All iterations are one node, so that they do the same to the same buffers.
+TEST_F(CudaExecutable, ConditionalLoopsThatMove) {
+  auto open = [&](LoopModel &model) {
+    Context context;
+    EXPECT_NE(this->open(context, model), MPT_RT_OK);
+    return context.error();
+  };
+  LoopModel moving;
+  moving.builder.program.instructions[1].refs[1].strides = {4};
+  moving.n.dims = {5};
+  moving.builder.program.tensors[1].buffer.dims = {5};
+  EXPECT_EQ(open(moving), "loop 0 has a condition and buffers that move in it, which "
+                          "programs for GPUs cannot have; compile it for CPUs");
+  LoopModel exchanges;
+  exchanges.builder.call(RankCall{2}, {}, exchanges.builder.arena(DataType::I64, {1}));
+  std::swap(exchanges.builder.program.instructions[1],
+            exchanges.builder.program.instructions.back());
+  EXPECT_EQ(open(exchanges), "loop 0 has a condition and exchanges values between ranks, "
+                             "which programs for GPUs cannot have; compile it for CPUs");
 }
 
 /// Two heads of small matmuls run beside each other: each branch has a workspace of its

@@ -250,18 +250,11 @@ struct SelectBranchesPass : mpt::impl::SelectBranchesPassBase<SelectBranchesPass
     // Inner ones first: they are cloned with what is around them.
     SmallVector<ScanOp> scans;
     getOperation().walk([&](ScanOp scan) {
-      if (scan.getConditional())
+      if (scan.getConditional() && scan.getTripCount() == 1)
         scans.push_back(scan);
     });
-    for (ScanOp scan : scans) {
-      if (scan.getTripCount() != 1) {
-        scan.emitError("mpt-select-branches: expected a loop that runs a constant number "
-                       "of times, found one that ends when a value is false; programs "
-                       "for CPUs have such loops");
-        return signalPassFailure();
-      }
+    for (ScanOp scan : scans)
       selectBranch(scan, /*isDifferentiated=*/false);
-    }
   }
 };
 

@@ -863,7 +863,7 @@ def MPT_ScanOp : MPT_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegment
     are then those that there are.
     `--mpt-autodiff` makes a branch that gradients flow through a choice between what its
     body computes and what came in, and so does planning for a GPU with each.
-    The others have no gradient, as `jax.lax.while_loop`, and run on CPUs.
+    The others have no gradient, as `jax.lax.while_loop`.
 
     Mixed precision gives a carried value one type throughout, and a stacked result the type
     of its slices. Casts of values from above stay outside.

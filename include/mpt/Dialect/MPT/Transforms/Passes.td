@@ -105,8 +105,7 @@ def SelectBranchesPass : Pass<"mpt-select-branches", "::mlir::ModuleOp"> {
     Replaces each `mpt.scan conditional 1` by its body, whose results are chosen by
     `mpt.where`, as programs for GPUs need it. No gradient flows out of a branch that is
     not taken, and nothing is hidden of what it does: an index that is out of range is an
-    error. A conditional scan of more iterations is an error: loops of GPUs run a constant
-    number of times.
+    error. Conditional scans of more iterations stay.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
