@@ -669,6 +669,24 @@ int CudaExecutable::allocate(std::string &error) {
   return check(api.cudaStreamSynchronize(state->stream), "copying state", error);
 }
 
+/// Whether a loop with a condition begins while an exchange is under way: its stream
+/// would have to join the recorded one before the loop's node.
+static bool crossesExchange(const Program &program) {
+  int64_t underWay = 0;
+  size_t loop = 0;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    for (; loop < program.loops.size() && program.loops[loop].begin == i; ++loop)
+      if (program.loops[loop].condition && underWay > 0)
+        return true;
+    const Instruction &call = program.instructions[i];
+    if (call.getCall<WaitCall>())
+      --underWay;
+    else if (call.call && isAsync(*call.call))
+      ++underWay;
+  }
+  return false;
+}
+
 int CudaExecutable::prepare(std::string &error) {
   MPT_TRY(findBits(error));
   int64_t numChecks = 0;
@@ -719,7 +737,9 @@ int CudaExecutable::prepare(std::string &error) {
     return MPT_RT_OK;
   std::string why;
   auto made = std::make_unique<GraphLoops>(api);
-  if (made->load(why)) {
+  if (crossesExchange(program))
+    why = "an exchange between ranks is under way beside one";
+  if (why.empty() && made->load(why)) {
     graphLoops = std::move(made);
   } else {
     notes += "no CUDA graph has the loops that end when a value is false (" + why +

@@ -302,6 +302,55 @@ TEST_F(CudaExecutable, ConditionalLoops) {
   EXPECT_EQ(mpt_standin_alive(), 0);
 }
 
+/// What runs beside such a loop would have to join the recorded stream before it.
+TEST_F(CudaExecutable, ConditionalLoopsBesideExchanges) {
+  for (bool isBeside : {true, false}) {
+    SetUp();
+    LoopModel model;
+    ProgramBuilder &b = model.builder;
+    BufferRef all = b.output("all", DataType::F32, {1}),
+              x = b.program.tensors.front().buffer;
+    AllGatherCall gather;
+    gather.ranks = 1;
+    gather.async = true;
+    WaitCall wait;
+    wait.numXs = wait.numResults = 1;
+    b.call(gather, {x}, all);
+    b.call(wait, {x}, all);
+    if (isBeside) {
+      // It begins before all else.
+      std::vector<Instruction> &instructions = b.program.instructions;
+      std::rotate(instructions.begin(), instructions.end() - 2, instructions.end() - 1);
+      for (Loop &loop : b.program.loops) {
+        ++loop.begin;
+        ++loop.end;
+      }
+    }
+    {
+      Context context;
+      ASSERT_EQ(open(context, model), MPT_RT_OK) << context.error();
+      float n = 0, joined = 0, four = 4;
+      ASSERT_EQ(mpt_rt_bind(context.rt, "x", &four, 4), MPT_RT_OK);
+      for (int run = 1; run <= 3; ++run) {
+        ASSERT_EQ(mpt_rt_run(context.rt), MPT_RT_OK) << context.error() << breach();
+        ASSERT_EQ(mpt_rt_read(context.rt, "n", &n, 4), MPT_RT_OK) << context.error();
+        EXPECT_EQ(n, 8 * run);
+        ASSERT_EQ(mpt_rt_read_output(context.rt, "all", &joined, 4), MPT_RT_OK);
+        EXPECT_EQ(joined, 4);
+      }
+      EXPECT_EQ(mpt_standin_calls("cudaGraphLaunch"), isBeside ? 0 : 2);
+      EXPECT_EQ(std::string(mpt_rt_notes(context.rt)),
+                isBeside
+                    ? "no CUDA graph has the loops that end when a value is false (an "
+                      "exchange between ranks is under way beside one); the host reads "
+                      "the value before each iteration\n"
+                    : "");
+    }
+    EXPECT_EQ(breach(), "");
+    EXPECT_EQ(mpt_standin_alive(), 0);
+  }
+}
+
 /// A driver that does not know such nodes, or cannot compile their kernel.
 TEST_F(CudaExecutable, ConditionalLoopsWithoutNodes) {
   for (bool isOld : {true, false}) {
