@@ -24,6 +24,7 @@ from mpt._export.errors import (ExportError, fail_at, raised_at, remedy_of, shor
 from mpt._export.exported import Exported
 from mpt._export.graph_passes import drop_assertions, join_buffers, order_strided
 from mpt._export.loss_module import LossModule
+from mpt._export.masked_rows import spread_masked_rows
 from mpt._export.program_printer import ProgramPrinter
 from mpt._export.refusals import (refuse_hooks, refuse_kinds, refuse_own_gradients,
                                   refuse_what_tracing_loses)
@@ -115,6 +116,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
             join_buffers(program)
+            spread_masked_rows(program.graph_module, fail_at)
             mark_stopped_gradients(program)
             program = program.run_decompositions(
                 {**inner_gradients.decompositions(), **formulas.formulas(program)})

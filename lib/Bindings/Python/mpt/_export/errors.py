@@ -66,7 +66,7 @@ def remedy_of(error: BaseException) -> str:
     text, kind = str(error), type(error).__name__
     if "data-dependent" in text or kind.startswith(("DataDependent", "DynamicOutputShape")):
         return ("\nThe graph of a step is the same for all batches: where Python decides by "
-                "the values of tensors (if, .item(), x[mask], nonzero), use torch.where, or "
+                "the values of tensors (if, .item(), tolist), use torch.where, or "
                 "decide outside of the loss function, or by tensors that are constants: those "
                 "in a closure, and buffers with persistent=False")
     if "higher order operator" in text:

@@ -1,0 +1,549 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rows that a mask chooses, as in `x[mask]`, whose number depends on values.
+
+A step has the same shapes for all batches. So what is computed of chosen rows is computed of all
+rows, and where rows meet, in sums, losses and writes, the others count as nothing. Rows that are
+not chosen hold a copy of the first that is, without its gradient: they are finite where the chosen
+ones are, so that zero times their derivative is zero.
+"""
+from __future__ import annotations
+
+import contextlib
+import math
+import operator
+from typing import Any, Callable, NamedTuple, Optional
+
+import torch
+import torch.fx
+
+from mpt._export.custom_ops import STOP_GRADIENT
+
+_aten = torch.ops.aten
+
+
+def _packets(names: str) -> "set[Any]":
+    return {getattr(_aten, name) for name in names.split() if hasattr(_aten, name)}
+
+
+# Row by row in their first operand, a batch in dimension 0; the others are the same for all rows.
+_OF_BATCHES = _packets("""linear mm matmul layer_norm native_layer_norm rms_norm group_norm
+    conv1d conv2d conv3d glu one_hot""")
+# With a dimension, or a list of some, as argument `dim`.
+_ALONG = _packets("""softmax log_softmax _softmax _log_softmax cumsum cumprod sort argsort topk gather
+    select slice squeeze unsqueeze narrow flip argmax argmin split split_with_sizes chunk unbind
+    logsumexp sum mean amax amin prod norm linalg_vector_norm max min any all var std cat stack
+    index_select""")
+# Elementwise, whatever their tags say.
+_EVERYWHERE = _packets("""clone detach alias contiguous to _to_copy type_as dropout zeros_like ones_like
+    full_like empty_like fill fill_ zero zero_ copy copy_ masked_fill masked_fill_ where broadcast_tensors lift_fresh_copy lift_fresh nan_to_num""")
+# Of each reduction over rows: what others hold meanwhile.
+_NEUTRAL = {_aten.sum: 0, _aten.mean: 0, _aten.prod: 1, _aten.amax: -math.inf, _aten.amin: math.inf,
+            _aten.max: -math.inf, _aten.min: math.inf, _aten.logsumexp: -math.inf,
+            _aten.count_nonzero: 0, _aten.norm: 0, _aten.linalg_vector_norm: 0}
+_COUNTS = {operator.mul: _aten.mul, operator.add: _aten.add, operator.sub: _aten.sub,
+           operator.truediv: _aten.div, torch.sym_max: _aten.maximum, torch.sym_min: _aten.minimum}
+# Whose sizes may be the number of chosen rows.
+_SIZED = _packets("view reshape expand zeros ones full new_zeros new_ones new_full")
+_REMEDY = ("rows that a mask has chosen, whose number depends on values: compute with all rows, and "
+           "choose by torch.where, or weigh their sum by the mask")
+
+
+class _Rows(NamedTuple):
+    """Rows of which some are chosen: which, [size] of bool, and how many there are in all."""
+    mask: torch.fx.Node
+    size: int
+
+
+class _Name(str):
+    """What stands for a node in the description of another."""
+
+    def __repr__(self):
+        return str(self)
+
+
+class _Rewriter:
+    """Of one graph."""
+
+    def __init__(self, graph: torch.fx.Graph, fail: Callable[[torch.fx.Node, str], None]):
+        self.graph, self.fail = graph, fail
+        # Values that have all rows in dimension 0, and numbers of chosen rows as tensors.
+        self.rows: "dict[torch.fx.Node, _Rows]" = {}
+        self.counts: "dict[torch.fx.Node, torch.fx.Node]" = {}
+        self.symbols: "dict[str, _Rows]" = {}  # by the number of chosen rows
+        self.chosen: "dict[Any, _Rows]" = {}  # by their masks
+        self.described: "dict[torch.fx.Node, Any]" = {}
+        self.changed = self.find_changed(graph)
+        self.mode = next((n.meta["val"].fake_mode for n in graph.nodes
+                          if hasattr(n.meta.get("val"), "fake_mode")), contextlib.nullcontext())
+
+    # Making nodes.
+
+    def call(self, target, *args, **kwargs) -> torch.fx.Node:
+        node = self.graph.call_function(target, args, kwargs)
+        node.meta = {k: v for k, v in self.node.meta.items()
+                     if k in ("stack_trace", "custom", "nn_module_stack")}
+        self.evaluate(node)
+        return node
+
+    def evaluate(self, node: torch.fx.Node) -> None:
+        """Gives a node its new shape."""
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: n.meta["val"])
+        with torch.no_grad(), self.mode:
+            node.meta["val"] = node.target(*args, **kwargs)
+        node.meta.pop("unbacked_bindings", None)
+
+    def column(self, rows: _Rows, rank: int) -> torch.fx.Node:
+        """The mask as [size, 1, ..]."""
+        return self.call(_aten.reshape.default, rows.mask, [rows.size] + [1] * (rank - 1))
+
+    def select(self, rows: _Rows, value: torch.fx.Node, other) -> torch.fx.Node:
+        """`value` in rows that are chosen, `other` elsewhere."""
+        known = value.meta["val"]
+        if not isinstance(other, torch.fx.Node):
+            if known.dtype == torch.bool:
+                other = bool(other)
+            elif math.isinf(other) and not known.is_floating_point():
+                limits = torch.iinfo(known.dtype)
+                other = limits.max if other > 0 else limits.min
+            other = self.call(_aten.full.default, [], other, dtype=known.dtype)
+        return self.call(_aten.where.self, self.column(rows, known.dim()), value, other)
+
+    def fill(self, rows: _Rows, value: torch.fx.Node) -> torch.fx.Node:
+        """Rows that are not chosen become a copy of the first that is."""
+        first = self.call(_aten.argmax.default,
+                          self.call(_aten.to.dtype, rows.mask, torch.float32), 0, True)
+        return self.select(rows, value, self.call(
+            STOP_GRADIENT, self.call(_aten.index_select.default, value, 0, first))
+            if value.meta["val"].is_floating_point()
+            else self.call(_aten.index_select.default, value, 0, first))
+
+    # Where rows are chosen.
+
+    def symbol_of(self, value) -> "Optional[str]":
+        """The number of chosen rows, if it is the size of dimension 0."""
+        if not isinstance(value, torch.Tensor) or not value.dim():
+            return None
+        sizes = [s for s in value.shape if not isinstance(s, int)]
+        if len(sizes) != 1 or isinstance(value.shape[0], int) or \
+                not sizes[0].node.expr.free_symbols <= self.unbacked(sizes[0]):
+            return None
+        return str(sizes[0].node.expr)
+
+    @staticmethod
+    def unbacked(size) -> "set[Any]":
+        return {s for s in size.node.expr.free_symbols
+                if size.node.shape_env.is_unbacked_symint(s)}
+
+    def choose(self, mask: torch.fx.Node, symbol: str) -> _Rows:
+        key = self.describe(mask)
+        if key not in self.chosen:
+            size = mask.meta["val"].numel()
+            if not isinstance(size, int):
+                self.fail(self.node, f"{self.node.target} by a mask of open size: of {_REMEDY}")
+            self.chosen[key] = _Rows(self.call(_aten.reshape.default, mask, [size]), size)
+        if self.symbols.setdefault(symbol, self.chosen[key]) is not self.chosen[key]:
+            self.fail(self.node, f"two masks that choose as many rows: of {_REMEDY}")
+        return self.chosen[key]
+
+    def describe(self, node):
+        """The same for masks that are computed twice, as in z[y > 0] and x[y > 0]."""
+        if node in self.described:
+            return self.described[node]
+        inner = {n: self.describe(n) for n in node.all_input_nodes}
+        if any(n in self.changed for n in inner):
+            self.changed.add(node)  # It may be a view.
+        found = node
+        if isinstance(node.target, torch._ops.OpOverload) and node not in self.changed \
+                and torch.Tag.nondeterministic_seeded not in node.target.tags:
+            found = repr((str(node.target), torch.fx.map_arg(
+                (node.args, node.kwargs), lambda n: _Name(inner[n]))))
+        self.described[node] = found
+        return found
+
+    @staticmethod
+    def find_changed(graph: torch.fx.Graph) -> "set[torch.fx.Node]":
+        """What is changed in place, and what that is a view of."""
+        changed = set()
+        for node in graph.nodes:
+            schema = getattr(node.target, "_schema", None)
+            if schema is not None and schema.is_mutable:
+                changed.add(node)
+                while node.all_input_nodes:
+                    node = node.all_input_nodes[0]
+                    changed.add(node)
+        return changed
+
+    def read_by_mask(self, node, value, mask) -> bool:
+        """x[mask], whose mask is of the first dimensions."""
+        symbol = self.symbol_of(node.meta["val"])
+        if symbol is None or value in self.rows or mask in self.rows:
+            return False
+        rows = self.choose(mask, symbol)
+        rest = list(value.meta["val"].shape[mask.meta["val"].dim():])
+        if not all(isinstance(s, int) for s in rest):
+            return False
+        self.replace(node, self.fill(
+            rows, self.call(_aten.reshape.default, value, [rows.size, *rest])), rows)
+        return True
+
+    def find_places(self, node, mask) -> bool:
+        """nonzero(mask): the places of the chosen, [rows, dimensions], or one list for each."""
+        result = node.meta["val"]
+        is_list = isinstance(result, (tuple, list))
+        symbol = self.symbol_of(result[0] if is_list else result)
+        if symbol is None or mask in self.rows or not mask.meta["val"].dim():
+            return False
+        if mask.meta["val"].dtype != torch.bool:
+            mask = self.call(_aten.ne.Scalar, mask, 0)
+        rows = self.choose(mask, symbol)
+        place = self.fill(rows, self.call(_aten.arange.default, rows.size))
+        parts = []
+        for size in reversed(mask.meta["val"].shape):
+            parts.append(self.call(_aten.remainder.Scalar, place, size))
+            place = self.call(_aten.div.Tensor_mode, place, size, rounding_mode="floor")
+        parts.reverse()
+        if is_list:
+            for user in list(node.users):
+                self.replace(user, parts[user.args[1]], rows)
+            self.graph.erase_node(node)
+        else:
+            self.replace(node, self.call(_aten.stack.default, parts, 1), rows)
+        return True
+
+    def replace(self, node: torch.fx.Node, value: torch.fx.Node,
+                rows: "Optional[_Rows]" = None) -> None:
+        node.replace_all_uses_with(value)
+        self.graph.erase_node(node)
+        if rows is not None:
+            self.rows[value] = rows
+
+    # What is computed of them.
+
+    def rank(self, node) -> int:
+        return node.meta["val"].dim()
+
+    def argument(self, node, name: str, default=None):
+        for place, argument in enumerate(node.target._schema.arguments):
+            if argument.name == name:
+                if name in node.kwargs:
+                    return node.kwargs[name]
+                return node.args[place] if place < len(node.args) else argument.default_value
+        return default
+
+    def set_argument(self, node, name: str, value) -> None:
+        for place, argument in enumerate(node.target._schema.arguments):
+            if argument.name == name:
+                if place < len(node.args):
+                    node.update_arg(place, value)
+                else:
+                    node.update_kwarg(name, value)
+
+    def tensors(self, node) -> "list[torch.fx.Node]":
+        return [n for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
+
+    def keeps_rows(self, node: torch.fx.Node, given: "list[torch.fx.Node]") -> bool:
+        """Whether an op computes each row of its result from that row of its operands alone."""
+        packet = node.target.overloadpacket
+        others = [n for n in self.tensors(node) if n not in self.rows]
+        rank = max(self.rank(n) for n in given)
+        if packet in _EVERYWHERE or torch.Tag.pointwise in node.target.tags:
+            return all(self.rank(n) == rank for n in given) and all(
+                self.rank(n) < rank or self.rank(n) == rank and n.meta["val"].shape[0] == 1
+                for n in others)
+        if packet in _OF_BATCHES:
+            least = {_aten.linear: 2, _aten.matmul: 2, _aten.mm: 2, _aten.conv1d: 3,
+                     _aten.conv2d: 4, _aten.conv3d: 5, _aten.glu: 2}.get(packet, 1)
+            shape = self.argument(node, "normalized_shape", ())
+            return given == [node.args[0]] and self.rank(given[0]) >= least \
+                and self.rank(given[0]) > len(shape) \
+                and (packet not in (_aten.matmul, _aten.mm) or self.rank(node.args[1]) <= 2) \
+                and (packet is not _aten.glu or self.argument(node, "dim", -1) % rank != 0)
+        if packet is _aten.embedding:
+            return given == [node.args[1]]
+        if packet is _aten.index_select and given == [node.args[2]]:
+            return node.args[1] == 0
+        if packet in _ALONG:
+            dims = self.argument(node, "dim", 0 if packet in (_aten.cat, _aten.stack) else None)
+            if dims is None or dims == []:
+                return False
+            added = packet in (_aten.unsqueeze, _aten.stack)
+            return not others and all(self.rank(n) == rank for n in given) and all(
+                d % (rank + added) != 0 for d in (dims if isinstance(dims, (list, tuple)) else [dims]))
+        if packet in (_aten.view, _aten.reshape, _aten.unflatten, _aten.flatten, _aten.expand,
+                      _aten._unsafe_view):
+            return True  # The shape of the result says so.
+        if packet in (_aten.transpose, _aten.swapaxes):
+            return all(d % rank != 0 for d in node.args[1:3])
+        if packet is _aten.permute:
+            return node.args[1][0] % rank == 0
+        if packet is _aten.index:  # Of a tensor, by rows of numbers.
+            return node.args[0] not in self.rows and all(
+                i in self.rows and self.rank(i) == 1 for i in node.args[1])
+        return False
+
+    def rewrite(self, node: torch.fx.Node) -> None:
+        self.node, target = node, node.target
+        if isinstance(target, torch._ops.OpOverload):
+            packet = target.overloadpacket
+            if packet is _aten.index and node.args[1] and all(
+                    i is not None and i.meta["val"].dtype == torch.bool for i in node.args[1]) \
+                    and len(node.args[1]) == 1 and self.read_by_mask(node, node.args[0],
+                                                                     node.args[1][0]):
+                return
+            if packet is _aten.masked_select:
+                shape = node.args[0].meta["val"].shape
+                if shape == node.args[1].meta["val"].shape and self.read_by_mask(node, *node.args):
+                    return
+            if packet in (_aten.nonzero, _aten.nonzero_numpy) or packet is _aten.where \
+                    and len(node.args) == 1:
+                if self.find_places(node, node.args[0]):
+                    return
+        given = [n for n in node.all_input_nodes if n in self.rows]
+        counted = [n for n in node.all_input_nodes if n in self.counts]
+        if not given and not counted or node.op != "call_function":
+            if given or counted:
+                self.fail(node, f"returns {_REMEDY}")
+            return
+        if target is operator.getitem and given:
+            node.meta["val"] = given[0].meta["val"][node.args[1]]
+            self.rows[node] = self.rows[given[0]]
+        elif self.count(node, given, counted) or self.sum_rows(node, given):
+            return
+        else:
+            self.compute(node, given)
+
+    def count(self, node, given, counted) -> bool:
+        """Numbers of chosen rows, and arithmetic with them."""
+        target = node.target
+        if target in (_aten.sym_size.int, _aten.sym_numel.default) and given:
+            if target is _aten.sym_size.int and node.args[1] != 0:
+                self.replace_by_number(node, given[0].meta["val"].shape[node.args[1]])
+                return True
+            rows = self.rows[given[0]]
+            each = 1 if target is _aten.sym_size.int else given[0].meta["val"].numel() // rows.size
+            number = self.call(_aten.sum.default, rows.mask)
+            self.counts[node] = number if each == 1 else self.call(_aten.mul.Scalar, number, each)
+            return True
+        if not counted:
+            return False
+        if not isinstance(target, torch._ops.OpOverload):
+            values = [self.counts.get(a, a) for a in node.args]
+            if target in _COUNTS and all(isinstance(v, (int, float, torch.fx.Node)) for v in values):
+                values = [v if isinstance(v, torch.fx.Node) else self.call(
+                    _aten.full.default, [], v, dtype=torch.int64 if isinstance(v, int)
+                    else torch.float32) for v in values]
+                packet = _COUNTS[target]
+                self.counts[node] = self.call(
+                    packet.Tensor if hasattr(packet, "Tensor") else packet.default, *values)
+                return True
+            if target is torch.sym_float:
+                self.counts[node] = self.call(_aten.to.dtype, self.counts[node.args[0]],
+                                              torch.float32)
+                return True
+            if isinstance(node.meta.get("val"), torch.SymBool):
+                self.counts[node] = self.counts[counted[0]]  # Asserted, and dropped.
+                return True
+            self.fail(node, f"{getattr(target, '__name__', target)} of the number of {_REMEDY}")
+        if "assert" in str(target) or "constrain" in str(target):
+            self.graph.erase_node(node)
+            return True
+        return False
+
+    def replace_by_number(self, node, number) -> None:
+        for user in list(node.users):
+            user.args = torch.fx.map_arg(user.args, lambda n: number if n is node else n)
+            user.kwargs = torch.fx.map_arg(user.kwargs, lambda n: number if n is node else n)
+        self.graph.erase_node(node)
+
+    def sum_rows(self, node, given) -> bool:
+        """Where rows meet: reductions, losses, and writes."""
+        target = node.target
+        if not given or not isinstance(target, torch._ops.OpOverload):
+            return False
+        packet, rows = target.overloadpacket, self.rows[given[0]]
+        reduction = self.argument(node, "reduction")
+        if reduction is not None and packet not in (_aten.scatter_reduce, _aten.index_reduce):
+            if any(self.rows[n].mask is not rows.mask for n in given):
+                return False
+            targets = node.args[1] if len(node.args) > 1 else None
+            if packet in (_aten.cross_entropy_loss, _aten.nll_loss_nd) and reduction \
+                    and targets in self.rows and not targets.meta["val"].is_floating_point():
+                ignored = self.argument(node, "ignore_index", -100)
+                node.update_arg(1, self.select(rows, targets, ignored))
+                self.evaluate(node)
+                return True
+            if reduction:
+                self.set_argument(node, "reduction", 0)
+                self.compute_losses(node, given)
+                with self.graph.inserting_before(node.next):
+                    users = list(node.users)
+                    total = self.reduce(_aten.mean if reduction == 1 else _aten.sum, node, rows)
+                for user in users:
+                    user.replace_input_with(node, total)
+                return True
+            self.compute_losses(node, given)
+            return True
+        if packet in _NEUTRAL and len(given) == 1 and given[0] is node.args[0]:
+            dims = self.argument(node, "dim")
+            rank = self.rank(given[0])
+            order = self.argument(node, "p", self.argument(node, "ord"))
+            # Places of extremes would be those among all rows.
+            if packet in (_aten.max, _aten.min) and target not in (
+                    _aten.max.default, _aten.min.default) \
+                    or isinstance(order, (int, float)) and order < 0 \
+                    or packet is _aten.mean and self.argument(node, "dtype") is not None:
+                return False
+            dims = [] if dims is None else dims if isinstance(dims, (list, tuple)) else [dims]
+            if dims and all(d % rank != 0 for d in dims):
+                return False
+            if packet is _aten.mean:
+                keep = self.argument(node, "keepdim", False)
+                self.replace(node, self.reduce(_aten.mean, given[0], rows, dims, keep))
+                return True
+            node.update_arg(0, self.select(rows, given[0], _NEUTRAL[packet]))
+            self.evaluate(node)
+            return True
+        name = packet.__name__.rstrip("_")
+        if name == "index_add" and node.args[1] == 0 and node.args[0] not in self.rows \
+                and node.args[2] in self.rows and node.args[3] in self.rows:
+            node.update_arg(3, self.select(self.rows[node.args[3]], node.args[3], 0))
+            self.evaluate(node)
+            return True
+        if name == "index_put" and node.args[0] not in self.rows and len(node.args[1]) == 1:
+            return self.write_rows(node, rows)
+        return False
+
+    def compute_losses(self, node, given) -> None:
+        """One value for each element, or row."""
+        self.evaluate(node)
+        rows = self.rows[given[0]]
+        if not node.meta["val"].dim() or node.meta["val"].shape[0] != rows.size:
+            self.fail(node, f"{node.target} of {_REMEDY}")
+        self.rows[node] = rows
+
+    def reduce(self, packet, value, rows, dims=(), keepdim=False) -> torch.fx.Node:
+        """A sum or mean over chosen rows, and over `dims` among which rows are."""
+        chosen = self.select(rows, value, 0)
+        shape = value.meta["val"].shape
+        total = self.call(_aten.sum.dim_IntList, chosen, list(dims), keepdim) if dims \
+            else self.call(_aten.sum.default, chosen)
+        if packet is _aten.sum:
+            return total
+        each = math.prod(s for i, s in enumerate(shape)
+                         if i and (not dims or i in [d % len(shape) for d in dims]))
+        number = self.call(_aten.to.dtype, self.call(_aten.sum.default, rows.mask),
+                           value.meta["val"].dtype)
+        return self.call(_aten.div.Tensor, total, self.call(_aten.mul.Scalar, number, each))
+
+    def write_rows(self, node, rows) -> bool:
+        """y[mask] = rows, or y[places] = rows."""
+        base, (index,), value = node.args[:3]
+        accumulates = len(node.args) > 3 and node.args[3]
+        known = base.meta["val"]
+        if index in self.rows:
+            if value not in self.rows:
+                return False
+            if self.rank(index) != 1 or self.rank(value) != known.dim():
+                return False
+            value = self.select(rows, value, 0)
+            found = self.call(_aten.index_add.default, base if accumulates else
+                              self.call(_aten.zeros_like.default, base), 0, index, value)
+            if not accumulates:
+                written = self.call(_aten.index_add.default, self.call(
+                    _aten.zeros.default, [known.shape[0]]), 0, index,
+                    self.call(_aten.to.dtype, rows.mask, torch.float32))
+                written = self.call(_aten.reshape.default, self.call(_aten.gt.Scalar, written, 0),
+                                    [known.shape[0]] + [1] * (known.dim() - 1))
+                found = self.call(_aten.where.self, written, found, base)
+        else:
+            if index.meta["val"].dtype != torch.bool or index.meta["val"].numel() != rows.size \
+                    or self.chosen.get(self.describe(index)) is not rows:
+                return False
+            depth = index.meta["val"].dim()
+            mask = self.call(_aten.reshape.default, index, list(index.meta["val"].shape)
+                             + [1] * (known.dim() - depth))
+            value = self.call(_aten.reshape.default, self.call(
+                _aten.expand.default, value, [rows.size, *known.shape[depth:]]), list(known.shape))
+            found = self.call(_aten.where.self, mask, self.call(
+                _aten.add.Tensor, base, value) if accumulates else value, base)
+        if node.target.overloadpacket.__name__.endswith("_"):
+            found = self.call(_aten.copy_.default, base, found)
+        self.replace(node, found)
+        return True
+
+    def compute(self, node, given) -> None:
+        """An op of all rows."""
+        target = node.target
+        if not isinstance(target, torch._ops.OpOverload):
+            self.fail(node, f"{target} of {_REMEDY}")
+        for number in [n for n in node.all_input_nodes if n in self.counts]:
+            self.use_count(node, number)
+        if not given:
+            rows = self.symbols.get(self.symbol_of(node.meta["val"]))
+            self.evaluate(node)
+            if rows is not None:
+                self.rows[node] = rows
+            return
+        if target.overloadpacket is _aten.cat and self.join(node, given):
+            return
+        rows = self.rows[given[0]]
+        before = node.meta["val"]
+        first = before[0] if isinstance(before, (tuple, list)) else before
+        if any(self.rows[n].mask is not rows.mask for n in given) \
+                or self.symbol_of(first) is None or self.symbols.get(self.symbol_of(first)) != rows \
+                or not self.keeps_rows(node, given):
+            self.fail(node, f"{target} of {_REMEDY}")
+        self.evaluate(node)
+        after = node.meta["val"]
+        if any(t.shape[0] != rows.size for t in
+               (after if isinstance(after, (tuple, list)) else [after])):
+            self.fail(node, f"{target} of {_REMEDY}")
+        self.rows[node] = rows
+
+    def use_count(self, node, number) -> None:
+        """A number of chosen rows as an operand, or as the size of a result."""
+        packet = node.target.overloadpacket
+        value = self.counts[number]
+        if packet in (_aten.div, _aten.mul, _aten.add, _aten.sub) and len(node.args) > 1 \
+                and node.args[1] is number:
+            node.target = packet.Tensor
+            node.update_arg(1, value)
+            return
+        rows = self.symbols.get(str(number.meta["val"].node.expr))
+        if rows is not None and packet in _SIZED:
+            node.args = torch.fx.map_arg(node.args, lambda n: rows.size if n is number else n)
+            return
+        self.fail(node, f"{node.target} of the number of {_REMEDY}")
+
+    def join(self, node, given) -> bool:
+        """Rows after others, of which some are chosen."""
+        symbol = self.symbol_of(node.meta["val"])
+        if symbol is None or self.argument(node, "dim", 0) % self.rank(given[0]) != 0:
+            return False
+        masks = [self.rows[n].mask if n in self.rows else self.call(
+            _aten.full.default, [n.meta["val"].shape[0]], True, dtype=torch.bool)
+            for n in node.args[0]]
+        self.evaluate(node)
+        rows = _Rows(self.call(_aten.cat.default, masks), node.meta["val"].shape[0])
+        self.rows[node] = self.symbols.setdefault(symbol, rows)
+        return True
+
+
+def spread_masked_rows(module: torch.fx.GraphModule,
+                       fail: Callable[[torch.fx.Node, str], None]) -> None:
+    """Computes what is read by masks with all rows. `fail(node, message)` raises."""
+    for part in module.modules():
+        if not isinstance(part, torch.fx.GraphModule):
+            continue
+        rewriter = _Rewriter(part.graph, fail)
+        for node in list(part.graph.nodes):
+            if not node._erased:
+                with part.graph.inserting_before(node):
+                    rewriter.rewrite(node)
+        if rewriter.symbols:
+            for node in reversed(list(part.graph.nodes)):
+                if node in rewriter.counts and not node.users:
+                    part.graph.erase_node(node)
+            part.recompile()

@@ -1,0 +1,178 @@
+"""Rows that a mask chooses, beside eager PyTorch."""
+import warnings
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from eager import compare, refused
+import mpt.torch
+
+warnings.filterwarnings("ignore")
+generator = torch.Generator().manual_seed(1)
+batches = [(torch.randn(8, 6, generator=generator), torch.tensor(classes)) for classes in (
+    [0, 1, 2, 1, 0, 2, 1, 0], [1, 0, 0, 0, 0, 0, 2, 0], [2, 2, 1, 1, 1, 1, 1, 1])]
+
+
+def sgd(model):
+    return torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+
+def check(loss):
+    compare(loss.__name__, lambda: nn.Linear(6, 3), loss, batches, sgd)
+
+
+def regression(model, x, y):
+    kept, z = y > 0, model(x)
+    return F.mse_loss(z[kept], x[kept, :3]) + F.l1_loss(z[kept], x[kept][:, :3], reduction="sum")
+
+
+def classes(model, x, y):
+    kept = y != 0
+    z = model(x[kept])
+    weight = torch.tensor([1.0, 2.0, 3.0], dtype=x.dtype)
+    return F.cross_entropy(z.view(-1, 3), y[kept].view(-1), label_smoothing=0.1) \
+        + F.nll_loss(z.log_softmax(-1), y[kept], weight=weight) \
+        + F.kl_div(z.log_softmax(-1), torch.full_like(z, 1 / 3), reduction="batchmean")
+
+
+def one_mask_twice(model, x, y):
+    return F.cross_entropy(model(x)[y != 0], y[y != 0])
+
+
+def changed_between(model, x, y):
+    """Two masks, though they are computed alike."""
+    z, limits = model(x), torch.zeros(9, dtype=x.dtype)
+    limit = limits[1:]
+    first = z[x[:, 0] > limit].sum()
+    limits.add_(0.5)
+    return first + z[x[:, 0] > limit].sum()
+
+
+def logarithms(model, x, y):
+    """Rows that are not chosen have no finite values."""
+    z = model(x)
+    return torch.sqrt(z[z > 0.1]).sum() - torch.log(z[z > 0.01]).mean()
+
+
+def numbers_of_rows(model, x, y):
+    z = model(x)[x[:, 0] > 0]
+    ones = torch.ones(z.shape[0], 3, dtype=x.dtype)
+    return z.sum() / max(1, z.shape[0]) + (z - ones).square().sum() / z.numel() + ones.sum()
+
+
+def experts(model, x, y):
+    weights, chosen = x[:, :4].softmax(-1).topk(2)
+    result = torch.zeros(8, 3, dtype=x.dtype)
+    for number in range(4):
+        rows, place = torch.where(chosen == number)
+        result.index_add_(0, rows, model(x[rows]) * weights[rows, place, None] * (number + 1))
+    return result.square().mean()
+
+
+def writes(model, x, y):
+    z = model(x)
+    result, ones = torch.zeros_like(z), y == 1
+    result[ones] = z[ones].tanh() * 2
+    twos = (y == 2).nonzero().squeeze(-1)
+    result = result.index_put((twos,), z[twos] * 3)
+    result[twos] += z[twos]
+    result[y == 0] = 1.0
+    return result.square().sum() / ones.sum().clamp(min=1)
+
+
+def elements(model, x, y):
+    z = model(x)
+    kept, result = z > 0, torch.ones_like(z)
+    result[kept] = (z[kept] * x[:, :3][kept]).exp()
+    return result.mean() + torch.masked_select(z, x[:, :3] > 0).abs().mean()
+
+
+def joined(model, x, y):
+    a, b = model(x)[y == 1], model(x)[y != 1]
+    return F.binary_cross_entropy_with_logits(
+        torch.cat([a, b]), torch.cat([torch.ones_like(a), torch.zeros_like(b)])) \
+        + (a.mean(0) - b.mean(0)).square().sum()
+
+
+def norms(model, x, y):
+    z = F.layer_norm(model(x)[y != 0], (3,))
+    return z.square().sum(1).amax() + z.norm() + z.logsumexp(0).sum() + z.amin(0).sum()
+
+
+def of_two_dimensions(model, x, y):
+    z = model(x).unsqueeze(0).expand(2, 8, 3)
+    z = z[torch.stack([y == 0, y != 1])]
+    return F.smooth_l1_loss(z, torch.zeros_like(z)) + z.softmax(-1).max(-1)[0].mean()
+
+
+def places(model, x, y):
+    rows = (y == 1).nonzero(as_tuple=True)[0]
+    return model(x).index_select(0, rows).sum() / rows.numel() \
+        + F.conv1d(model(x)[rows][:, None], torch.ones(1, 1, 2, dtype=x.dtype)).mean()
+
+
+def pairs(model, x, y):
+    distance = torch.cdist(model(x), model(x))
+    same = (y[:, None] == y[None]) & ~torch.eye(8, dtype=torch.bool)
+    other = y[:, None] != y[None]
+    return distance[same].mean() + F.relu(1 - distance[other]).square().mean()
+
+
+def in_place(model, x, y):
+    z = model(x)[y != 0]
+    z[:, 0] = 0
+    z += 1
+    return z.relu_().mean()
+
+
+def without_gradient(model, x, y):
+    with torch.no_grad():
+        center = model(x)[y == 1].mean(0)
+    return (model(x) - center).square().mean()
+
+
+for loss in (regression, classes, one_mask_twice, changed_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
+             norms, of_two_dimensions, places, pairs, in_place, without_gradient):
+    check(loss)
+
+model = nn.Linear(6, 3)
+step = mpt.torch.TrainStep(
+    model, lambda model, x, y: {"loss": model(x)[y == 5].sum(), "mean": x[y == 5].mean()},
+    torch.optim.SGD(model.parameters(), 0.0), batches[0])
+result = step(*batches[0])
+print("none is chosen:", result["mean"].item(), result.loss)
+
+
+def variance(model, x, y):
+    return model(x)[y != 0].var(0).sum()
+
+
+def places_of_extremes(model, x, y):
+    return model(x)[y != 0].max(0)[0].sum()
+
+
+def products(model, x, y):
+    z = model(x)[y != 0]
+    return (z @ z.transpose(0, 1)).mean()
+
+
+def again(model, x, y):
+    z = model(x)[y != 0]
+    return z[z[:, 0] > 0].sum()
+
+
+def orders(model, x, y):
+    return model(x)[:, 0][y != 0].sort()[0].sum()
+
+
+def negative_norm(model, x, y):
+    return torch.linalg.vector_norm(model(x)[y != 0], -1)
+
+
+def two_masks(model, x, y):
+    return (model(x)[y == 0] * model(x)[y == 1]).sum()
+
+
+for loss in (variance, places_of_extremes, products, again, orders, negative_norm, two_masks):
+    refused(loss.__name__, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
