@@ -33,7 +33,8 @@ def classes(model, x, y):
     weight = torch.tensor([1.0, 2.0, 3.0], dtype=x.dtype)
     return F.cross_entropy(z.view(-1, 3), y[kept].view(-1), label_smoothing=0.1) \
         + F.nll_loss(z.log_softmax(-1), y[kept], weight=weight) \
-        + F.kl_div(z.log_softmax(-1), torch.full_like(z, 1 / 3), reduction="batchmean")
+        + F.kl_div(z.log_softmax(-1), torch.full_like(z, 1 / 3), reduction="batchmean") \
+        + F.binary_cross_entropy_with_logits(z, F.one_hot(y[kept], 3).to(x.dtype))
 
 
 def one_mask_twice(model, x, y):

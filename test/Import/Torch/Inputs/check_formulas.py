@@ -46,6 +46,12 @@ def renorms(x):
         (2, 0, 2.0), (1, 1, 4.0), (float("inf"), -1, 1.5), (3, 0, 100.0)))
 
 
+def padded(x):
+    parts = [x[0, :2], x[1], x[0, :1]]
+    return sum(weigh(torch.nn.utils.rnn.pad_sequence(parts, first, 0.5, side))
+               for first, side in ((True, "right"), (False, "left")))
+
+
 def tensors(x):
     a = x.reshape(2, 3, 6) + 4 * torch.eye(6, dtype=x.dtype).reshape(2, 3, 6)
     right = torch.ones(2, 3, dtype=x.dtype) + x[0, 0, 0]
@@ -142,7 +148,8 @@ class Holder(nn.Module):
 
 for name, function, shape in (
         ("quantiles", quantiles, [3, 5, 7]), ("nanquantiles", nanquantiles, [3, 5, 7]),
-        ("renorms", renorms, [3, 4, 5]), ("tensors", tensors, [2, 3, 6]),
+        ("renorms", renorms, [3, 4, 5]), ("padded", padded, [2, 3, 4]),
+        ("tensors", tensors, [2, 3, 6]),
         ("unpool", unpool, [2, 3, 8, 8]), ("deformed", deformed(1.3), [2, 4, 7, 6]),
         ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10]),
         ("strided", strided, [3, 4, 5]),

@@ -182,6 +182,12 @@ def packed():
     return Net(), loss, make()[2]
 
 
+def nested():
+    def loss(model, x, y):
+        return sum(t.sum() for t in torch.nested.nested_tensor([x[:3], x[3:]]).unbind())
+    return Net(), loss, make()[2]
+
+
 def strided():
     def loss(model, x, y):
         return torch.as_strided(x[..., ::2], [8], [9]).sum() + model(x).sum()

@@ -79,6 +79,16 @@ def renorm_rows(weight, indices, max_norm, norm_type):
     return torch.where((count > 0).unsqueeze(1), renorm(weight, norm_type, 0, max_norm), weight)
 
 
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+    length = max(x.shape[0] for x in sequences)
+
+    def pad(x):
+        missing = [0, length - x.shape[0]]
+        return torch.nn.functional.pad(x, [0, 0] * (x.dim() - 1) + (
+            missing if padding_side == "right" else missing[::-1]), value=padding_value)
+    return torch.stack([pad(x) for x in sequences], 0 if batch_first else 1)
+
+
 # Linear systems.
 
 def tensorsolve(a, b, dims=None):
@@ -291,7 +301,8 @@ def formulas(program: torch.export.ExportedProgram) -> "dict[torch._ops.OpOverlo
     """Those for `program` by op. torchvision need not be there."""
     table = {_aten.quantile.default: quantile, _aten.quantile.scalar: quantile,
              _aten.nanquantile.default: nanquantile, _aten.nanquantile.scalar: nanquantile,
-             _aten.renorm.default: renorm, _aten.linalg_tensorsolve.default: tensorsolve,
+             _aten.renorm.default: renorm, _aten.pad_sequence.default: pad_sequence,
+             _aten.linalg_tensorsolve.default: tensorsolve,
              _aten.linalg_tensorinv.default: tensorinv, _aten.max_unpool2d.default: max_unpool2d,
              _aten.linalg_pinv.atol_rtol_tensor: pinv, _aten.linalg_pinv.atol_rtol_float: pinv}
     table.update({_aten.linalg_matrix_norm.default: matrix_norm,

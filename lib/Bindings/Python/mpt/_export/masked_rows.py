@@ -31,13 +31,14 @@ def _packets(names: str) -> "set[Any]":
 _OF_BATCHES = _packets("""linear mm matmul layer_norm native_layer_norm rms_norm group_norm
     conv1d conv2d conv3d glu one_hot""")
 # With a dimension, or a list of some, as argument `dim`.
-_ALONG = _packets("""softmax log_softmax _softmax _log_softmax cumsum cumprod sort argsort topk gather
-    select slice squeeze unsqueeze narrow flip argmax argmin split split_with_sizes chunk unbind
-    logsumexp sum mean amax amin prod norm linalg_vector_norm max min any all var std cat stack
-    index_select""")
+_ALONG = _packets("""softmax log_softmax _softmax _log_softmax cumsum cumprod sort argsort topk
+    gather select slice squeeze unsqueeze narrow flip argmax argmin split split_with_sizes chunk
+    unbind logsumexp sum mean amax amin prod norm linalg_vector_norm max min any all var std cat
+    stack""")
 # Elementwise, whatever their tags say.
-_EVERYWHERE = _packets("""clone detach alias contiguous to _to_copy type_as dropout zeros_like ones_like
-    full_like empty_like fill fill_ zero zero_ copy copy_ masked_fill masked_fill_ where broadcast_tensors lift_fresh_copy lift_fresh nan_to_num""")
+_EVERYWHERE = _packets("""clone detach alias contiguous to _to_copy type_as dropout zeros_like
+    ones_like full_like empty_like fill fill_ zero zero_ copy copy_ masked_fill masked_fill_ where
+    broadcast_tensors lift_fresh_copy lift_fresh nan_to_num""")
 # Of each reduction over rows: what others hold meanwhile.
 _NEUTRAL = {_aten.sum: 0, _aten.mean: 0, _aten.prod: 1, _aten.amax: -math.inf, _aten.amin: math.inf,
             _aten.max: -math.inf, _aten.min: math.inf, _aten.logsumexp: -math.inf,
@@ -46,8 +47,8 @@ _COUNTS = {operator.mul: _aten.mul, operator.add: _aten.add, operator.sub: _aten
            operator.truediv: _aten.div, torch.sym_max: _aten.maximum, torch.sym_min: _aten.minimum}
 # Whose sizes may be the number of chosen rows.
 _SIZED = _packets("view reshape expand zeros ones full new_zeros new_ones new_full")
-_REMEDY = ("rows that a mask has chosen, whose number depends on values: compute with all rows, and "
-           "choose by torch.where, or weigh their sum by the mask")
+_REMEDY = ("rows that a mask has chosen, whose number depends on values: compute with all rows, "
+           "and choose by torch.where, or weigh their sum by the mask")
 
 
 class _Rows(NamedTuple):
@@ -269,8 +270,9 @@ class _Rewriter:
             if dims is None or dims == []:
                 return False
             added = packet in (_aten.unsqueeze, _aten.stack)
-            return not others and all(self.rank(n) == rank for n in given) and all(
-                d % (rank + added) != 0 for d in (dims if isinstance(dims, (list, tuple)) else [dims]))
+            dims = dims if isinstance(dims, (list, tuple)) else [dims]
+            return not others and all(self.rank(n) == rank for n in given) \
+                and all(d % (rank + added) != 0 for d in dims)
         if packet in (_aten.view, _aten.reshape, _aten.unflatten, _aten.flatten, _aten.expand,
                       _aten._unsafe_view):
             return True  # The shape of the result says so.
@@ -306,7 +308,9 @@ class _Rewriter:
             if given or counted:
                 self.fail(node, f"returns {_REMEDY}")
             return
-        if target is operator.getitem and given:
+        if "assert" in str(target) or "constrain" in str(target):
+            self.graph.erase_node(node)
+        elif target is operator.getitem and given:
             node.meta["val"] = given[0].meta["val"][node.args[1]]
             self.rows[node] = self.rows[given[0]]
         elif self.count(node, given, counted) or self.sum_rows(node, given):
@@ -330,7 +334,8 @@ class _Rewriter:
             return False
         if not isinstance(target, torch._ops.OpOverload):
             values = [self.counts.get(a, a) for a in node.args]
-            if target in _COUNTS and all(isinstance(v, (int, float, torch.fx.Node)) for v in values):
+            if target in _COUNTS and all(
+                    isinstance(v, (int, float, torch.fx.Node)) for v in values):
                 values = [v if isinstance(v, torch.fx.Node) else self.call(
                     _aten.full.default, [], v, dtype=torch.int64 if isinstance(v, int)
                     else torch.float32) for v in values]
@@ -346,9 +351,6 @@ class _Rewriter:
                 self.counts[node] = self.counts[counted[0]]  # Asserted, and dropped.
                 return True
             self.fail(node, f"{getattr(target, '__name__', target)} of the number of {_REMEDY}")
-        if "assert" in str(target) or "constrain" in str(target):
-            self.graph.erase_node(node)
-            return True
         return False
 
     def replace_by_number(self, node, number) -> None:
@@ -492,7 +494,7 @@ class _Rewriter:
         before = node.meta["val"]
         first = before[0] if isinstance(before, (tuple, list)) else before
         if any(self.rows[n].mask is not rows.mask for n in given) \
-                or self.symbol_of(first) is None or self.symbols.get(self.symbol_of(first)) != rows \
+                or self.symbols.get(self.symbol_of(first)) is not rows \
                 or not self.keeps_rows(node, given):
             self.fail(node, f"{target} of {_REMEDY}")
         self.evaluate(node)

@@ -28,11 +28,16 @@ def refuse_what_tracing_loses():
 
     refuse_backward = refuse("backward()", "MPT differentiates the loss itself; for gradients "
                              "inside of it call torch.autograd.grad")
+    refuse_nested = refuse("torch.nested", "pad the sequences, as torch.nn.utils.rnn.pad_sequence "
+                           "does, and mask what comes after each one's end")
     patches = [*inner_gradients.patches(refuse_backward),
                (torch.Tensor, "backward", refuse_backward),
                (torch._VF, "_pack_padded_sequence",
                 refuse("pack_padded_sequence", "run the layer over the padded tensor, and mask "
-                       "what comes after each sequence's end"))]
+                       "what comes after each sequence's end")),
+               *((torch.nested, name, refuse_nested) for name in (
+                   "nested_tensor", "as_nested_tensor", "nested_tensor_from_jagged")
+                 if hasattr(torch.nested, name))]
     with patched(patches):
         yield
 
