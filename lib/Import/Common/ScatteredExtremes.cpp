@@ -108,8 +108,10 @@ Value mpt::importer::findScatteredRows(ImportBuilder &l, bool largest, Value x,
                 width = llvm::product_of(ArrayRef<int64_t>(shape).drop_front());
   x = l.reshape(x, {places, width});
   source = l.reshape(source, {count, width});
-  constexpr int64_t size = 16;
-  const int64_t blocks = places + count / size;
+  // Rows of a block: where there are few rows for each place, most of larger blocks would
+  // be of none.
+  const int64_t log = count < 16 * places ? 3 : 4, size = int64_t(1) << log,
+                blocks = places + count / size;
   const double none = largest ? -std::numeric_limits<double>::infinity()
                               : std::numeric_limits<double>::infinity();
   auto choose = [&](Value a, Value b) {
@@ -121,7 +123,7 @@ Value mpt::importer::findScatteredRows(ImportBuilder &l, bool largest, Value x,
   Value counts = l.cast(addRows(l, rows, l.constant(1, f32, {count}), places), i64);
   Value ends = sumUpTo(l, counts), begins = l.sub(ends, counts);
   Value own = l.binary<MaximumOp>(
-      l.binary<ShiftRightLogicalOp>(l.add(counts, size - 1.0), l.constant(4, i64)),
+      l.binary<ShiftRightLogicalOp>(l.add(counts, size - 1.0), l.constant(log, i64)),
       l.constant(1, i64));
   Value blockEnds = sumUpTo(l, own), firsts = l.sub(blockEnds, own);
   Value place = l.add(

@@ -515,10 +515,13 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
   const int64_t columns = roundUp(s.n, lanes);
   const bool isNarrow =
       s.lhs != DataType::F32 && !s.transposeLhs && s.k * columns <= mostShared;
-  const bool hasHalves = s.lhs != DataType::F32 || s.rhs != DataType::F32,
+  // A library transposes a right side of f32 that fits no panel for more rows at a time.
+  const bool hasHalves =
+                 s.lhs != DataType::F32 && (s.rhs != DataType::F32 || !s.transposeRhs ||
+                                            s.k * columns <= panelFloats),
              isWide = columns > 4 * lanes && s.m >= 4 * lanes,
-             isForFew = (s.transposeRhs || s.rounding != Rounding::None) &&
-                        s.m < (s.rhs == DataType::F32 ? 8 : 4) * lanes;
+             isForFew =
+                 (s.transposeRhs || s.rounding != Rounding::None) && s.m < 4 * lanes;
   const int64_t most = isNarrow                 ? mostSharedProducts
                        : hasHalves && !isForFew ? mostHalfProducts
                        : s.transposeLhs         ? mostGradientProducts

@@ -5,6 +5,7 @@ from torch import nn
 import torch.nn.functional as F
 
 from .batches import integers
+from .layers import mlp
 
 
 class GraphAttention(nn.Module):
@@ -143,6 +144,54 @@ class SetTransformer(nn.Module):
         return F.cross_entropy(self.head(h.squeeze(1)).float(), y)
 
 
+class GraphTransformer(nn.Module):
+    """Three layers of attention along edges, which have features (Dwivedi and Bresson 2021)."""
+
+    class Layer(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads = heads
+            self.qkv, self.edge, self.out = (nn.Linear(width, n * width) for n in (3, 1, 1))
+            self.norms = nn.ModuleList([nn.BatchNorm1d(width), nn.BatchNorm1d(width)])
+            self.layers = mlp(width, 2 * width, nn.ReLU())
+
+        def forward(self, x, edges, source, target):
+            q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).unbind(1)
+            scores = (q[target] * k[source] * self.edge(edges).unflatten(-1, (self.heads, -1))).sum(-1)
+            weights = torch.exp((scores * q.shape[-1] ** -.5).float().clamp(-5, 5))
+            values = torch.zeros(q.shape).index_add(0, target, weights[..., None] * v[source].float())
+            sums = torch.zeros(q.shape[:2]).index_add(0, target, weights)
+            x = self.norms[0](x + self.out((values / (sums[..., None] + 1e-6)).flatten(1)))
+            return self.norms[1](x + self.layers(x))
+
+    def __init__(self, width=64, heads=8):
+        super().__init__()
+        self.nodes, self.edges, self.head = nn.Linear(16, width), nn.Linear(8, width), nn.Linear(width, 1)
+        self.layers = nn.ModuleList([self.Layer(width, heads) for _ in range(3)])
+
+    def forward(self, x, edges, source, target, y):
+        x, edges = self.nodes(x), self.edges(edges)
+        for layer in self.layers:
+            x = layer(x, edges, source, target)
+        return F.mse_loss(self.head(x).float(), y)
+
+
+class MaxSage(nn.Module):
+    """Two layers that take the largest of what edges bring (GraphSAGE, Hamilton et al. 2017)."""
+
+    def __init__(self, width=128):
+        super().__init__()
+        self.near, self.own = (nn.ModuleList([nn.Linear(width, width) for _ in range(2)]) for _ in range(2))
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x, source, target, y):
+        for near, own in zip(self.near, self.own):
+            largest = torch.zeros_like(x).scatter_reduce(
+                0, target[:, None].expand(-1, x.shape[1]), x[source], "amax", include_self=False)
+            x = F.relu(near(largest) + own(x))
+        return F.cross_entropy(self.head(x).float(), y)
+
+
 NETWORKS = {
     "graph": (GraphAttention, lambda: (torch.randn(50, 16), integers(50, 301), integers(50, 301),
                                        integers(5, 50))),
@@ -151,4 +200,8 @@ NETWORKS = {
     "egnn": (EGNN, lambda: (torch.randn(8, 12, 8), torch.randn(8, 1))),
     "points": (Points, lambda: (torch.randn(8, 3, 500), integers(40, 8))),
     "sets": (SetTransformer, lambda: (torch.randn(8, 64, 3), integers(10, 8))),
+    "graphformer": (GraphTransformer, lambda: (torch.randn(800, 16), torch.randn(6000, 8), integers(800, 6000),
+                                               integers(800, 6000), torch.randn(800, 1))),
+    "sage": (MaxSage, lambda: (torch.randn(2000, 128), integers(2000, 16000), integers(2000, 16000),
+                               integers(10, 2000))),
 }

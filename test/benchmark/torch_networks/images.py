@@ -7,6 +7,7 @@ from torch import nn
 import torch.nn.functional as F
 
 from .batches import images, integers
+from .layers import Attention, mlp
 
 
 class ConvNeXt(nn.Module):
@@ -492,6 +493,108 @@ class Classifier(nn.Module):
         return F.cross_entropy(self.model(x).float(), y)
 
 
+class Radiance(nn.Module):
+    """Density and color of points along rays, in waves of their places (NeRF, Mildenhall et al. 2020)."""
+
+    def __init__(self, width=256):
+        super().__init__()
+        widths = (63, width, width, width), (width + 63, width, width)
+        self.first, self.second = (nn.ModuleList([nn.Linear(n, width) for n in part]) for part in widths)
+        self.density, self.feature = nn.Linear(width, 1), nn.Linear(width, width)
+        self.view, self.color = nn.Linear(width + 27, width // 2), nn.Linear(width // 2, 3)
+
+    @staticmethod
+    def encode(x, waves):
+        z = (x[..., None] * 2. ** torch.arange(waves)).flatten(-2)
+        return torch.cat([x, torch.sin(z), torch.cos(z)], -1)
+
+    def forward(self, points, rays, lengths, colors):
+        places = z = self.encode(points, 10)
+        views = self.encode(rays, 4)[:, None].expand(-1, points.shape[1], -1)
+        for layer in self.first:
+            z = F.relu(layer(z))
+        z = torch.cat([z, places], -1)
+        for layer in self.second:
+            z = F.relu(layer(z))
+        alpha = 1 - torch.exp(-F.relu(self.density(z))[..., 0].float() * lengths)
+        z = F.relu(self.view(torch.cat([self.feature(z), views], -1)))
+        seen = torch.cumprod(torch.cat([torch.ones_like(alpha[:, :1]), 1 - alpha + 1e-10], 1), 1)[:, :-1]
+        color = ((alpha * seen)[..., None] * torch.sigmoid(self.color(z).float())).sum(1)
+        return F.mse_loss(color, colors)
+
+
+class MixtureTransformer(nn.Module):
+    """A vision transformer whose tokens weigh two of eight MLPs (V-MoE, Riquelme et al. 2021)."""
+
+    class Layer(nn.Module):
+        def __init__(self, width, heads, experts):
+            super().__init__()
+            self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+            self.attention, self.route = Attention(width, heads), nn.Linear(width, experts)
+            self.up = nn.Parameter(torch.randn(experts, width, 2 * width) * width ** -.5)
+            self.down = nn.Parameter(torch.randn(experts, 2 * width, width) * (2 * width) ** -.5)
+
+        def forward(self, x):
+            x = x + self.attention(self.norms[0](x))
+            z = self.norms[1](x)
+            most, which = self.route(z).float().softmax(-1).topk(2, -1)
+            weights = torch.zeros(*z.shape[:2], len(self.up)).scatter(-1, which, most)
+            hidden = F.gelu(torch.einsum("btw,ewf->ebtf", z, self.up))
+            z = torch.einsum("ebtf,efw->ebtw", hidden, self.down)
+            return x + (weights.permute(2, 0, 1)[..., None].to(z.dtype) * z).sum(0)
+
+    def __init__(self, width=192):
+        super().__init__()
+        self.patches, self.head = nn.Conv2d(3, width, 16, 16), nn.Linear(width, 100)
+        self.places = nn.Parameter(torch.randn(1, 64, width) * .02)
+        self.layers = nn.Sequential(*[self.Layer(width, 3, 8) for _ in range(3)])
+
+    def forward(self, x, y):
+        z = self.layers(self.patches(x).flatten(2).transpose(1, 2) + self.places)
+        return F.cross_entropy(self.head(z.mean(1)).float(), y)
+
+
+class SkipTransformer(nn.Module):
+    """The noise of an image by a transformer with long skips (U-ViT, Bao et al. 2023)."""
+
+    class Layer(nn.Module):
+        def __init__(self, width, heads, skips=False):
+            super().__init__()
+            self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+            self.attention, self.layers = Attention(width, heads, False), mlp(width, 4 * width, nn.GELU())
+            self.skip = nn.Linear(2 * width, width) if skips else None
+
+        def forward(self, x, before=None):
+            if self.skip:
+                x = self.skip(torch.cat([x, before], -1))
+            x = x + self.attention(self.norms[0](x))
+            return x + self.layers(self.norms[1](x))
+
+    def __init__(self, width=256, heads=4):
+        super().__init__()
+        self.patches, self.time = nn.Conv2d(4, width, 2, 2), mlp(width, 4 * width, nn.SiLU())
+        self.places = nn.Parameter(torch.randn(1, 257, width) * .02)
+        self.down = nn.ModuleList([self.Layer(width, heads) for _ in range(2)])
+        self.middle = self.Layer(width, heads)
+        self.up = nn.ModuleList([self.Layer(width, heads, True) for _ in range(2)])
+        self.norm, self.head, self.smooth = nn.LayerNorm(width), nn.Linear(width, 16), nn.Conv2d(4, 4, 3, padding=1)
+
+    def forward(self, x, time, noise):
+        half = self.places.shape[-1] // 2
+        angles = time[:, None] * 1000 * torch.exp(-math.log(1e4) * torch.arange(half) / half)
+        z = torch.cat([self.time(torch.cat([angles.cos(), angles.sin()], -1))[:, None],
+                       self.patches(x).flatten(2).transpose(1, 2)], 1) + self.places
+        kept = []
+        for layer in self.down:
+            kept.append(z := layer(z))
+        z = self.middle(z)
+        for layer in self.up:
+            z = layer(z, kept.pop())
+        z = self.head(self.norm(z))[:, 1:].unflatten(1, (16, 16)).unflatten(-1, (2, 2, 4))
+        z = z.permute(0, 5, 1, 3, 2, 4).reshape(x.shape)
+        return F.mse_loss(self.smooth(z).float(), noise)
+
+
 NETWORKS = {
     "convnext": (ConvNeXt, lambda: images(8, 96)),
     "mobile": (Mobile, lambda: images(16, 96)),
@@ -512,4 +615,8 @@ NETWORKS = {
     "gan": (Adversaries, lambda: (torch.rand(16, 3, 32, 32) * 2 - 1, torch.randn(16, 64, 1, 1))),
     "diffusion": (Diffusion, lambda: (torch.randn(4, 3, 32, 32), torch.randn(4, 3, 32, 32), torch.rand(4))),
     "vae": (Autoencoder, lambda: (torch.rand(32, 1, 28, 28), torch.randn(32, 20))),
+    "nerf": (Radiance, lambda: (torch.randn(64, 32, 3), torch.randn(64, 3), torch.rand(64, 32),
+                                torch.rand(64, 3))),
+    "moevit": (MixtureTransformer, lambda: (torch.randn(4, 3, 128, 128), integers(100, 4))),
+    "uvit": (SkipTransformer, lambda: (torch.randn(2, 4, 32, 32), torch.rand(2), torch.randn(2, 4, 32, 32))),
 }

@@ -7,6 +7,7 @@ from torch import nn
 import torch.nn.functional as F
 
 from .batches import integers
+from .layers import Attention, mlp
 
 
 class Audio(nn.Module):
@@ -120,10 +121,64 @@ class Spectral(nn.Module):
         return F.mse_loss(self.project(h).float(), y)
 
 
+class Conformer(nn.Module):
+    """Two blocks of attention and depthwise convolutions between half MLPs (Gulati et al. 2020)."""
+
+    class Block(nn.Module):
+        def __init__(self, width, heads, kernel):
+            super().__init__()
+            self.norms = nn.ModuleList([nn.LayerNorm(width) for _ in range(5)])
+            self.first, self.second = (mlp(width, 4 * width, nn.SiLU()) for _ in range(2))
+            self.attention = Attention(width, heads)
+            self.enter, self.leave = nn.Conv1d(width, 2 * width, 1), nn.Conv1d(width, width, 1)
+            self.depthwise = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=width)
+            self.batch = nn.BatchNorm1d(width)
+
+        def forward(self, x):
+            x = x + .5 * self.first(self.norms[0](x))
+            x = x + self.attention(self.norms[1](x))
+            z = F.glu(self.enter(self.norms[2](x).transpose(1, 2)), 1)
+            x = x + self.leave(F.silu(self.batch(self.depthwise(z)))).transpose(1, 2)
+            return self.norms[4](x + .5 * self.second(self.norms[3](x)))
+
+    def __init__(self, width=144):
+        super().__init__()
+        self.sample = nn.Sequential(nn.Conv2d(1, width // 4, 3, 2), nn.ReLU(),
+                                    nn.Conv2d(width // 4, width // 4, 3, 2), nn.ReLU())
+        self.enter, self.head = nn.Linear(width // 4 * 19, width), nn.Linear(width, 200)
+        self.blocks = nn.Sequential(*[self.Block(width, 4, 15) for _ in range(2)])
+
+    def forward(self, x, y):
+        z = self.enter(self.sample(x[:, None]).transpose(1, 2).flatten(2))
+        return F.cross_entropy(self.head(self.blocks(z)).float().flatten(0, 1), y.flatten())
+
+
+class WaveNet(nn.Module):
+    """Ten causal dilated convolutions with gates (van den Oord et al. 2016)."""
+
+    def __init__(self, width=64, skips=128, layers=10):
+        super().__init__()
+        self.enter = nn.Conv1d(1, width, 1)
+        self.gates = nn.ModuleList([nn.Conv1d(width, 2 * width, 2, dilation=2 ** i) for i in range(layers)])
+        self.stay, self.skip = (nn.ModuleList([nn.Conv1d(width, n, 1) for _ in range(layers)])
+                                for n in (width, skips))
+        self.head = nn.Sequential(nn.ReLU(), nn.Conv1d(skips, skips, 1), nn.ReLU(), nn.Conv1d(skips, 256, 1))
+
+    def forward(self, x, y):
+        z, total = self.enter(x), 0
+        for gates, stay, skip in zip(self.gates, self.stay, self.skip):
+            a, b = gates(F.pad(z, (gates.dilation[0], 0))).chunk(2, 1)
+            passed = torch.tanh(a) * torch.sigmoid(b)
+            z, total = z + stay(passed), total + skip(passed)
+        return F.cross_entropy(self.head(total).float(), y)
+
+
 NETWORKS = {
     "audio": (Audio, lambda: (torch.randn(8, 1, 16000), torch.randint(0, 35, (8,)))),
     "recognizer": (Recognizer, lambda: (torch.randn(8, 40, 200), torch.randint(1, 30, (8, 20)))),
     "speech": (Speech, lambda: (torch.randn(2, 80, 300), integers(300, 2, 48), integers(300, 2, 48))),
     "tcn": (TemporalConvolutions, lambda: (torch.randn(8, 4, 128), torch.randn(8, 1, 128))),
     "spectral": (Spectral, lambda: (torch.randn(16, 128, 2), torch.randn(16, 128, 1))),
+    "conformer": (Conformer, lambda: (torch.randn(4, 200, 80), integers(200, 4, 49))),
+    "wavenet": (WaveNet, lambda: (torch.randn(2, 1, 4000), integers(256, 2, 4000))),
 }

@@ -31,9 +31,9 @@ mlir::Value findScattered(ImportBuilder &l, bool largest, mlir::Value x,
 
 /// The same where whole rows are scattered: `source` is [E, ..], `rows` [E], i64 and in
 /// range, names the row of x, [N, ..], of any float type. The rows of each place are
-/// brought together by sorting `rows`, sixteen to a block, and the N + E / 16 blocks that
-/// there are at most are reduced each, then those of a place in log2 steps. So what is
-/// moved is rows.
+/// brought together by sorting `rows`, B to a block, and the N + E / B blocks that there
+/// are at most are reduced each, then those of a place in log2 steps. So what is moved is
+/// rows. B is 8 if a place has fewer than 16 rows on average, else 16.
 mlir::Value findScatteredRows(ImportBuilder &l, bool largest, mlir::Value x,
                               mlir::Value rows, mlir::Value source, bool includeSelf);
 
