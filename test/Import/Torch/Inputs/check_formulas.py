@@ -7,6 +7,7 @@ import warnings
 import torch
 import torchvision
 from torch import nn
+from torch.nn import functional as F
 
 import mpt.torch
 
@@ -50,6 +51,34 @@ def padded(x):
     parts = [x[0, :2], x[1], x[0, :1]]
     return sum(weigh(torch.nn.utils.rnn.pad_sequence(parts, first, 0.5, side))
                for first, side in ((True, "right"), (False, "left")))
+
+
+def counts(x):
+    """Of places that depend on values; constants are counted when the step is made."""
+    place = (x[0].flatten() > 0).long() + 2 * (x[1].flatten() > 0.5).long()
+    return weigh(torch.zeros(4, dtype=x.dtype).index_add(0, place, x[0].flatten())
+                 / torch.bincount(place, minlength=4).clamp(min=1)) \
+        + weigh(torch.bincount(place, minlength=6) * x.sum()) \
+        + weigh(torch.bincount(place, place.to(x.dtype) / 3, 5) * x.mean())
+
+
+def covariances(x):
+    x = x.flatten(1)
+    often = torch.arange(x.shape[1]) % 3 + 1
+    weights = torch.linspace(0.1, 1, x.shape[1], dtype=x.dtype)
+    return weigh(torch.cov(x)) + weigh(x.cov(correction=0)) + weigh(torch.cov(x[0])) + \
+        sum(weigh(torch.cov(x, **options)) for options in (
+            dict(fweights=often), dict(aweights=weights), dict(aweights=weights, correction=0),
+            dict(fweights=often, aweights=weights, correction=2))) + \
+        weigh(torch.corrcoef(x)) + weigh(x[:1].corrcoef())
+
+
+def resized(x):
+    return sum(weigh(F.interpolate(x, mode=mode, antialias=True, **options))
+               for mode in ("bilinear", "bicubic") for options in (
+                   dict(size=(3, 4)), dict(size=(13, 5), align_corners=True),
+                   dict(scale_factor=(0.45, 1.7)), dict(scale_factor=0.3),
+                   dict(scale_factor=0.6, recompute_scale_factor=True)))
 
 
 def tensors(x):
@@ -149,6 +178,8 @@ class Holder(nn.Module):
 for name, function, shape in (
         ("quantiles", quantiles, [3, 5, 7]), ("nanquantiles", nanquantiles, [3, 5, 7]),
         ("renorms", renorms, [3, 4, 5]), ("padded", padded, [2, 3, 4]),
+        ("counts", counts, [2, 3, 4]), ("covariances", covariances, [3, 4, 5]),
+        ("resized", resized, [2, 3, 8, 9]),
         ("tensors", tensors, [2, 3, 6]),
         ("unpool", unpool, [2, 3, 8, 8]), ("deformed", deformed(1.3), [2, 4, 7, 6]),
         ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10]),

@@ -89,6 +89,78 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     return torch.stack([pad(x) for x in sequences], 0 if batch_first else 1)
 
 
+def bincount(x, weights=None, minlength=0):
+    """With as many bins as `minlength` says. What adds to the result, or divides by it, expects
+    no more."""
+    if not minlength:
+        return NotImplemented
+    ones = torch.ones_like(x) if weights is None else weights
+    return torch.zeros([minlength], dtype=ones.dtype, device=x.device).index_add(0, x, ones)
+
+
+def cov(x, *, correction=1, fweights=None, aweights=None):
+    """torch.cov, which asks for the sum of its weights."""
+    x = x.reshape(1, -1) if x.dim() < 2 else x
+    weights = [w.to(x.real.dtype) for w in (fweights, aweights) if w is not None]
+    if not weights:
+        number = x.shape[1]
+        centered = x - x.mean(1, keepdim=True)
+        product = centered @ centered.mT.conj()
+        return (product / max(number - correction, 0) if number > correction
+                else product * math.inf).squeeze()
+    weight = math.prod(weights[1:], start=weights[0])
+    total = weight.sum()
+    centered = x - (x * weight).sum(1, keepdim=True) / total
+    number = total if aweights is None or not correction else \
+        (weight * aweights.to(weight.dtype)).sum() / total
+    number = total - correction * (number if aweights is not None else 1)
+    return ((centered * weight) @ centered.mT.conj() / number.clamp(min=0)).squeeze()
+
+
+def corrcoef(x):
+    found = cov(x)
+    if not found.dim():
+        return found / found
+    deviation = found.diagonal().real.sqrt() if found.is_complex() else found.diagonal().sqrt()
+    return (found / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clip(-1, 1) \
+        if not found.is_complex() else found / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+
+
+# Images in another size, with a filter as wide as the pixels of the smaller one.
+
+def _filter(size, result, align_corners, scale, cubic, like):
+    """[result, size]: the weight of each pixel."""
+    if align_corners:
+        step = (size - 1) / (result - 1) if result > 1 else 0.0
+    else:
+        step = 1 / scale if scale else size / result
+    reach = (2.0 if cubic else 1.0) * max(step, 1.0)
+    kind = dict(dtype=like.dtype, device=like.device)
+    center = ((torch.arange(result, **kind) + 0.5) * step).unsqueeze(1)
+    place = torch.arange(size, **kind)
+    inside = (place >= torch.floor(center - reach + 0.5)) & (
+        place < torch.floor(center + reach + 0.5))
+    t = ((place - center + 0.5) / max(step, 1.0)).abs()
+    if cubic:  # a = -0.5, as Pillow has it.
+        weight = torch.where(t < 1, (1.5 * t - 2.5) * t * t + 1,
+                             torch.where(t < 2, ((-0.5 * t + 2.5) * t - 4) * t + 2, 0.0))
+    else:
+        weight = (1 - t).clamp(min=0)
+    weight = torch.where(inside, weight, 0.0)
+    return weight / weight.sum(1, keepdim=True)
+
+
+def _resize(cubic):
+    def resize(x, output_size, align_corners, scale_factors):
+        sizes = list(x.shape[-2:])
+        scales = list(scale_factors or [None, None])
+        output_size = output_size or [math.floor(n * s) for n, s in zip(sizes, scales)]
+        rows, columns = (_filter(n, m, align_corners, s, cubic, x)
+                         for n, m, s in zip(sizes, output_size, scales))
+        return rows @ (x @ columns.mT)
+    return resize
+
+
 # Linear systems.
 
 def tensorsolve(a, b, dims=None):
@@ -311,6 +383,9 @@ def formulas(program: torch.export.ExportedProgram) -> "dict[torch._ops.OpOverlo
                   _aten.nuclear_norm.dim: nuclear_norm,
                   _aten.nuclear_norm.default:
                       lambda x, keepdim=False: nuclear_norm(x, keepdim=keepdim)})
+    table[_aten.bincount.default] = bincount
+    table[_aten._upsample_bilinear2d_aa.vec] = _resize(cubic=False)
+    table[_aten._upsample_bicubic2d_aa.vec] = _resize(cubic=True)
     if _reads_places(program):
         table[_aten.max_pool2d_with_indices.default] = max_pool2d_with_indices
     for name, formula in (("deform_conv2d", deform_conv2d), ("roi_align", roi_align)):
