@@ -44,6 +44,7 @@ CublasLtMatmul::~CublasLtMatmul() = default;
 CudnnContext::~CudnnContext() = default;
 CudnnDescriptors::~CudnnDescriptors() = default;
 DeviceState::~DeviceState() = default;
+GraphLoops::~GraphLoops() = default;
 KeptResults::~KeptResults() = default;
 NcclRanks::~NcclRanks() = default;
 StateSnapshot::~StateSnapshot() = default;
