@@ -21,9 +21,7 @@ void mpt::buildPlanStepPipeline(OpPassManager &passes, const PlanStepOptions &op
   StringRef(options.target).split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   const bool isForGPU = !words.empty() && words.front() == "cuda";
   // Before anything is moved or repeated, so that budgets and loops change no bit.
-  WidenTemporariesPassOptions temporaries;
-  temporaries.arguments = !isForGPU;
-  passes.addPass(createWidenTemporariesPass(temporaries));
+  passes.addPass(createWidenTemporariesPass());
   if (isForGPU) {
     passes.addPass(createSelectBranchesPass());
     passes.addPass(createReductionsToGathersPass());

@@ -66,9 +66,7 @@ createInterpreter(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef func
                   const mpt::EngineOptions &options) {
   // What a compiled step does not round, either.
   mlir::PassManager passes(module->getContext());
-  mpt::WidenTemporariesPassOptions temporaries;
-  temporaries.arguments = !options.isCuda;
-  passes.addPass(mpt::createWidenTemporariesPass(temporaries));
+  passes.addPass(mpt::createWidenTemporariesPass());
   if (mlir::failed(passes.run(*module)))
     return llvm::createStringError("temporaries could not be widened");
   return mpt::createReferenceEngine(std::move(module), function, mode,
