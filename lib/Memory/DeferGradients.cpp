@@ -18,7 +18,8 @@
 ///
 /// A gradient that is another one times what is made of the step's inputs, as that of a
 /// noisy layer's second weight, is checked where it is made, not kept, and made again for
-/// its update of the other one, which is kept for its own.
+/// its update of the other one. That is kept for its own, or also made again if its
+/// factors take fewer bytes. What is made of the inputs is made again for each.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -84,8 +85,16 @@ struct Product {
 struct Scaled {
   /// Its place among the operands of mpt.unscale.
   unsigned number = 0;
+  /// The other gradient.
+  Value base;
   /// What makes it of the other gradient, in order.
   SmallVector<Operation *> ops;
+
+  /// What the other gradient is multiplied by.
+  OpOperand &getFactor() const {
+    Operation *mul = ops.back();
+    return mul->getOpOperand(mul->getOperand(0) == base ? 1 : 0);
+  }
 };
 
 /// A step whose update waits for the check of its gradients, and reads them for nothing
@@ -167,6 +176,11 @@ bool isStatic(Value value) {
 
 int64_t getNumElements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+int64_t getBytes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * int64_t(type.getElementTypeBitWidth() / 8);
 }
 
 /// Adds the terms of `value`, and what makes it of their factors, to `product`. `covered`
@@ -353,7 +367,7 @@ SmallVector<Scaled> findScaled(CheckedStep step) {
     auto mul = marked[cast<OpResult>(gradient).getResultNumber()].getDefiningOp<MulOp>();
     auto type = mul ? dyn_cast<RankedTensorType>(mul.getType()) : nullptr;
     if (!type || !type.hasStaticShape() || !mul->hasOneUse() ||
-        type.getNumElements() * int64_t(type.getElementTypeBitWidth() / 8) <= kOverhead)
+        getBytes(mul) <= kOverhead)
       continue;
     for (unsigned side : {0, 1}) {
       Value base = mul->getOperand(side);
@@ -364,6 +378,7 @@ SmallVector<Scaled> findScaled(CheckedStep step) {
         continue;
       Scaled &scaled = found.emplace_back();
       scaled.number = number;
+      scaled.base = base;
       scaled.ops = ops.takeVector();
       scaled.ops.push_back(mul);
       break;
@@ -382,6 +397,37 @@ Operation *findReader(UnscaleOp unscale, unsigned number, Operation *norm,
   return reader;
 }
 
+/// The number of the gradient `base`, of which others are made, if it can be made again
+/// and its factors take fewer bytes than it.
+std::optional<unsigned> findCheaperBase(CheckedStep step, Value base,
+                                        ArrayRef<Scaled> scaled) {
+  Operation *op = base.getDefiningOp();
+  int64_t bytes = kOverhead;
+  for (Value factor : op->getOperands()) {
+    if (!isStatic(factor))
+      return std::nullopt;
+    // Arguments are there throughout.
+    bytes += isa<BlockArgument>(factor) ? 0 : getBytes(factor);
+  }
+  if (bytes >= getBytes(base))
+    return std::nullopt;
+  for (Operation *user : base.getUsers())
+    if (user != step.marker && llvm::none_of(scaled, [&](const Scaled &each) {
+          return each.ops.back() == user && each.base == base;
+        }))
+      return std::nullopt;
+  std::optional<unsigned> found;
+  for (auto [number, gradient] : llvm::enumerate(step.unscale.getGradients())) {
+    if (gradient.getDefiningOp() != step.marker ||
+        step.marker.getInputs()[cast<OpResult>(gradient).getResultNumber()] != base)
+      continue;
+    if (found || !gradient.hasOneUse() || !waits(step, number))
+      return std::nullopt;
+    found = number;
+  }
+  return found;
+}
+
 /// Makes gradients again before they are read for updates.
 void makeAgain(CheckedStep step, ArrayRef<Scaled> scaled) {
   OpBuilder builder(step.unscale);
@@ -392,22 +438,56 @@ void makeAgain(CheckedStep step, ArrayRef<Scaled> scaled) {
     if (auto number = op->getAttrOfType<IntegerAttr>(kRematAttr))
       clones = std::max(clones, number.getInt() + 1);
   });
-  for (const Scaled &each : scaled) {
-    Value unscaled = step.unscale.getUnscaled()[each.number];
-    builder.setInsertionPoint(findReader(step.unscale, each.number, step.norm, end));
-    IRMapping mapping;
+  auto clone = [&](ArrayRef<Operation *> ops, IRMapping &mapping) {
     Operation *last = nullptr;
-    for (Operation *op : each.ops) {
+    for (Operation *op : ops) {
       last = builder.clone(*op, mapping);
       last->setAttr(kRematAttr, builder.getI64IntegerAttr(clones++));
     }
-    auto again =
+    return last->getResult(0);
+  };
+  auto unscaleAgain = [&](unsigned number, Value again) {
+    Value unscaled = step.unscale.getUnscaled()[number];
+    auto made =
         UnscaleOp::create(builder, step.unscale.getLoc(),
                           {unscaled.getType(), step.unscale.getAllFinite().getType()},
-                          last->getResult(0), step.unscale.getScale());
-    unscaled.replaceUsesWithIf(again.getUnscaled().front(), [&](OpOperand &use) {
+                          again, step.unscale.getScale());
+    unscaled.replaceUsesWithIf(made.getUnscaled().front(), [&](OpOperand &use) {
       return use.getOwner() != step.norm;
     });
+  };
+  auto findUpdate = [&](unsigned number) {
+    return findReader(step.unscale, number, step.norm, end);
+  };
+  IRMapping bases;
+  for (const Scaled &each : scaled) {
+    std::optional<unsigned> number = bases.contains(each.base)
+                                         ? std::nullopt
+                                         : findCheaperBase(step, each.base, scaled);
+    if (!number)
+      continue;
+    // One for all that are made of it.
+    Operation *first = findUpdate(*number);
+    for (const Scaled &other : scaled)
+      if (Operation *reader = findUpdate(other.number);
+          other.base == each.base && reader->isBeforeInBlock(first))
+        first = reader;
+    builder.setInsertionPoint(first);
+    unscaleAgain(*number, clone(each.base.getDefiningOp(), bases));
+  }
+  for (const Scaled &each : scaled) {
+    builder.setInsertionPoint(findUpdate(each.number));
+    IRMapping mapping = bases;
+    unscaleAgain(each.number, clone(each.ops, mapping));
+  }
+  // What else reads the factor, as the forward pass does, need not keep it for the check.
+  for (const Scaled &each : scaled) {
+    OpOperand &factor = each.getFactor();
+    if (isa<BlockArgument>(factor.get()) || factor.get().hasOneUse())
+      continue;
+    builder.setInsertionPoint(each.ops.back());
+    IRMapping mapping;
+    factor.set(clone(ArrayRef(each.ops).drop_back(), mapping));
   }
 }
 
@@ -417,12 +497,8 @@ SmallVector<Product> chooseDeferred(CheckedStep step) {
   SmallVector<int64_t> factorBytes;
   SmallVector<DeferCandidate> candidates;
   for (const Product &product : products) {
-    auto bytes = [](Value value) {
-      auto type = cast<RankedTensorType>(value.getType());
-      return type.getNumElements() * int64_t(type.getElementTypeBitWidth() / 8);
-    };
     DeferCandidate &candidate = candidates.emplace_back();
-    candidate.bytes = bytes(product.ops.back()->getResult(0));
+    candidate.bytes = getBytes(product.ops.back()->getResult(0));
     SmallVector<Value> kept;
     for (const Term &term : product.terms) {
       llvm::append_range(kept, term.factors);
@@ -433,7 +509,7 @@ SmallVector<Product> chooseDeferred(CheckedStep step) {
       auto [it, isNew] = factors.insert({factor, factors.size()});
       // Arguments are there throughout.
       if (isNew)
-        factorBytes.push_back(isa<BlockArgument>(factor) ? 0 : bytes(factor));
+        factorBytes.push_back(isa<BlockArgument>(factor) ? 0 : getBytes(factor));
       candidate.factors.push_back(it->second);
     }
   }

@@ -584,8 +584,8 @@ func.func @read_update(%v: tensor<512x1024xf32>, %w: tensor<512x512xf32>, %x: te
 
 // -----
 
-// A noisy layer's second weight has the first's gradient times what is made of inputs. It is
-// checked where it is made, and made again for its update.
+// A noisy layer's second weight has the first's gradient times what is made of inputs. Both are
+// checked where they are made, and made again for their updates, the first one once.
 
 // CHECK-LABEL: func.func @noisy
 // CHECK: [[DW:%.*]] = mpt.matmul
@@ -593,10 +593,12 @@ func.func @read_update(%v: tensor<512x1024xf32>, %w: tensor<512x512xf32>, %x: te
 // CHECK: [[G:%.*]]:2 = mpt.gradients [[DW]], [[DV]]
 // CHECK: [[U:%.*]]:2, {{.*}} = mpt.unscale [[G]]#0, [[G]]#1, [[S:%.*]] :
 // CHECK: mpt.clip_by_global_norm [[U]]#0, [[U]]#1
-// CHECK: mpt.sgd {{.*}} grad([[U]]#0)
-// CHECK: [[COLUMN:%.*]] = mpt.reshape {{.*}} {mpt.remat = 0 : i64}
-// CHECK: [[OUTER:%.*]] = mpt.mul [[COLUMN]], {{.*}} {mpt.remat = 1 : i64}
-// CHECK: [[AGAIN:%.*]] = mpt.mul [[DW]], [[OUTER]] {mpt.remat = 2 : i64}
+// CHECK: [[DWAGAIN:%.*]] = mpt.matmul %arg2, %arg3 {mpt.remat = 0 : i64, transpose_lhs}
+// CHECK: [[W:%.*]], %{{.*}} = mpt.unscale [[DWAGAIN]], [[S]]
+// CHECK: mpt.sgd {{.*}} grad([[W]])
+// CHECK: [[COLUMN:%.*]] = mpt.reshape {{.*}} {mpt.remat = 1 : i64}
+// CHECK: [[OUTER:%.*]] = mpt.mul [[COLUMN]], {{.*}} {mpt.remat = 2 : i64}
+// CHECK: [[AGAIN:%.*]] = mpt.mul [[DWAGAIN]], [[OUTER]] {mpt.remat = 3 : i64}
 // CHECK: [[V:%.*]], %{{.*}} = mpt.unscale [[AGAIN]], [[S]]
 // CHECK: mpt.sgd {{.*}} grad([[V]])
 func.func @noisy(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<128x128xf32> {mpt.name = "v", mpt.role = "parameter"},
@@ -606,6 +608,43 @@ func.func @noisy(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "parameter"
   %column = mpt.reshape %noise : (tensor<128xf32>) -> tensor<128x1xf32>
   %outer = mpt.mul %column, %noise : (tensor<128x1xf32>, tensor<128xf32>) -> tensor<128x128xf32>
   %dw = mpt.matmul %x, %dy {transpose_lhs} : (tensor<8x128xf16>, tensor<8x128xf16>) -> tensor<128x128xf32>
+  %dv = mpt.mul %dw, %outer : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  %g:2 = mpt.gradients %dw, %dv {names = ["w", "v"]} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>)
+  %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<i1>)
+  %c:2, %norm = mpt.clip_by_global_norm %u#0, %u#1 {max_norm = 0x7FF0000000000000 : f64} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u#0) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  %v1 = mpt.sgd param(%v) grad(%u#1) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
+  return %w1, %v1, %norm : tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>
+}
+
+// -----
+
+// Factors that take as much as the first one, and noise that the forward pass reads: it is
+// not kept for the check.
+
+// CHECK-LABEL: func.func @noisy_long
+// CHECK: [[OUTER:%.*]] = mpt.mul {{.*}} -> tensor<128x128xf32>
+// CHECK: mpt.mul %arg1, [[OUTER]]
+// CHECK: [[DW:%.*]] = mpt.matmul {{.*}}transpose_lhs
+// CHECK: mpt.reshape {{.*}} {mpt.remat = 3 : i64}
+// CHECK: [[OTHER:%.*]] = mpt.mul {{.*}} {mpt.remat = 4 : i64}
+// CHECK: [[DV:%.*]] = mpt.mul [[DW]], [[OTHER]] :
+// CHECK: [[G:%.*]]:2 = mpt.gradients [[DW]], [[DV]]
+// CHECK: [[U:%.*]]:2, {{.*}} = mpt.unscale [[G]]#0, [[G]]#1
+// CHECK: mpt.sgd {{.*}} grad([[U]]#0)
+// CHECK: mpt.mul [[DW]], {{.*}} {mpt.remat = 2 : i64}
+func.func @noisy_long(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "parameter"}, %v: tensor<128x128xf32> {mpt.name = "v", mpt.role = "parameter"},
+    %x: tensor<128x128xf16> {mpt.name = "x", mpt.role = "input"}, %dy: tensor<128x128xf16> {mpt.name = "dy", mpt.role = "input"},
+    %noise: tensor<128xf32> {mpt.name = "noise", mpt.role = "input"}, %scale: tensor<f32> {mpt.name = "scale", mpt.role = "input"}, %lr: tensor<f32> {mpt.name = "lr", mpt.role = "input"})
+    -> (tensor<128x128xf32> {mpt.name = "w1"}, tensor<128x128xf32> {mpt.name = "v1"}, tensor<f32> {mpt.name = "norm"}) {
+  %column = mpt.reshape %noise : (tensor<128xf32>) -> tensor<128x1xf32>
+  %outer = mpt.mul %column, %noise : (tensor<128x1xf32>, tensor<128xf32>) -> tensor<128x128xf32>
+  %forward = mpt.mul %v, %outer : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf16>
+  %y = mpt.matmul %x, %forward : (tensor<128x128xf16>, tensor<128x128xf16>) -> tensor<128x128xf16>
+  %dz = mpt.mul %y, %dy : (tensor<128x128xf16>, tensor<128x128xf16>) -> tensor<128x128xf16>
+  %dw = mpt.matmul %y, %dz {transpose_lhs} : (tensor<128x128xf16>, tensor<128x128xf16>) -> tensor<128x128xf32>
   %dv = mpt.mul %dw, %outer : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
   %g:2 = mpt.gradients %dw, %dv {names = ["w", "v"]} : (tensor<128x128xf32>, tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>)
   %u:2, %ok = mpt.unscale %g#0, %g#1, %scale : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>) -> (tensor<128x128xf32>, tensor<128x128xf32>, tensor<i1>)

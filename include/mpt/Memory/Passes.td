@@ -77,7 +77,9 @@ def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
 
     A gradient that is another one, of a matmul's or convolution's weight, times what is
     made of inputs by a few elementwise ops is checked where it is made, and made again of
-    the other one for its update. Clones have `mpt.remat`.
+    the other one for its update, and so is the other one, once for both updates, if its
+    factors take fewer bytes. What is made of inputs is made again for the check, too, if
+    something else reads it. Clones have `mpt.remat`.
 
     In place of the norm of all gradients, the check has a bound on it: the norms of the
     factors, multiplied. While the scale is 1 or more, it overflows where the norm does,
