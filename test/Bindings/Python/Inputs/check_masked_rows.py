@@ -38,7 +38,10 @@ def classes(model, x, y):
 
 
 def one_mask_twice(model, x, y):
-    return F.cross_entropy(model(x)[y != 0], y[y != 0])
+    z, first, last = model(x), y > 0, y > 0
+    last &= x[:, 0] > 0
+    return F.cross_entropy(z[y != 0], y[y != 0]) + z[last].sum() + F.mse_loss(
+        z[(y > 0) & (y < 2)], x[:, :3][(y > 0) & (y < 2)]) + z[first].square().sum()
 
 
 def changed_between(model, x, y):
@@ -133,8 +136,20 @@ def without_gradient(model, x, y):
     return (model(x) - center).square().mean()
 
 
+def regions(model, x, y):
+    """The mask comes from outside, from inside, and goes on outside."""
+    kept = y != 0
+    with torch.no_grad():
+        target, other = model(x)[kept], (2 * model(x))[y != 1]
+        ones = y == 1
+        last = x[ones]
+    return F.mse_loss(model(x)[y != 0], target + 1) + (other + model(x)[y != 1]).square().mean() \
+        + (model(x)[ones] * last[:, :3]).sum()
+
+
 for loss in (regression, classes, one_mask_twice, changed_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
-             norms, of_two_dimensions, places, pairs, in_place, without_gradient):
+             norms, of_two_dimensions, places, pairs, in_place, without_gradient,
+             regions):
     check(loss)
 
 model = nn.Linear(6, 3)

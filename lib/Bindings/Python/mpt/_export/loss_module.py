@@ -12,6 +12,7 @@ from mpt._export.constants import FoldConstants
 from mpt._export.errors import ExportError
 from mpt._export.model_changes import ModelChanges
 from mpt._export.refusals import refuse_functions
+from mpt._export.same_masks import SameMasks
 
 
 class LossModule(torch.nn.Module):
@@ -37,7 +38,7 @@ class LossModule(torch.nn.Module):
                                    if name in buffers})
         changes = ModelChanges(self.model, constants, ExportError)
         with constants:
-            with changes, changes.watch():
+            with changes, changes.watch(), SameMasks():
                 result = self.loss(self.model, *batch)
             changes.finish()
         self.found.outside = list(changes.outside.values())

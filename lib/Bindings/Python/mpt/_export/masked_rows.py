@@ -65,16 +65,23 @@ class _Name(str):
 
 
 class _Rewriter:
-    """Of one graph."""
+    """Of one graph, which may be that of a region without gradients or of autocast."""
 
-    def __init__(self, graph: torch.fx.Graph, fail: Callable[[torch.fx.Node, str], None]):
-        self.graph, self.fail = graph, fail
+    def __init__(self, graph: torch.fx.Graph, is_region: bool,
+                 fail: Callable[[torch.fx.Node, str], None]):
+        self.graph, self.is_region, self.fail = graph, is_region, fail
         # Values that have all rows in dimension 0, and numbers of chosen rows as tensors.
         self.rows: "dict[torch.fx.Node, _Rows]" = {}
         self.counts: "dict[torch.fx.Node, torch.fx.Node]" = {}
         self.symbols: "dict[str, _Rows]" = {}  # by the number of chosen rows
         self.chosen: "dict[Any, _Rows]" = {}  # by their masks
+        self.sources: "dict[torch.fx.Node, _Rows]" = {}  # the masks
         self.described: "dict[torch.fx.Node, Any]" = {}
+        # Regions in this graph by name, where they are called, and of a region itself: results
+        # that have all rows, with the place of the mask among its inputs, or its results.
+        self.bodies: "dict[str, _Rewriter]" = {}
+        self.regions: "dict[torch.fx.Node, tuple[_Rewriter, Any]]" = {}
+        self.returned: "dict[int, tuple[bool, int]]" = {}
         self.changed = self.find_changed(graph)
         self.mode = next((n.meta["val"].fake_mode for n in graph.nodes
                           if hasattr(n.meta.get("val"), "fake_mode")), contextlib.nullcontext())
@@ -143,7 +150,8 @@ class _Rewriter:
             size = mask.meta["val"].numel()
             if not isinstance(size, int):
                 self.fail(self.node, f"{self.node.target} by a mask of open size: of {_REMEDY}")
-            self.chosen[key] = _Rows(self.call(_aten.reshape.default, mask, [size]), size)
+            self.chosen[key] = self.sources[mask] = _Rows(
+                self.call(_aten.reshape.default, mask, [size]), size)
         if self.symbols.setdefault(symbol, self.chosen[key]) is not self.chosen[key]:
             self.fail(self.node, f"two masks that choose as many rows: of {_REMEDY}")
         return self.chosen[key]
@@ -156,8 +164,9 @@ class _Rewriter:
         if any(n in self.changed for n in inner):
             self.changed.add(node)  # It may be a view.
         found = node
-        if isinstance(node.target, torch._ops.OpOverload) and node not in self.changed \
-                and torch.Tag.nondeterministic_seeded not in node.target.tags:
+        if node not in self.changed and (node.target is operator.getitem or isinstance(
+                node.target, torch._ops.OpOverload) and
+                torch.Tag.nondeterministic_seeded not in node.target.tags):
             found = repr((str(node.target), torch.fx.map_arg(
                 (node.args, node.kwargs), lambda n: _Name(inner[n]))))
         self.described[node] = found
@@ -219,6 +228,45 @@ class _Rewriter:
         self.graph.erase_node(node)
         if rows is not None:
             self.rows[value] = rows
+
+    # Regions.
+
+    def return_rows(self, output: torch.fx.Node, given: "list[torch.fx.Node]") -> None:
+        """A region returns all rows, and the mask if it has made it."""
+        results = list(output.args[0])
+        for place, value in enumerate(results):
+            if value not in self.rows:
+                continue
+            mask = next((m for m, r in self.sources.items() if r is self.rows[value]), None)
+            if mask is None:
+                self.fail(value, f"torch.no_grad or torch.autocast returns {_REMEDY}")
+            inputs = self.graph.find_nodes(op="placeholder")
+            if mask not in inputs and mask not in results:
+                results.append(mask)
+            self.returned[place] = (True, list(inputs).index(mask)) if mask in inputs \
+                else (False, results.index(mask))
+        output.args = (type(output.args[0])(results),)
+
+    def enter_region(self, node: torch.fx.Node) -> None:
+        body = next((a for a in node.args if isinstance(a, torch.fx.Node) and a.op == "get_attr"),
+                    None)
+        found = self.bodies.get(body.target if body else None)
+        if found and found.returned:
+            self.regions[node] = found, node.args[node.args.index(body) + 1:]
+            node.meta["val"] = tuple(v.meta["val"] for v in next(
+                n for n in found.graph.nodes if n.op == "output").args[0])
+
+    def take_rows(self, node: torch.fx.Node) -> None:
+        """A result of a region, which may have all rows."""
+        region, place = node.args
+        found, inputs = self.regions[region]
+        if place not in found.returned:
+            return
+        is_input, number = found.returned[place]
+        mask = inputs[number] if is_input else self.call(operator.getitem, region, number)
+        symbol = self.symbol_of(node.meta["val"])
+        node.meta["val"] = region.meta["val"][place]
+        self.rows[node] = self.choose(mask, symbol)
 
     # What is computed of them.
 
@@ -302,14 +350,22 @@ class _Rewriter:
                     and len(node.args) == 1:
                 if self.find_places(node, node.args[0]):
                     return
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            self.enter_region(node)
         given = [n for n in node.all_input_nodes if n in self.rows]
         counted = [n for n in node.all_input_nodes if n in self.counts]
-        if not given and not counted or node.op != "call_function":
-            if given or counted:
-                self.fail(node, f"returns {_REMEDY}")
+        if not given and not counted and not (
+                target is operator.getitem and node.args[0] in self.regions) \
+                or node.op != "call_function":
+            if node.op == "output" and self.is_region and given and not counted:
+                self.return_rows(node, given)
+            elif given or counted:
+                self.fail((given + counted)[0], f"the loss function returns {_REMEDY}")
             return
         if "assert" in str(target) or "constrain" in str(target):
             self.graph.erase_node(node)
+        elif target is operator.getitem and node.args[0] in self.regions:
+            self.take_rows(node)
         elif target is operator.getitem and given:
             node.meta["val"] = given[0].meta["val"][node.args[1]]
             self.rows[node] = self.rows[given[0]]
@@ -536,10 +592,12 @@ class _Rewriter:
 def spread_masked_rows(module: torch.fx.GraphModule,
                        fail: Callable[[torch.fx.Node, str], None]) -> None:
     """Computes what is read by masks with all rows. `fail(node, message)` raises."""
-    for part in module.modules():
-        if not isinstance(part, torch.fx.GraphModule):
-            continue
-        rewriter = _Rewriter(part.graph, fail)
+    made: "dict[torch.fx.GraphModule, _Rewriter]" = {}
+    # What regions return is known before they are called.
+    for part in reversed([m for m in module.modules() if isinstance(m, torch.fx.GraphModule)]):
+        rewriter = made[part] = _Rewriter(part.graph, part is not module, fail)
+        rewriter.bodies = {name: made[body] for name, body in part.named_children()
+                           if body in made}
         for node in list(part.graph.nodes):
             if not node._erased:
                 with part.graph.inserting_before(node):

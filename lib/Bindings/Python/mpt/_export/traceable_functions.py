@@ -110,7 +110,8 @@ def drop_checks_of_values():
     patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
                (torch, "ctc_loss", _ctc_loss), (torch.linalg, "lstsq", formulas.lstsq),
                (torch, "cov", formulas.cov), (torch.Tensor, "cov", formulas.cov),
-               (torch, "corrcoef", formulas.corrcoef), (torch.Tensor, "corrcoef", formulas.corrcoef),
+               (torch, "corrcoef", formulas.corrcoef),
+               (torch.Tensor, "corrcoef", formulas.corrcoef),
                (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
     with patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield
