@@ -53,6 +53,13 @@ def changed_between(model, x, y):
     return first + z[x[:, 0] > limit].sum()
 
 
+def written_between(model, x, y):
+    weight = model.weight
+    first = weight[weight > 0].sum()
+    weight.data.neg_()
+    return first + weight[weight > 0].square().sum() + model(x).square().mean()
+
+
 def logarithms(model, x, y):
     """Rows that are not chosen have no finite values."""
     z = model(x)
@@ -147,7 +154,8 @@ def regions(model, x, y):
         + (model(x)[ones] * last[:, :3]).sum()
 
 
-for loss in (regression, classes, one_mask_twice, changed_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
+for loss in (regression, classes, one_mask_twice, changed_between,
+             written_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
              norms, of_two_dimensions, places, pairs, in_place, without_gradient,
              regions):
     check(loss)

@@ -38,7 +38,7 @@ class LossModule(torch.nn.Module):
                                    if name in buffers})
         changes = ModelChanges(self.model, constants, ExportError)
         with constants:
-            with changes, changes.watch(), SameMasks():
+            with SameMasks(), changes, changes.watch():
                 result = self.loss(self.model, *batch)
             changes.finish()
         self.found.outside = list(changes.outside.values())
