@@ -282,11 +282,6 @@ def KeptWide : Remark<"KeptWide", 84, "kept-wide", "passed",
   "A value in half precision that stays f32, since elementwise ops of its kernel alone read it "
   "(`--mpt-widen-temporaries`, which `--mpt-plan-step` runs first). `Reason` names the op and "
   "the type that it would be rounded to.", "mpt.kernels">;
-def ReadWide : Remark<"ReadWide", 85, "read-wide", "passed",
-  "a parameter or an input is not rounded where it is read", "",
-  "Matmuls and convolutions of a CPU read it in f32, as it lies in memory, since rounding "
-  "saves them no time (`--mpt-widen-temporaries=arguments`). `Reason` says why. With "
-  "`mpt.cast` of your own it is rounded.", "mpt.kernels">;
 def Raised : Remark<"Raised", 73, "raised", "passed",
   "ops spelled its formula", "",
   "`--mpt-raise-ops`, which the imports of StableHLO and PyTorch run, replaced ops by the "
@@ -320,7 +315,7 @@ def RemarkId : IntEnum<"RemarkId", "remark", [
     EpilogueFused, EpilogueRefused, EpilogueShared, EpilogueCast, EpilogueErf,
     EpilogueBias, EpilogueSource, EpilogueSlow, TensorCoresOff, TensorCoresShape,
     AttentionDecomposed, GroupedConvolution, ScaledGemm, ScaledGemmMissed,
-    AttentionOnCPU, KeptWide, ReadWide, Raised, NotRaised, AttentionWithoutCudnn,
+    AttentionOnCPU, KeptWide, Raised, NotRaised, AttentionWithoutCudnn,
     MatmulsJoined, MatmulsNotJoined, FastAccumulation], 8> {
   let cppNamespace = "::mpt";
 }

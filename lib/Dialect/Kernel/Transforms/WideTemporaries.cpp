@@ -144,39 +144,3 @@ SmallVector<Operation *> mpt::findWideTemporaries(Block &block) {
                  [&](Operation *op) { return rounded.contains(numbering[op]); });
   return candidates;
 }
-
-/// Whether `use` is the right side of a matmul of few rows, which are not those of a
-/// batch.
-static bool isOfFewRows(OpOperand &use) {
-  auto linear = dyn_cast<LinearOp>(use.getOwner());
-  auto matmul = dyn_cast<MatmulOp>(use.getOwner());
-  if ((!linear && !matmul) || use.getOperandNumber() != 1)
-    return false;
-  auto lhs = cast<RankedTensorType>(use.getOwner()->getOperand(0).getType());
-  auto rhs = cast<RankedTensorType>(use.get().getType());
-  if (!lhs.hasStaticShape() || lhs.getRank() < 2 || rhs.getRank() != 2)
-    return false;
-  const int64_t terms =
-      lhs.getDimSize(lhs.getRank() - (matmul && matmul.getTransposeLhs() ? 2 : 1));
-  return terms > 0 && lhs.getNumElements() <= fewRows * terms;
-}
-
-SmallVector<Operation *> mpt::findIdleCasts(Block &block) {
-  SmallVector<Operation *> casts;
-  for (CastOp cast : block.getOps<CastOp>()) {
-    if (!cast.getAutocast() || !(isRoundedOnRead(cast) || isRoundedIfRenamed(cast)))
-      continue;
-    SmallVector<OpOperand *> uses;
-    for (OpOperand &use : cast->getUses()) {
-      if (!isa<ReshapeOp>(use.getOwner()))
-        uses.push_back(&use);
-      else
-        for (OpOperand &other : use.getOwner()->getUses())
-          uses.push_back(&other);
-    }
-    if (getElementTypeOrSelf(cast.getY()).isF16() ||
-        llvm::all_of(uses, [](OpOperand *use) { return isOfFewRows(*use); }))
-      casts.push_back(cast);
-  }
-  return casts;
-}

@@ -13,7 +13,6 @@
 
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/Kernel/Transforms/WideTemporaries.h"
-#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Support/Remarks.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -36,9 +35,6 @@ struct WidenTemporariesPass : mpt::impl::WidenTemporariesPassBase<WidenTemporari
       function->walk([&](Block *block) {
         for (Operation *op : findWideTemporaries(*block))
           widen(op, function);
-        if (arguments)
-          for (Operation *op : findIdleCasts(*block))
-            remove(cast<CastOp>(op), function);
       });
   }
 
@@ -49,20 +45,6 @@ private:
     emitRemark(RemarkId::KeptWide, op->getLoc(), function.getName()) << remark::reason(
         "{0} is not rounded to {1}", op->getName().getStringRef(), type.getElementType());
     result.setType(type.clone(Float32Type::get(op->getContext())));
-  }
-
-  void remove(CastOp cast, FunctionOpInterface function) {
-    Type type = getElementTypeOrSelf(cast.getY());
-    emitRemark(RemarkId::ReadWide, cast.getLoc(), function.getName())
-        << remark::reason(type.isF16() ? "CPUs multiply {0} as f32"
-                                       : "its matmuls have few rows; not rounded to {0}",
-                          type);
-    for (Operation *user : llvm::to_vector(cast->getUsers()))
-      if (auto reshape = dyn_cast<ReshapeOp>(user))
-        reshape.getY().setType(
-            reshape.getType().clone(Float32Type::get(cast.getContext())));
-    cast.getY().replaceAllUsesWith(cast.getX());
-    cast.erase();
   }
 };
 

@@ -38,17 +38,9 @@ def WidenTemporariesPass : Pass<"mpt-widen-temporaries", "::mlir::ModuleOp"> {
     stores. Casts stay, and so does what shifts, reduces or stores a value, or a later part
     of the step, reads, and sums of pads, whose parts are written in place. The result of a norm
     becomes f32 if elementwise ops of its shape alone read it, also in a later part of the step:
-    each of their kernels makes it of what was normalized. Decisions follow from the ops alone, whatever is
-    repeated for a memory budget.
-
-    With `arguments` the matmuls and convolutions that would round an f32 parameter or input
-    while they read it (isRoundedOnRead) read it as it is where rounding saves no time. On
-    CPUs that is so for f16, which they multiply as f32, and for bf16 in matmuls of at most 16
-    rows. Only casts that autocast made are removed; no cast of these has a buffer.
+    each of their kernels makes it of what was normalized. Decisions follow from the ops
+    alone, whatever is repeated for a memory budget.
   }];
-  let options = [Option<"arguments", "arguments", "bool", "false",
-    "Matmuls and convolutions read f32 arguments without rounding them where that saves a "
-    "CPU no time">];
 }
 
 #endif // MPT_DIALECT_KERNEL_TRANSFORMS_PASSES_TD
