@@ -163,7 +163,7 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     } else {
       // Rows are read, or copied, for each chunk of columns. Where there are many, few
       // chunks and more groups of rows move less, and so where rows are widened.
-      const int64_t many = s.lhs == DataType::F16 ? 128 : 1024;
+      const int64_t many = s.lhs == DataType::F16 && !s.transposeLhs ? 128 : 1024;
       const int64_t parts = std::clamp<int64_t>(s.m / many, 1, matmulTasks);
       columns = std::min(columns, ceilDiv(ceilDiv(n * parts, matmulTasks), 16) * 16);
     }
