@@ -88,6 +88,13 @@ static Value rootOf(Lowering &l, Value x) {
   return l.where(zero, l.number(x, 0), root);
 }
 
+/// x to the power of p, and `atZero`, with a gradient of 0, where x is 0.
+static Value powerOf(Lowering &l, Value x, double p, double atZero) {
+  Value zero = l.compare(ComparePredicate::EQ, x, 0.0),
+        base = l.where(zero, l.number(x, 1), x);
+  return l.where(zero, l.number(x, atZero), l.binary<PowOp>(base, l.number(x, p)));
+}
+
 /// var and std. Forms: (unbiased), (dim, unbiased, keepdim), (dim, correction, keepdim).
 static std::function<void(Lowering &)> deviation(bool root, bool withMean, int form) {
   return [=](Lowering &l) {
@@ -118,9 +125,9 @@ static void norm(Lowering &l, double p, Reduced r) {
     Value counted = l.cast(l.compare(ComparePredicate::NE, x, 0.0), getElement(x));
     return l.set(l.reduce(ReduceKind::Sum, counted, r.axes, r.keepDims));
   }
-  Value powers = l.binary<PowOp>(x, l.number(x, p));
+  Value powers = powerOf(l, x, p, p > 0 ? 0 : infinity);
   Value total = l.reduce(ReduceKind::Sum, powers, r.axes, r.keepDims);
-  l.set(l.binary<PowOp>(total, l.number(total, 1 / p)));
+  l.set(powerOf(l, total, 1 / p, p > 0 ? 0 : infinity));
 }
 
 constexpr llvm::StringLiteral kMatrixNorms =

@@ -151,6 +151,7 @@ def matrix_norms(x):
     return weigh(torch.linalg.matrix_norm(x, "nuc")) + weigh(torch.linalg.matrix_norm(x, 2)) + \
         weigh(torch.linalg.matrix_norm(x, -2, dim=(0, 2), keepdim=True)) + \
         weigh(torch.linalg.norm(x[0], "nuc")) + weigh(torch.linalg.norm(x[1], 2)) + \
+        weigh(torch.linalg.norm(x[0, 0], 2)) + weigh(torch.linalg.norm(x, -2, dim=-1)) + \
         weigh(torch.norm(x[0], "nuc")) + weigh(torch.linalg.matrix_norm(x, "fro")) + \
         weigh(torch.linalg.matrix_norm(x, 1)) + weigh(torch.linalg.norm(x, 3, dim=1))
 

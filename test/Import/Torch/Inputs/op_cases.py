@@ -489,6 +489,14 @@ def _(d):
     return [d.distinct(shape) + 0.1], lambda op, x: op(x, p, dims, keep)
 
 
+@case(*["linalg_vector_norm"] * 2)
+def _(d):
+    # Where a row is zero, and where an element is, gradients are 0.
+    x, keep, p = d.distinct([3, 4]) + 0.1, d.bool(), d.choice([0.5, 1.5, 3, -1])
+    x[0], x[1, 0] = 0, 0
+    return [x], lambda op, x: op(x, p, [1], keep)
+
+
 @case(*["linalg_norm"] * 3)
 def _(d):
     dims = d.choice([None, 1, [-1], [0, 1], [2, 0]])

@@ -230,13 +230,18 @@ def _norm_of_singular_values(x, dims, keepdim, dtype, reduce):
 
 def matrix_norm(x, order=None, dim=(-2, -1), keepdim=False, *, dtype=None):
     """Those that are of singular values; other orders are left to the conversion."""
-    dims = (-2, -1) if dim is None and x.dim() == 2 else dim
-    if dims is None or len(dims) != 2:
-        return NotImplemented
     reduce = {"nuc": lambda v: v.sum(-1), 2: lambda v: v.amax(-1),
               -2: lambda v: v.amin(-1)}.get(order)
     return NotImplemented if reduce is None else _norm_of_singular_values(
-        x, dims, keepdim, dtype, reduce)
+        x, dim, keepdim, dtype, reduce)
+
+
+def linalg_norm(x, order=None, dim=None, keepdim=False, *, dtype=None):
+    """`linalg.norm`: of a matrix where there are two dimensions, else of vectors."""
+    dims = (-2, -1) if dim is None and x.dim() == 2 else dim
+    if not isinstance(dims, (list, tuple)) or len(dims) != 2:
+        return NotImplemented
+    return matrix_norm(x, order, dims, keepdim, dtype=dtype)
 
 
 def nuclear_norm(x, dim=(-2, -1), keepdim=False):
@@ -379,7 +384,8 @@ def formulas(program: torch.export.ExportedProgram) -> "dict[torch._ops.OpOverlo
              _aten.linalg_pinv.atol_rtol_tensor: pinv, _aten.linalg_pinv.atol_rtol_float: pinv}
     table.update({_aten.linalg_matrix_norm.default: matrix_norm,
                   _aten.linalg_matrix_norm.str_ord: matrix_norm,
-                  _aten.linalg_norm.default: matrix_norm, _aten.linalg_norm.ord_str: matrix_norm,
+                  _aten.linalg_norm.default: linalg_norm,
+                  _aten.linalg_norm.ord_str: linalg_norm,
                   _aten.nuclear_norm.dim: nuclear_norm,
                   _aten.nuclear_norm.default:
                       lambda x, keepdim=False: nuclear_norm(x, keepdim=keepdim)})
