@@ -243,7 +243,9 @@ const char *Check::check(const ScatterAddCall &scatter) const {
   if (!isIndex(in(0)) || !isFloat(in(1)) || !isFloat(out()) || out().dims.empty() ||
       in(1).count() !=
           in(0).count() * (out().count() / std::max<int64_t>(out().dims[0], 1)) ||
-      (scatter.hasInit && (in(2).type != out().type || in(2).dims != out().dims)))
+      (scatter.hasInit && (in(2).type != out().type || in(2).dims != out().dims)) ||
+      scatter.kind == ReduceKind::Mean ||
+      (scatter.kind != ReduceKind::Sum && !scatter.hasInit))
     return "the operands of a scatter_add do not fit together";
   return nullptr;
 }

@@ -13,6 +13,9 @@
 
 #include "Evaluator.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace mpt;
 using namespace mpt::reference;
@@ -183,7 +186,9 @@ static LogicalResult evaluateCheckIndices(CheckIndicesOp op, Frame &frame) {
   return success();
 }
 
-static LogicalResult evaluateScatterAdd(ScatterAddOp op, Frame &frame) {
+/// Rows combined with those of the table that `indices` name.
+template <typename Op, typename Combine>
+static LogicalResult evaluateScatter(Op op, Frame &frame, Combine combine) {
   const std::vector<int64_t> &rows = frame.ints(op.getIndices());
   const std::vector<double> &updates = frame.floats(op.getUpdates());
   SmallVector<int64_t, 4> shape = frame.getShape(op.getTable());
@@ -194,9 +199,20 @@ static LogicalResult evaluateScatterAdd(ScatterAddOp op, Frame &frame) {
       op.getInit() ? frame.floats(op.getInit()) : frame.zeros(op.getTable());
   for (size_t r = 0; r < rows.size(); ++r)
     for (int64_t i = 0; i < width; ++i)
-      table[rows[r] * width + i] += updates[r * width + i];
+      table[rows[r] * width + i] =
+          combine(table[rows[r] * width + i], updates[r * width + i]);
   frame.set(op.getTable(), std::move(table));
   return success();
+}
+
+static LogicalResult evaluateScatterReduce(ScatterReduceOp op, Frame &frame) {
+  return evaluateScatter(op, frame, [&](double x, double y) {
+    if (op.getKind() == ReduceKind::Prod)
+      return x * y;
+    if (std::isnan(x) || std::isnan(y))
+      return std::numeric_limits<double>::quiet_NaN();
+    return op.getKind() == ReduceKind::Max ? std::max(x, y) : std::min(x, y);
+  });
 }
 
 /// Results are the operands, rounded to the results' types.
@@ -282,7 +298,10 @@ void mpt::reference::addShape(OpTable &table) {
   table.add<PadOp>(evaluatePad);
   table.add<GatherOp>(evaluateGather);
   table.add<CheckIndicesOp>(evaluateCheckIndices);
-  table.add<ScatterAddOp>(evaluateScatterAdd);
+  table.add<ScatterAddOp>([](ScatterAddOp op, Frame &frame) {
+    return evaluateScatter(op, frame, std::plus<double>());
+  });
+  table.add<ScatterReduceOp>(evaluateScatterReduce);
   addIdentity<StopGradientOp>(table);
   addIdentity<GradientsOp>(table);
   addIdentity<BarrierOp>(table);

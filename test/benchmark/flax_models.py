@@ -184,6 +184,32 @@ class UNet(Typed):
         return nn.Dense(4, dtype=self.dtype)(x)
 
 
+class GAT(Typed):
+    """Graph attention with a softmax over the edges of each node, by maxima of segments."""
+
+    edges: int = 10556
+    heads: int = 8
+    width: int = 8
+
+    @nn.compact
+    def __call__(self, x):
+        nodes = x.shape[0]
+        ids = numpy.random.default_rng(2).integers(nodes, size=(2, self.edges))
+        senders, receivers = numpy.concatenate([ids, [numpy.arange(nodes)] * 2], 1).astype("i")
+        for heads, width in (self.heads, self.width), (1, 7):
+            h = nn.Dense(heads * width, use_bias=False, dtype=self.dtype)(x)
+            h = h.reshape(nodes, heads, width)
+            ends = [nn.Dense(1, use_bias=False, dtype=self.dtype)(h)[..., 0] for _ in range(2)]
+            score = nn.leaky_relu(ends[0][senders] + ends[1][receivers], 0.2)
+            largest = jax.ops.segment_max(score, receivers, nodes)
+            weight = jnp.exp(score - largest[receivers])
+            total = jax.ops.segment_sum(weight, receivers, nodes)
+            weight = weight / total[receivers]
+            x = jax.ops.segment_sum(weight[..., None] * h[senders], receivers, nodes)
+            x = nn.elu(x.reshape(nodes, -1)) if heads > 1 else x[:, 0]
+        return x
+
+
 def trained(model, x, labels):
     """The loss of a model on batches like `x`, with labels below `labels`."""
     variables = model.init(jax.random.key(0), x)
@@ -252,6 +278,7 @@ def numbers(*shape):
 MODELS = {
     "mlp": (MLP, lambda: numbers(64, 784), 10),
     "mnist": (MNIST, lambda: numbers(64, 28, 28, 1), 10),
+    "gat": (GAT, lambda: numbers(2708, 64), 7),
     "lstm512": (LSTM, lambda: numbers(64, 64, 512), 10),
     "unet64": (UNet, lambda: numbers(16, 64, 64, 1), 4),
     "gpt256": (GPT, lambda: words(8192, 4, 256), 8192),

@@ -71,7 +71,7 @@ struct mpt_program_desc {
 namespace mpt::rt {
 
 inline constexpr uint64_t kProgramMagic = 0x3130474f52505f4d; // "M_PROG01"
-inline constexpr uint64_t kFormatVersion = 17;
+inline constexpr uint64_t kFormatVersion = 18;
 
 /// Most bytes of a program's arena, state, outputs and constants together. A process on
 /// x86-64 addresses 2^47 bytes.

@@ -1,4 +1,4 @@
-//===- DeviceScatter.cpp - Sums of rows by index on a GPU -*- C++ -*-===//
+//===- DeviceScatter.cpp - Rows combined by index on a GPU ------*- C++ -*-===//
 //
 // Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE.
@@ -10,7 +10,8 @@
 /// The gradient of an embedding, without atomics: a block owns some rows of the
 /// table and reads all indices, the next ones while it looks at some. Those that name
 /// its rows it puts in a list, in their order. When that has grown long, it adds what
-/// they name to sums in shared memory. Tables of few rows have several blocks a row, each
+/// they name to sums in shared memory. Maxima, minima and products are combined as sums
+/// are. Tables of few rows have several blocks a row, each
 /// over a slice of the indices, whose sums a second function adds in order.
 ///
 //===----------------------------------------------------------------------===//
@@ -22,6 +23,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mpt;
@@ -57,8 +60,12 @@ private:
   /// `init` from element `at` on, as a sum.
   Value loadInit(GPUFunctionBuilder &code, Index at);
   void emitSlices(GPUFunctionBuilder &code);
+  Value combine(GPUFunctionBuilder &code, Value x, Value y);
+  /// What changes nothing in `combine`.
+  Value getNeutral(GPUFunctionBuilder &code);
 
   const CallSite &site;
+  rt::ReduceKind kind;
   bool hasInit;
   /// The number of the parameter that is the table. `init` is the one before.
   int64_t out;
@@ -79,7 +86,7 @@ private:
 } // namespace
 
 ScatterAdd::ScatterAdd(const rt::ScatterAddCall &call, const CallSite &site)
-    : site(site), hasInit(call.hasInit), out(call.numInputs()),
+    : site(site), kind(call.kind), hasInit(call.hasInit), out(call.numInputs()),
       indexElement(site.elements[0]), from(site.elements[1]), to(site.elements[out]) {
   const rt::BufferRef &table = site.ref(out);
   number = to.isF64() ? to : Type(Float32Type::get(site.device.getContext()));
@@ -106,6 +113,28 @@ ScatterAdd::ScatterAdd(const rt::ScatterAddCall &call, const CallSite &site)
   int64_t blocks = llvm::divideCeil(std::max<int64_t>(size, 1), blockRows) * columnBlocks;
   slices = std::clamp<int64_t>(llvm::divideCeil(kManyBlocks, blocks), 1,
                                std::max<int64_t>(count / (4 * chunk), 1));
+}
+
+Value ScatterAdd::combine(GPUFunctionBuilder &code, Value x, Value y) {
+  switch (kind) {
+  case rt::ReduceKind::Max:
+    return arith::MaximumFOp::create(code.b, code.loc, x, y);
+  case rt::ReduceKind::Min:
+    return arith::MinimumFOp::create(code.b, code.loc, x, y);
+  case rt::ReduceKind::Prod:
+    return arith::MulFOp::create(code.b, code.loc, x, y);
+  default:
+    return arith::AddFOp::create(code.b, code.loc, x, y);
+  }
+}
+
+Value ScatterAdd::getNeutral(GPUFunctionBuilder &code) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Type type = lanes == 1 ? number : Type(VectorType::get({lanes}, number));
+  return code.constant(type, kind == rt::ReduceKind::Max    ? -infinity
+                             : kind == rt::ReduceKind::Min  ? infinity
+                             : kind == rt::ReduceKind::Prod ? 1
+                                                            : 0);
 }
 
 SmallVector<Value> ScatterAdd::loadIndices(GPUFunctionBuilder &code, Index base) {
@@ -244,8 +273,7 @@ void ScatterAdd::emitAdd(GPUFunctionBuilder &code, Index listed) {
         Value value = values[i], old = code.load(sums, number, place, width);
         if (value.getType() != old.getType())
           value = arith::ExtFOp::create(b, code.loc, old.getType(), value);
-        code.store(arith::AddFOp::create(b, code.loc, old, value), sums, number, place,
-                   width);
+        code.store(combine(code, old, value), sums, number, place, width);
       });
     }
     return {};
@@ -288,9 +316,9 @@ void ScatterAdd::emitBlock(GPUFunctionBuilder &code) {
   column = code.blockY() / slices * columnThreads + inRow;
   Index firstRow = code.blockX() * blockRows;
   // Each sum has one thread.
-  Value zero = code.constant(width ? Type(VectorType::get({lanes}, number)) : number, 0);
+  Value neutral = getNeutral(code);
   code.loop(group, blockRows, groups, {}, [&](Index r, ValueRange) -> SmallVector<Value> {
-    Value first = zero;
+    Value first = neutral;
     if (hasInit && slices == 1) {
       Index row = smaller(firstRow + r, size - 1), read = smaller(column, vectors - 1);
       first = loadInit(code, row * this->row + read * lanes);
@@ -328,13 +356,12 @@ void ScatterAdd::emitSlices(GPUFunctionBuilder &code) {
   int64_t width = lanes == 1 ? 0 : lanes;
   Index at = code.globalThread();
   code.ifThen(code.isLess(at, size * vectors), [&] {
-    Type type = width ? Type(VectorType::get({lanes}, number)) : number;
-    Value first = hasInit ? loadInit(code, at * lanes) : code.constant(type, 0);
+    Value first = hasInit ? loadInit(code, at * lanes) : getNeutral(code);
     auto total = code.loop(
         0, slices, 1, first, [&](Index slice, ValueRange carried) -> SmallVector<Value> {
           Value part = code.load(code.parameter(out + 1), number,
                                  slice * (size * row) + at * lanes, width);
-          return {arith::AddFOp::create(code.b, code.loc, carried[0], part)};
+          return {combine(code, carried[0], part)};
         });
     code.storeNumber(total[0], code.parameter(out), to, at * lanes, width);
   });

@@ -46,7 +46,9 @@ static void convertGather(GatherOp op, Emitter &e) {
                 e.flag("indices_are_sorted", false), e.array("slice_sizes", sizes)}));
 }
 
-static void convertScatterAdd(ScatterAddOp op, Emitter &e) {
+/// `combiner`: the op of StableHLO that combines an element with an update.
+template <typename Op>
+static void convertScatter(Op op, Emitter &e, StringRef combiner) {
   Value indices = e.get(op.getIndices()), updates = e.widen(e.get(op.getUpdates()));
   Type element = getElement(updates);
   ArrayRef<int64_t> table = e.resultType().getShape();
@@ -64,8 +66,19 @@ static void convertScatterAdd(ScatterAddOp op, Emitter &e) {
                     "index_vector_dim = " +
                     Twine(rank) + ">"),
        e.flag("unique_indices", false)});
-  e.fillCombiner(scatter, 0, "add", element);
+  e.fillCombiner(scatter, 0, combiner, element);
   e.set(scatter->getResult(0));
+}
+
+static void convertScatterAdd(ScatterAddOp op, Emitter &e) {
+  convertScatter(op, e, "add");
+}
+
+static void convertScatterReduce(ScatterReduceOp op, Emitter &e) {
+  convertScatter(op, e,
+                 op.getKind() == ReduceKind::Max   ? "maximum"
+                 : op.getKind() == ReduceKind::Min ? "minimum"
+                                                   : "multiply");
 }
 
 /// StableHLO has no way to stop a program.
@@ -76,5 +89,6 @@ static void convertCheckIndices(CheckIndicesOp op, Emitter &e) {
 void mpt::tostablehlo::populateIndexing(Table &table) {
   table.add(convertGather);
   table.add(convertScatterAdd);
+  table.add(convertScatterReduce);
   table.add(convertCheckIndices);
 }

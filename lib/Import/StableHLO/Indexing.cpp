@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Indexed dimensions of a tensor become the rows of a table, which `mpt.gather` and
-/// `mpt.scatter_add` take by their row-major positions.
+/// Indexed dimensions of a tensor become the rows of a table, which `mpt.gather`,
+/// `mpt.scatter_add` and `mpt.scatter_reduce` take by their row-major positions.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include "mpt/Import/Common/ScatteredExtremes.h"
+
+#include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
 #include <numeric>
@@ -278,9 +279,6 @@ static void gather(Lowering &l) {
 /// More comparisons of rows with indices, or of indices with each other, than this are
 /// refused.
 static constexpr int64_t maxComparisons = int64_t(1) << 28;
-/// Maxima and minima of floats look at each update for so many rows, or at each row for
-/// so many updates.
-static constexpr int64_t mostCompared = 32;
 
 namespace {
 /// Rows of `table` [rows, width] become what `body` makes of them and of the updates
@@ -405,10 +403,15 @@ struct RowScatter {
       Value sums = sum(updates);
       return l.isNeutral("add", table) ? sums : l.add(table, sums);
     }
-    const bool isExtreme = body == "maximum" || body == "minimum";
-    if (isExtreme && !unique && std::min(rows, count) > mostCompared &&
-        isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 32)
-      return findExtreme(body == "maximum");
+    const std::optional<ReduceKind> kind =
+        llvm::StringSwitch<std::optional<ReduceKind>>(body)
+            .Case("maximum", ReduceKind::Max)
+            .Case("minimum", ReduceKind::Min)
+            .Case("multiply", ReduceKind::Prod)
+            .Default(std::nullopt);
+    if (kind && !unique && isa<FloatType>(element) &&
+        element.getIntOrFloatBitWidth() <= 32)
+      return reduce(*kind, l.neutral(body, element), l.isNeutral(body, table));
     if (rows <= count) {
       if (!unique && !affords(rows, width))
         return table;
@@ -425,17 +428,23 @@ struct RowScatter {
     return replace();
   }
 
-  /// The largest (or smallest) of each element of the table and its updates.
-  Value findExtreme(bool largest) {
-    Type i64 = l.builder.getI64Type();
-    Value first = l.mul(getRow(), static_cast<double>(width));
-    Value position = l.add(l.reshape(first, {count, 1}), l.iota({count, width}, 1, i64));
-    // One more row takes what is out of range.
-    Value wide = l.pad(table, {0, 0}, {1, 0}, 0);
-    const bool isNeutral = l.isNeutral(largest ? "maximum" : "minimum", table);
-    return l.slice(
-        importer::findScattered(l, largest, wide, position, updates, !isNeutral), 0, 0,
-        rows);
+  /// Rows of floats and the updates of each, which may be several. neutral: what changes
+  /// nothing; isNeutral: all of the table is.
+  Value reduce(ReduceKind kind, Value neutral, bool isNeutral) {
+    auto scatter = [&](Value first, Value at, Value updates) -> Value {
+      return ScatterReduceOp::create(l.builder, l.loc, first.getType(), at, updates,
+                                     first, kind);
+    };
+    // What is out of range goes to one more row, or changes nothing, whichever copies
+    // less.
+    if (rows < count) {
+      Value first = isNeutral ? l.broadcast(neutral, {rows + 1, width})
+                              : l.concat({table, l.broadcast(neutral, {1, width})}, 0);
+      return l.slice(scatter(first, getRow(), updates), 0, 0, rows);
+    }
+    Value inside = isInside();
+    return scatter(table, l.where(inside, indices, l.number(indices, 0)),
+                   l.where(l.reshape(inside, {count, 1}), updates, neutral));
   }
 
   /// Any body. One update after the other, if they may have one index.

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include "mpt/Import/Common/ScatteredExtremes.h"
 
 #include <cmath>
 #include <limits>
@@ -381,6 +380,7 @@ static void scatterAlong(Lowering &l, Value source, bool add) {
 static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices,
                              Value source, int64_t dim, bool includeSelf) {
   Type element = getElement(x);
+  const Shape whole(getShape(x));
   int64_t rank = getRank(x), count = getType(x).getNumElements();
   if (kind == "sum" || kind == "mean") {
     Value position = getRowIndices(l, x, indices, dim);
@@ -407,22 +407,30 @@ static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices
                          : l.binary<MaximumOp>(counts, l.number(counts, 1));
     return l.div(sum, l.cast(counts, element));
   }
-  // Few places look at all indices along `dim`.
-  constexpr int64_t mostPlaces = 64;
-  // Rows are counted in f32.
-  const int64_t length = getShape(indices)[dim], mostRows = int64_t(1) << 24;
-  if (kind != "prod" && getShape(x)[dim] > mostPlaces && isa<FloatType>(element) &&
-      length > 0 && length < mostRows && rank > 1)
-    if (Value rows = getRowIndices(l, x, indices, dim))
-      return importer::findScatteredRows(l, kind == "amax", x, rows, source, includeSelf);
-  if (kind != "prod" && getShape(x)[dim] > mostPlaces && isa<FloatType>(element) &&
-      element.getIntOrFloatBitWidth() <= 32)
-    return importer::findScattered(
-        l, kind == "amax", x, elementPosition(l, x, indices, dim), source, includeSelf);
+  const ReduceKind reduce = kind == "prod"   ? ReduceKind::Prod
+                            : kind == "amax" ? ReduceKind::Max
+                                             : ReduceKind::Min;
   double most = isa<FloatType>(element)
                     ? std::numeric_limits<double>::infinity()
                     : std::ldexp(1.0, element.getIntOrFloatBitWidth() - 2);
   double nothing = kind == "prod" ? 1 : kind == "amax" ? -most : most;
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 32) {
+    Value rows = getRowIndices(l, x, indices, dim);
+    Value position = rows ? rows : elementPosition(l, x, indices, dim);
+    if (!rows) {
+      x = l.reshape(x, {count});
+      position = l.reshape(position, {getType(position).getNumElements()});
+      source = l.reshape(source, {getType(source).getNumElements()});
+    }
+    const Shape shape(getShape(x));
+    if (!includeSelf)
+      x = l.where(namedRows(l, position, shape[0], shape.size()),
+                  l.constant(nothing, element), x);
+    Value table = ScatterReduceOp::create(l.builder, l.loc, x.getType(), position,
+                                          l.cast(source, element), x, reduce);
+    return l.reshape(table, whole);
+  }
+  const int64_t length = getShape(indices)[dim];
   constexpr int64_t limit = int64_t(1) << 26;
   if (!l.require(!element.isInteger(1), "a reduction of bools") ||
       !l.require(length < limit / std::max<int64_t>(count, 1),
@@ -462,9 +470,6 @@ static Value reduceScattered(Lowering &l, StringRef kind, Value x, Value indices
   }
   Value values = l.where(hit, l.reshape(source, row), l.constant(nothing, element));
   values = l.where(isOwn, l.reshape(own, place), values);
-  ReduceKind reduce = kind == "prod"   ? ReduceKind::Prod
-                      : kind == "amax" ? ReduceKind::Max
-                                       : ReduceKind::Min;
   return l.moveFromLast(l.reduce(reduce, values, {rank}), dim);
 }
 

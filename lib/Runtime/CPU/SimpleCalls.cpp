@@ -92,60 +92,74 @@ void runCall(const GatherCall &, const Instruction &call, void **buffers,
 }
 
 /// Rows of `width` floats, of which the first is that of index `first`, the last that
-/// before index `end`; `stride` apart, as are the sums.
-struct AddedRows {
-  float *sums;
+/// before index `end`; `stride` apart, as are the rows of the table.
+struct ScatteredRows {
+  ReduceKind kind;
+  float *table;
   const float *values;
   int64_t stride, width, first, end;
 };
 
-/// Adds each row to the sums of its index, in order.
-template <typename Index>
-MPT_INLINE void addRowsAt(const Index *at, const AddedRows &r) {
+/// Numbers or vectors of them. A NaN is the largest and the smallest.
+template <typename T>
+MPT_INLINE T combine(ReduceKind kind, T x, T y) {
+  switch (kind) {
+  case ReduceKind::Max:
+    return ((y > x) | (y != y)) ? y : x;
+  case ReduceKind::Min:
+    return ((y < x) | (y != y)) ? y : x;
+  case ReduceKind::Prod:
+    return x * y;
+  default:
+    return x + y;
+  }
+}
+
+/// Combines each row with that of its index, in order.
+MPT_INLINE void scatterRows(const BufferRef &indices, const void *at,
+                            const ScatteredRows &r) {
   constexpr int64_t lanes = 16;
   using Floats = float __attribute__((vector_size(4 * lanes)));
   const float *value = r.values;
   if (r.stride == 1) {
-    for (int64_t i = r.first; i < r.end; ++i)
-      r.sums[at[i]] += *value++;
+    for (int64_t i = r.first; i < r.end; ++i) {
+      float &number = r.table[readIndex(indices, at, i)];
+      number = combine(r.kind, number, *value++);
+    }
     return;
   }
   for (int64_t i = r.first; i < r.end; ++i, value += r.stride) {
-    float *sum = r.sums + at[i] * r.stride;
+    float *row = r.table + readIndex(indices, at, i) * r.stride;
     int64_t c = 0;
     for (; c + lanes <= r.width; c += lanes) {
-      Floats read, total;
+      Floats read, old;
       std::memcpy(&read, value + c, sizeof(read));
-      std::memcpy(&total, sum + c, sizeof(total));
-      total += read;
-      std::memcpy(sum + c, &total, sizeof(total));
+      std::memcpy(&old, row + c, sizeof(old));
+      old = combine(r.kind, old, read);
+      std::memcpy(row + c, &old, sizeof(old));
     }
     for (; c < r.width; ++c)
-      sum[c] += value[c];
+      row[c] = combine(r.kind, row[c], value[c]);
   }
 }
 
-MPT_INLINE void addAtIndices(DataType type, const void *at, const AddedRows &rows) {
-  if (type == DataType::I64)
-    return addRowsAt(static_cast<const int64_t *>(at), rows);
-  addRowsAt(static_cast<const int32_t *>(at), rows);
-}
-
 #if defined(__x86_64__)
-MPT_AVX512 void addAtIndicesAVX512(DataType type, const void *at, const AddedRows &rows) {
-  addAtIndices(type, at, rows);
+MPT_AVX512 void scatterRowsAVX512(const BufferRef &indices, const void *at,
+                                  const ScatteredRows &rows) {
+  scatterRows(indices, at, rows);
 }
 #endif
 
-void addAtIndices(const BufferRef &indices, const void *at, const AddedRows &rows) {
+void scatterAtIndices(const BufferRef &indices, const void *at,
+                      const ScatteredRows &rows) {
 #if defined(__x86_64__)
   if (getVectorSet() == VectorSet::AVX512)
-    return addAtIndicesAVX512(indices.type, at, rows);
+    return scatterRowsAVX512(indices, at, rows);
 #endif
-  addAtIndices(indices.type, at, rows);
+  scatterRows(indices, at, rows);
 }
 
-void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
+void runCall(const ScatterAddCall &scatter, const Instruction &call, void **buffers,
              ThreadTeam &team) {
   const uint32_t out = call.numInputs;
   const BufferRef &indices = call.refs[0], &updates = call.refs[1],
@@ -169,9 +183,10 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
   parallelFor((row + perTask - 1) / perTask, team, [&](int64_t task, int) {
     const int64_t first = task * perTask, width = std::min(perTask, row - first);
     if (updates.type == DataType::F32)
-      return addAtIndices(indices, buffers[0],
-                          {sums + first, static_cast<const float *>(buffers[1]) + first,
-                           row, width, 0, count});
+      return scatterAtIndices(indices, buffers[0],
+                              {scatter.kind, sums + first,
+                               static_cast<const float *>(buffers[1]) + first, row, width,
+                               0, count});
     // Others are widened before: as many rows as fit, or a part of one.
     float piece[1024];
     const int64_t length = std::min<int64_t>(width, 1024);
@@ -181,7 +196,8 @@ void runCall(const ScatterAddCall &, const Instruction &call, void **buffers,
       for (int64_t at = 0; at < width; at += length) {
         const int64_t taken = std::min(length, width - at);
         widen(updates.type, buffers[1], i * row + first + at, piece, (end - i) * taken);
-        addAtIndices(indices, buffers[0], {sums + first + at, piece, row, taken, i, end});
+        scatterAtIndices(indices, buffers[0],
+                         {scatter.kind, sums + first + at, piece, row, taken, i, end});
       }
     }
   });

@@ -414,6 +414,30 @@ func.func @scatter_init(%i: tensor<4xi32>, %u: tensor<4x3xbf16>, %t: tensor<8x3x
 
 // -----
 
+func.func @scatter_kind(%i: tensor<4xi32>, %u: tensor<4x3xf32>, %t: tensor<8x3xf32>) {
+  // expected-error @+1 {{'mpt.scatter_reduce' op expected a kind of max, min or prod, found sum; mpt.scatter_add sums}}
+  %y = mpt.scatter_reduce %i, %u, %t {kind = #mpt.reduce_kind<sum>} : (tensor<4xi32>, tensor<4x3xf32>, tensor<8x3xf32>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_types(%i: tensor<4xi32>, %u: tensor<4x3xbf16>, %t: tensor<8x3xf32>) {
+  // expected-error @+1 {{'mpt.scatter_reduce' op expected updates of the table's element type 'f32', found 'bf16'; convert with mpt.cast}}
+  %y = mpt.scatter_reduce %i, %u, %t {kind = #mpt.reduce_kind<max>} : (tensor<4xi32>, tensor<4x3xbf16>, tensor<8x3xf32>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_rows(%i: tensor<4xi32>, %u: tensor<4x3xf32>, %t: tensor<8x2xf32>) {
+  // expected-error @+1 {{'mpt.scatter_reduce' op expected updates of the shape of indices and the table's rows, 4x2, found 4x3}}
+  %y = mpt.scatter_reduce %i, %u, %t {kind = #mpt.reduce_kind<max>} : (tensor<4xi32>, tensor<4x3xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+  return
+}
+
+// -----
+
 func.func @check_indices_size(%i: tensor<4xi32>) {
   // expected-error @+1 {{'mpt.check_indices' op expected values of at least 0 in 'size', found -1}}
   %y = mpt.check_indices %i {size = -1 : i64} : (tensor<4xi32>) -> tensor<4xi32>

@@ -61,7 +61,13 @@ func.func @moves(%x: tensor<2x6x6x3xf32>, %f: tensor<3x3x3x4xf32>,
   // CHECK-SAME: #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   %z = mpt.scatter_add %rows, %g : (tensor<5xi32>, tensor<5x4xf32>) -> tensor<10x4xf32>
   // CHECK: "stablehlo.scatter"([[ROWS]],
-  %s = mpt.scatter_add %rows, %g, %z : (tensor<5xi32>, tensor<5x4xf32>, tensor<10x4xf32>) -> tensor<10x4xf32>
+  %a = mpt.scatter_add %rows, %g, %z : (tensor<5xi32>, tensor<5x4xf32>, tensor<10x4xf32>) -> tensor<10x4xf32>
+  // CHECK: [[LARGEST:%.*]] = "stablehlo.scatter"
+  // CHECK: "stablehlo.maximum"
+  // CHECK: "stablehlo.scatter"([[LARGEST]],
+  // CHECK: "stablehlo.multiply"
+  %m = mpt.scatter_reduce %rows, %g, %a {kind = #mpt.reduce_kind<max>} : (tensor<5xi32>, tensor<5x4xf32>, tensor<10x4xf32>) -> tensor<10x4xf32>
+  %s = mpt.scatter_reduce %rows, %g, %m {kind = #mpt.reduce_kind<prod>} : (tensor<5xi32>, tensor<5x4xf32>, tensor<10x4xf32>) -> tensor<10x4xf32>
   return %p, %g, %s : tensor<2x3x3x4xf32>, tensor<5x4xf32>, tensor<10x4xf32>
 }
 

@@ -398,27 +398,55 @@
 
 // -----
 
-// The maxima of many rows and updates are found by their bits, in eight sums; those of few
-// rows by comparing each with each.
-// CHECK-LABEL: func.func @maxima(
-// CHECK-NOT: 40x50
-// CHECK-COUNT-8: mpt.scatter_add {{.*}} -> tensor<656xf32>
-// CHECK-NOT: 40x50
-// CHECK: mpt.compare {{.*}} -> tensor<8x50xi1>
+// Maxima, minima and products of floats are one op. What is out of range goes to one more row, or
+// is left neutral where there are fewer updates than rows.
+// CHECK-LABEL: func.func @reduced(
+// CHECK: mpt.scatter_reduce {{.*}} {kind = #mpt.reduce_kind<max>} : (tensor<50xi64>, tensor<50x1xf32>, tensor<41x1xf32>) -> tensor<41x1xf32>
+// CHECK: mpt.slice {{.*}} -> tensor<40x1xf32>
+// CHECK: %[[U:.*]] = mpt.where %{{.*}}, %{{.*}}, %{{.*}} : (tensor<50x1xi1>, tensor<50x1xf32>, tensor<f32>) -> tensor<50x1xf32>
+// CHECK: mpt.scatter_reduce %{{.*}}, %[[U]], %{{.*}} {kind = #mpt.reduce_kind<min>} : (tensor<50xi64>, tensor<50x1xf32>, tensor<90x1xf32>) -> tensor<90x1xf32>
+// CHECK: mpt.scatter_reduce {{.*}} {kind = #mpt.reduce_kind<prod>} {{.*}} -> tensor<90x1xf32>
 // CHECK: return
-"func.func"() <{function_type = (tensor<40xf32>, tensor<8xf32>, tensor<50x1xi32>, tensor<50xf32>) -> (tensor<40xf32>, tensor<8xf32>), sym_name = "maxima"}> ({
-^bb0(%t40: tensor<40xf32>, %t8: tensor<8xf32>, %i: tensor<50x1xi32>, %u: tensor<50xf32>):
+"func.func"() <{function_type = (tensor<40xf32>, tensor<90xf32>, tensor<50x1xi32>, tensor<50xf32>) -> (tensor<40xf32>, tensor<90xf32>, tensor<90xf32>), sym_name = "reduced"}> ({
+^bb0(%t40: tensor<40xf32>, %t90: tensor<90xf32>, %i: tensor<50x1xi32>, %u: tensor<50xf32>):
   %0 = "stablehlo.scatter"(%t40, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.maximum"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%c) : (tensor<f32>) -> ()
   }) : (tensor<40xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<40xf32>
-  %1 = "stablehlo.scatter"(%t8, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  %1 = "stablehlo.scatter"(%t90, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "stablehlo.maximum"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %c = "stablehlo.minimum"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%c) : (tensor<f32>) -> ()
-  }) : (tensor<8xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<8xf32>
-  "func.return"(%0, %1) : (tensor<40xf32>, tensor<8xf32>) -> ()
+  }) : (tensor<90xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<90xf32>
+  %2 = "stablehlo.scatter"(%t90, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.multiply"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<90xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<90xf32>
+  "func.return"(%0, %1, %2) : (tensor<40xf32>, tensor<90xf32>, tensor<90xf32>) -> ()
+}) : () -> ()
+
+// -----
+
+// Not those of integers, whose rows are compared with indices, nor of indices that are said to be
+// unequal, which need no sums for their gradients.
+// CHECK-LABEL: func.func @not_reduced(
+// CHECK-NOT: mpt.scatter_reduce
+// CHECK: return
+"func.func"() <{function_type = (tensor<8xi32>, tensor<90xf32>, tensor<50x1xi32>, tensor<50xi32>, tensor<50xf32>) -> (tensor<8xi32>, tensor<90xf32>), sym_name = "not_reduced"}> ({
+^bb0(%t8: tensor<8xi32>, %t90: tensor<90xf32>, %i: tensor<50x1xi32>, %n: tensor<50xi32>, %u: tensor<50xf32>):
+  %0 = "stablehlo.scatter"(%t8, %i, %n) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = "stablehlo.maximum"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%c) : (tensor<i32>) -> ()
+  }) : (tensor<8xi32>, tensor<50x1xi32>, tensor<50xi32>) -> tensor<8xi32>
+  %1 = "stablehlo.scatter"(%t90, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.multiply"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<90xf32>, tensor<50x1xi32>, tensor<50xf32>) -> tensor<90xf32>
+  "func.return"(%0, %1) : (tensor<8xi32>, tensor<90xf32>) -> ()
 }) : () -> ()
 
 // -----

@@ -36,13 +36,9 @@ func.func @parts(%x: !torch.vtensor<[4,5],f32>, %i: !torch.vtensor<[4,1],si64>, 
   return %z : !torch.vtensor<[4,5],f32>
 }
 
-// The largest of whole rows to each of 100 places: rows are sorted and gathered, sixteen to a
-// block, and no element is scattered by itself.
+// The largest of whole rows to each of 100 places.
 // CHECK-LABEL: func.func @largest(
-// CHECK: mpt.gather %{{.*}}, %{{.*}} : (tensor<320x3xf32>, tensor<140x8xi64>) -> tensor<140x8x3xf32>
-// CHECK: mpt.maximum {{.*}} : (tensor<140x4x3xf32>, tensor<140x4x3xf32>)
-// CHECK: mpt.scatter_add %{{.*}}, %{{.*}} : (tensor<320xi64>, tensor<320x3xf32>) -> tensor<100x3xf32>
-// CHECK-NOT: mpt.scatter_add {{.*}} tensor<960
+// CHECK: mpt.scatter_reduce %{{.*}}, %{{.*}}, %{{.*}} {kind = #mpt.reduce_kind<max>} : (tensor<320xi64>, tensor<320x3xf32>, tensor<100x3xf32>) -> tensor<100x3xf32>
 // CHECK: return
 func.func @largest(%x: !torch.vtensor<[100,3],f32>, %i: !torch.vtensor<[320,1],si64>, %s: !torch.vtensor<[320,3],f32>) -> !torch.vtensor<[100,3],f32> {
   %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
@@ -56,25 +52,9 @@ func.func @largest(%x: !torch.vtensor<[100,3],f32>, %i: !torch.vtensor<[320,1],s
   return %y : !torch.vtensor<[100,3],f32>
 }
 
-// Of many rows for each place, sixteen are in a block.
-// CHECK-LABEL: func.func @many(
-// CHECK: mpt.gather %{{.*}}, %{{.*}} : (tensor<1100x3xf32>, tensor<133x16xi64>) -> tensor<133x16x3xf32>
-// CHECK: mpt.maximum {{.*}} : (tensor<133x8x3xf32>, tensor<133x8x3xf32>)
-func.func @many(%x: !torch.vtensor<[65,3],f32>, %i: !torch.vtensor<[1100,1],si64>, %s: !torch.vtensor<[1100,3],f32>) -> !torch.vtensor<[65,3],f32> {
-  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
-  %all = "torch.constant.int"() {value = -1 : i64} : () -> !torch.int
-  %3 = "torch.constant.int"() {value = 3 : i64} : () -> !torch.int
-  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
-  %amax = "torch.constant.str"() {value = "amax"} : () -> !torch.str
-  %sizes = "torch.prim.ListConstruct"(%all, %3) : (!torch.int, !torch.int) -> !torch.list<int>
-  %e = "torch.aten.expand"(%i, %sizes, %no) : (!torch.vtensor<[1100,1],si64>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[1100,3],si64>
-  %y = "torch.aten.scatter_reduce.two"(%x, %0, %e, %s, %amax, %no) : (!torch.vtensor<[65,3],f32>, !torch.int, !torch.vtensor<[1100,3],si64>, !torch.vtensor<[1100,3],f32>, !torch.str, !torch.bool) -> !torch.vtensor<[65,3],f32>
-  return %y : !torch.vtensor<[65,3],f32>
-}
-
-// Not those of elements with an index each.
+// Elements with an index each are rows of one element.
 // CHECK-LABEL: func.func @elements(
-// CHECK: mpt.scatter_add {{.*}} tensor<960
+// CHECK: mpt.scatter_reduce {{.*}} : (tensor<960xi64>, tensor<960xf32>, tensor<300xf32>) -> tensor<300xf32>
 // CHECK: return
 func.func @elements(%x: !torch.vtensor<[100,3],f32>, %e: !torch.vtensor<[320,3],si64>, %s: !torch.vtensor<[320,3],f32>) -> !torch.vtensor<[100,3],f32> {
   %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
@@ -82,4 +62,17 @@ func.func @elements(%x: !torch.vtensor<[100,3],f32>, %e: !torch.vtensor<[320,3],
   %amax = "torch.constant.str"() {value = "amax"} : () -> !torch.str
   %y = "torch.aten.scatter_reduce.two"(%x, %0, %e, %s, %amax, %no) : (!torch.vtensor<[100,3],f32>, !torch.int, !torch.vtensor<[320,3],si64>, !torch.vtensor<[320,3],f32>, !torch.str, !torch.bool) -> !torch.vtensor<[100,3],f32>
   return %y : !torch.vtensor<[100,3],f32>
+}
+
+// Integers are compared.
+// CHECK-LABEL: func.func @integers(
+// CHECK-NOT: mpt.scatter_reduce
+// CHECK: mpt.reduce %{{.*}} {{.*}}kind = #mpt.reduce_kind<max>
+// CHECK: return
+func.func @integers(%x: !torch.vtensor<[100,3],si64>, %e: !torch.vtensor<[320,3],si64>, %s: !torch.vtensor<[320,3],si64>) -> !torch.vtensor<[100,3],si64> {
+  %0 = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %no = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %amax = "torch.constant.str"() {value = "amax"} : () -> !torch.str
+  %y = "torch.aten.scatter_reduce.two"(%x, %0, %e, %s, %amax, %no) : (!torch.vtensor<[100,3],si64>, !torch.int, !torch.vtensor<[320,3],si64>, !torch.vtensor<[320,3],si64>, !torch.str, !torch.bool) -> !torch.vtensor<[100,3],si64>
+  return %y : !torch.vtensor<[100,3],si64>
 }

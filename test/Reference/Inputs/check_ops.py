@@ -33,7 +33,7 @@ def check_coverage(directory, cases):
 
 # The runtime's library has products and sums by index for f32 and narrower.
 NO_F64 = {"matmul", "linear", "conv2d", "conv2d_input_grad", "conv2d_filter_grad", "attention",
-          "attention_grad", "lstm_cell", "scatter_add"}
+          "attention_grad", "lstm_cell", "scatter_add", "scatter_reduce"}
 
 
 def is_compiled(case):

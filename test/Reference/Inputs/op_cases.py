@@ -282,6 +282,16 @@ def shape_cases(random):
         init = random(type, (7, 3))
         yield Case("scatter_add", [ids, updates, init], [(type, want + init[1])],
                    error=(count + 1) * (size + abs(init[1])))
+    for type in ("f32", "bf16", "f16", "f64"):
+        updates, init = random(type, (4, 6, 3)), random(type, (7, 3))
+        updates[1][1, 2, 1] = init[1][3, 0] = np.nan
+        for kind, function in ("max", np.maximum), ("min", np.minimum), ("prod", np.multiply):
+            want, count = init[1].copy(), np.zeros((7, 3))
+            function.at(want, ids[1], updates[1])
+            np.add.at(count, ids[1], 1)
+            yield Case("scatter_reduce", [ids, updates, init], [(type, want)],
+                       f"kind = #mpt.reduce_kind<{kind}>",
+                       error=count * np.nan_to_num(abs(want)) if kind == "prod" else 0 * count)
     ids = ("i32", np.array([[0, 3], [-1, 2]]))
     yield Case("check_indices", [ids], [ids], "size = 4 : i64, ignore_index = -1 : i64")
     for op in ("stop_gradient", "barrier"):

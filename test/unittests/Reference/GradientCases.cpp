@@ -254,6 +254,22 @@ void addShapes(Cases &c) {
   c.add("gather", {{"t", "5x3xf64"}, ids}, "", "2x3x3xf64");
   c.add("scatter_add", {ids, {"u", "2x3x4xf64"}}, "", "5x4xf64");
   c.add("scatter_add", {ids, {"u", "2x3x4xf64"}, {"t", "5x4xf64"}}, "", "5x4xf64");
+  for (const char *kind : {"max", "min", "prod"})
+    c.add("scatter_reduce", {ids, {"u", "2x3x4xf64"}, {"t", "5x4xf64"}},
+          "kind = #mpt.reduce_kind<" + std::string(kind) + ">", "5x4xf64");
+  // Products with one zero, and with two.
+  GradientArgument zeros = {
+      "zeros", "6x2xf64", 0, 0, {0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}};
+  c.text(
+      "scatter_reduce",
+      {{"rows", "6xi32", 0, 0, {4, 0, 4, 1, 4, 2}},
+       zeros,
+       {"u", "6x2xf64"},
+       {"t", "5x2xf64"}},
+      "%z = mpt.mul %u, %zeros : (tensor<6x2xf64>, tensor<6x2xf64>) -> tensor<6x2xf64>\n"
+      "%y = mpt.scatter_reduce %rows, %z, %t {kind = #mpt.reduce_kind<prod>} : "
+      "(tensor<6xi32>, tensor<6x2xf64>, tensor<5x2xf64>) -> tensor<5x2xf64>",
+      "5x2xf64");
   c.add("stop_gradient", {{"x", "3x4xf64"}}, "", "3x4xf64");
   c.add("barrier", {{"x", "3x4xf64"}}, "", "3x4xf64");
   c.text("barrier", {{"x", "3xf64"}, {"z", "3xf64"}},

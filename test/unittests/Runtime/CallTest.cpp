@@ -370,6 +370,11 @@ TEST(GatherTest, Misfits) {
   EXPECT_EQ(runCall(ScatterAddCall(), {&at, &rows}, wide), ofF64);
   EXPECT_EQ(runCall(added, {&at, &rows}, table),
             "'scatter_add' needs 3 inputs and 1 outputs, found 2 and 1");
+  added.kind = ReduceKind::Mean;
+  EXPECT_EQ(runCall(added, {&at, &rows, &table}, table), misfit);
+  ScatterAddCall largest; // of what?
+  largest.kind = ReduceKind::Max;
+  EXPECT_EQ(runCall(largest, {&at, &rows}, table), misfit);
 }
 
 TEST(ScatterAddTest, NoRows) {
@@ -406,6 +411,51 @@ TEST(ScatterAddTest, AgainstSums) {
           ASSERT_NEAR(table[i], sums[i],
                       bound + roundingError(type, std::fabs(sums[i]) + bound));
         }
+      }
+}
+
+/// Each vector width and its rest, a NaN in `init` and one in the updates.
+TEST(ScatterAddTest, ExtremesAndProducts) {
+  for (ReduceKind kind : {ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod})
+    for (DataType type : {F32, F16, BF16})
+      for (int64_t width : {1, 5, 16, 39, 1100}) {
+        const int64_t count = 60;
+        Tensor at(width == 16 ? I64 : I32, {count}),
+            updates = randomTensor(type, {count, width}, 2, -2, 2),
+            init = randomTensor(type, {7, width}, 4, -2, 2), table(type, {7, width});
+        for (int64_t i = 0; i < count; ++i)
+          at.set(i, i % 5 + (i % 2 ? 0 : 2));
+        updates.set(9 * width, std::nan(""));
+        init.set(3 * width + width - 1, std::nan(""));
+        ScatterAddCall call;
+        call.hasInit = true;
+        call.kind = kind;
+        ASSERT_EQ(runCall(call, {&at, &updates, &init}, table), "");
+        std::vector<double> want(table.count()), factors(table.count());
+        for (int64_t i = 0; i < table.count(); ++i)
+          want[i] = init[i];
+        for (int64_t i = 0; i < count; ++i)
+          for (int64_t c = 0; c < width; ++c) {
+            double &now = want[static_cast<int64_t>(at[i]) * width + c];
+            const double next = updates[i * width + c];
+            ++factors[static_cast<int64_t>(at[i]) * width + c];
+            if (kind == ReduceKind::Prod || std::isnan(now) || std::isnan(next))
+              now *= next;
+            else
+              now = kind == ReduceKind::Max ? std::max(now, next) : std::min(now, next);
+          }
+        int64_t numbers = 0;
+        for (int64_t i = 0; i < table.count(); ++i) {
+          ASSERT_EQ(std::isnan(table[i]), std::isnan(want[i])) << i;
+          if (std::isnan(want[i]))
+            continue;
+          ++numbers;
+          const double size = std::fabs(want[i]), bound = gammaOf(factors[i]) * size;
+          ASSERT_NEAR(table[i], want[i],
+                      kind == ReduceKind::Prod ? bound + roundingError(type, size + bound)
+                                               : 0);
+        }
+        ASSERT_EQ(numbers, table.count() - 2);
       }
 }
 

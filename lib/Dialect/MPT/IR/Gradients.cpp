@@ -314,6 +314,56 @@ LogicalResult ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrad
   return success();
 }
 
+LogicalResult ScatterReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGrads,
+                                              ArrayRef<bool> needed,
+                                              MutableArrayRef<Value> operandGrads) {
+  GradientBuilder b(builder, getLoc());
+  auto type = getTensor(getTable());
+  auto wide = type.clone(getStatisticType(type.getElementType()));
+  Value dy = b.cast(resultGrads[0], wide), one = b.scalar(dy, 1.0),
+        zero = b.scalar(dy, 0.0);
+  auto gather = [&](Value table) { return b.make<GatherOp>(table, getIndices()); };
+  // How many of a row's updates, and of `init`, fulfill a condition.
+  auto count = [&](Value ofUpdates, Value ofInit) {
+    return b.make<ScatterAddOp>(wide, getIndices(), b.where(ofUpdates, one, zero),
+                                b.where(ofInit, one, zero));
+  };
+  Value ofUpdates, ofInit;
+  if (getKind() == ReduceKind::Prod) {
+    // The product of the others, as for mpt.reduce.
+    auto withoutZeros = [&](Value value, Value isZero) {
+      return b.cast(b.where(isZero, one, value), wide);
+    };
+    auto isZero = [&](Value value) {
+      return b.compare(value, b.scalar(value, 0.0), ComparePredicate::EQ);
+    };
+    Value isZeroUpdate = isZero(getUpdates()), isZeroInit = isZero(getInit());
+    Value updates = withoutZeros(getUpdates(), isZeroUpdate),
+          init = withoutZeros(getInit(), isZeroInit);
+    Value zeros = count(isZeroUpdate, isZeroInit);
+    Value product = b.mul(
+        dy, b.make<ScatterReduceOp>(wide, getIndices(), updates, init, getKindAttr()));
+    auto only = [&](Value number) {
+      return b.where(b.compare(zeros, number, ComparePredicate::EQ), product, zero);
+    };
+    Value ofZero = only(one), ofOthers = only(zero);
+    ofUpdates =
+        b.where(isZeroUpdate, gather(ofZero), b.make<DivOp>(gather(ofOthers), updates));
+    ofInit = b.where(isZeroInit, ofZero, b.make<DivOp>(ofOthers, init));
+  } else {
+    // Equal ones share the gradient. If the largest is a NaN, that of all is a NaN, as
+    // for mpt.reduce.
+    Value isUpdate = b.compare(getUpdates(), gather(getTable()), ComparePredicate::EQ);
+    Value isInit = b.compare(getInit(), getTable(), ComparePredicate::EQ);
+    Value share = b.make<DivOp>(dy, count(isUpdate, isInit));
+    ofUpdates = b.mul(b.where(isUpdate, one, zero), gather(share));
+    ofInit = b.mul(b.where(isInit, one, zero), share);
+  }
+  operandGrads[1] = b.cast(ofUpdates, getTensor(getUpdates()));
+  operandGrads[2] = b.cast(ofInit, type);
+  return success();
+}
+
 namespace {
 
 /// Of `mpt.conv2d_input_grad`, which in a forward function is a transposed convolution:

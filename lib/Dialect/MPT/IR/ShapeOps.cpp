@@ -486,15 +486,30 @@ LogicalResult CheckIndicesOp::verify() {
   return checkAtLeast(*this, getSize(), "size", 0);
 }
 
-LogicalResult ScatterAddOp::verify() {
-  auto table = getTensor(getTable());
+template <typename Op>
+static LogicalResult verifyScatter(Op op) {
+  auto table = getTensor(op.getTable());
   if (table.getRank() < 1)
-    return emitOpError("expected a table of rank 1 or more, found ") << table;
-  if (getInit() && getInit().getType() != table)
-    return emitOpError("expected 'init' of the table's type ")
-           << table << ", found " << getInit().getType();
-  Shape shape(getTensor(getIndices()).getShape());
+    return op.emitOpError("expected a table of rank 1 or more, found ") << table;
+  if (op.getInit() && op.getInit().getType() != table)
+    return op.emitOpError("expected 'init' of the table's type ")
+           << table << ", found " << op.getInit().getType();
+  Shape shape(getTensor(op.getIndices()).getShape());
   shape.append(table.getShape().drop_front().begin(), table.getShape().end());
-  return checkSameShape(*this, getUpdates(), "updates", shape,
+  return checkSameShape(op, op.getUpdates(), "updates", shape,
                         "indices and the table's rows");
+}
+
+LogicalResult ScatterAddOp::verify() { return verifyScatter(*this); }
+
+LogicalResult ScatterReduceOp::verify() {
+  if (getKind() == ReduceKind::Sum || getKind() == ReduceKind::Mean)
+    return emitOpError("expected a kind of max, min or prod, found ")
+           << stringifyReduceKind(getKind()) << "; mpt.scatter_add sums";
+  Type element = getTensor(getTable()).getElementType();
+  if (getTensor(getUpdates()).getElementType() != element)
+    return emitOpError("expected updates of the table's element type ")
+           << element << ", found " << getTensor(getUpdates()).getElementType()
+           << "; convert with mpt.cast";
+  return verifyScatter(*this);
 }

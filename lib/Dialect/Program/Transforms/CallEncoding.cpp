@@ -160,6 +160,12 @@ rt::LibraryCall getCall(ScatterAddOp op) {
   call.hasInit = op.getInit() != nullptr;
   return call;
 }
+rt::LibraryCall getCall(ScatterReduceOp op) {
+  rt::ScatterAddCall call;
+  call.hasInit = true;
+  call.kind = static_cast<rt::ReduceKind>(op.getKind());
+  return call;
+}
 rt::LibraryCall getCall(ReduceOp op) {
   rt::ReduceCall call;
   call.kind = static_cast<rt::ReduceKind>(op.getKind());
@@ -286,8 +292,8 @@ std::optional<rt::LibraryCall> mpt::getLibraryCall(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<rt::LibraryCall>>(op)
       .Case<MatmulOp, LinearOp, GemmOp, GemmQuantizeOp, Conv2DOp, Conv2DInputGradOp,
             Conv2DFilterGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp,
-            GatherOp, ScatterAddOp, ReduceOp, ArgmaxOp, RandomMaskOp, RandomBitsOp,
-            CheckIndicesOp, AttentionOp, AttentionGradOp>(
+            GatherOp, ScatterAddOp, ScatterReduceOp, ReduceOp, ArgmaxOp, RandomMaskOp,
+            RandomBitsOp, CheckIndicesOp, AttentionOp, AttentionGradOp>(
           [](auto op) { return getCall(op); })
       .Default([](auto) { return std::nullopt; });
 }

@@ -176,7 +176,7 @@ private:
       return failure();
     instruction.scratchBytes = isForGPU ? rt::getCudaWorkspace(*encoded)
                                         : rt::getCallWorkspace(*encoded, maxThreads);
-    if (!isForGPU || isa<ScatterAddOp>(op))
+    if (!isForGPU || isa<ScatterAddOp, ScatterReduceOp>(op))
       for (uint32_t output = 0; output < outputs.size(); ++output)
         for (uint32_t input = 0; input < inputs.size(); ++input)
           if (rt::mayOverwrite(*encoded, output, input))

@@ -445,6 +445,10 @@ def cases(d):
     add("segment_max", lambda a, n: jax.ops.segment_max(a, n, num_segments=9), d.f(20, 3), d.i(7, 20))
     # Of more than 32 updates, and as many rows, some out of range, without updates or of NaN.
     many, ids = numpy.round(d.f(90, 3), 1), d.i(70, 90, low=-3)
+    add("segment_prod of many segments", lambda a, n: jax.ops.segment_prod(a, n, num_segments=60),
+        many, ids)
+    add("scatter multiply to many rows", lambda a, n, b: a.at[n].multiply(b, mode="drop"),
+        d.f(120, 3), ids, many)
     for name in "max", "min":
         add(f"scatter {name} to many rows", lambda a, n, b, m=name: getattr(
             a.at[n], m)(b, mode="drop"), numpy.round(d.f(60, 3), 1), ids, many)

@@ -71,6 +71,15 @@ for size, count, row, kind, update in [
                          ("x", kind, [size, row])], (kind, [size, row]), workspace=workspace)
 call("scatter_add", [("i7", "i64", [20, 30]), ("x", "f32", [20, 30, 2, 4])], ("f32", [7, 2, 4]))
 call("scatter_add", [("i900", "i64", [5120]), ("x", "f32", [5120, 4])], ("f32", [900, 4]))
+# Maxima, minima and products: a thread for one element and for several, by one block a row and
+# by several.
+for size, count, row, kind, reduced in [
+        (600, 700, 8, "f32", "max"), (600, 700, 8, "bf16", "min"), (5, 10000, 3, "f32", "max"),
+        (5, 10000, 3, "f16", "min"), (530, 300, 600, "f32", "prod")]:
+    call("scatter_add", [("i%d" % size, "i32", [count]), ("n", kind, [count, row]),
+                         ("x", kind, [size, row])], (kind, [size, row]),
+         "kind = #mpt.reduce_kind<%s>" % reduced,
+         workspace=0 if kind == "f32" else (size * row * 4 + 63) // 64 * 64)
 call("check_indices", [("i10", "i32", [50])], ("i32", [50]), "size = 10 : i64")
 call("check_indices", [("i10", "i64", [5, 100])], ("i64", [5, 100]),
      "size = 9 : i64, ignore_index = 9 : i64")

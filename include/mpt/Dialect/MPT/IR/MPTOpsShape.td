@@ -446,6 +446,43 @@ def MPT_ScatterAddOp : MPT_TensorOp<"scatter_add", "Clear", "Clear", [MPT_Differ
   let gradients = ["", "b.make<GatherOp>(dy, getIndices())", "dy"];
 }
 
+def MPT_ScatterReduceOp
+    : MPT_TensorOp<"scatter_reduce", "Clear", "Clear", [MPT_Differentiable]> {
+  let summary = "maximum, minimum or product of rows in a table";
+  let otherNames = [
+    OtherName<"torch.index_reduce", "along dimension 0">,
+    OtherName<"torch.scatter_reduce", "of whole rows">,
+    OtherName<"segment_max", "with `kind = #mpt.reduce_kind<max>`">,
+    OtherName<"segment_min", "with `kind = #mpt.reduce_kind<min>`">,
+    OtherName<"segment_prod", "with `kind = #mpt.reduce_kind<prod>`">,
+    OtherName<"scatter_max", "with `kind = #mpt.reduce_kind<max>`">];
+  let description = [{
+    table[indices[i..], c..] = max(table[indices[i..], c..], updates[i.., c..]), or the
+    minimum or the product of both, in row-major order of i, beginning with `init`,
+    computed in f32 and rounded once. A NaN is the largest and the smallest. An index
+    outside [0, V) is an error when the program runs.
+
+    The gradient of a maximum or minimum goes in equal parts to all that equal it, `init`
+    too. That of a product is the product of the other factors.
+
+    Example:
+
+    ```mlir
+    // The largest of each node's edges.
+    %m = mpt.scatter_reduce %node, %score, %lowest {kind = #mpt.reduce_kind<max>}
+        : (tensor<90xi32>, tensor<90x4xf32>, tensor<20x4xf32>) -> tensor<20x4xf32>
+    ```
+  }];
+  let arguments = (ins
+    Arg<MPT_IndexTensor, "[I..]">:$indices,
+    Arg<MPT_FloatTensor, "[I.., C..]">:$updates,
+    Arg<MPT_FloatTensor, "what rows are combined with, of the table's type">:$init,
+    Arg<MPT_ReduceKind, "max, min or prod">:$kind);
+  let results = (outs
+    Res<MPT_FloatTensor, "[V, C..], of the updates' element type">:$table);
+  let hasVerifier = 1;
+}
+
 } // MPT_ShapeDocs
 
 #endif // MPT_DIALECT_MPT_IR_MPTOPSSHAPE_TD

@@ -289,7 +289,9 @@ def Program_ScatterAddOp : Program_CallOp<"scatter_add", 9, [AttrSizedOperandSeg
   let summary = "rows added to a table";
   let description = [{
     Row i of the updates is added to row indices[i] of the result, in order, in f32. The
-    result begins as `init`, whose bytes it may take, or as zeros.
+    result begins as `init`, whose bytes it may take, or as zeros. With another `kind`,
+    which needs `init`, it is the largest, the smallest or the product that stays; a NaN is
+    the largest and the smallest.
 
     Example:
 
@@ -298,7 +300,7 @@ def Program_ScatterAddOp : Program_CallOp<"scatter_add", 9, [AttrSizedOperandSeg
     ```
   }];
   let arguments = (ins In:$indices, In:$updates, OptionalIn:$init, Out:$result,
-    Workspace:$workspace);
+    Workspace:$workspace, DefaultValuedAttr<MPT_ReduceKind, "::mpt::ReduceKind::Sum">:$kind);
   let inputs = TwoInputs<"indices", "updates">.format # Group<"init">.format;
 }
 
