@@ -22,7 +22,7 @@ from mpt._export.activation_checkpoints import mark_checkpoints
 from mpt._export.errors import (ExportError, fail_at, raised_at, remedy_of, short_message,
                                 without_logs)
 from mpt._export.exported import Exported
-from mpt._export.graph_passes import drop_assertions, join_buffers, order_strided
+from mpt._export.graph_passes import drop_assertions, join_tied, order_strided
 from mpt._export.loss_module import LossModule
 from mpt._export.masked_rows import spread_masked_rows
 from mpt._export.program_printer import ProgramPrinter
@@ -115,7 +115,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
               name_modules_once(), without_logs()):
             program = torch.export.export(module, example, strict=False,
                                           dynamic_shapes=shapes)
-            join_buffers(program)
+            join_tied(program)
             spread_masked_rows(program.graph_module, fail_at)
             mark_stopped_gradients(program)
             program = program.run_decompositions(

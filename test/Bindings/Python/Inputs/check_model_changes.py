@@ -201,6 +201,24 @@ model = Shared(one)
 refused("shared: one", mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
 
 
+class TiedLayers(nn.Module):
+    """Two layers with one weight, which the second one limits."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.head = nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 3)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        x = torch.tanh(self.first(x))
+        with torch.no_grad():
+            self.second.weight.clamp_(-0.2, 0.2)
+        return self.head(self.second(x))
+
+
+compare("tied weight", TiedLayers, loss, batches, sgd)
+
+
 class Codebook(nn.Module):
     """van den Oord et al., 2017, with moving averages, as many write it."""
 

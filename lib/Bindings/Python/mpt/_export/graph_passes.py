@@ -15,14 +15,15 @@ _ASSERTIONS = {
     torch.ops.aten.sym_constrain_range_for_size.default}
 
 
-def join_buffers(program: torch.export.ExportedProgram) -> None:
-    """One argument for a buffer that two modules have. PyTorch refuses to make a graph functional
+def join_tied(program: torch.export.ExportedProgram) -> None:
+    """One argument for a parameter or buffer that two modules have. PyTorch refuses to make a graph functional
     that changes one of two arguments in the same memory."""
     first: "dict[int, torch.fx.Node]" = {}
     nodes = {n.name: n for n in program.graph.find_nodes(op="placeholder")}
     specs = program.graph_signature.input_specs
     for spec in list(specs):
-        tensor = program.state_dict.get(spec.target) if spec.kind == InputKind.BUFFER else None
+        tensor = (program.state_dict.get(spec.target)
+                  if spec.kind in (InputKind.BUFFER, InputKind.PARAMETER) else None)
         if tensor is None:
             continue
         node = nodes[spec.arg.name]
