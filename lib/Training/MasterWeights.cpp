@@ -20,7 +20,6 @@
 #include "mpt/Dialect/MPT/IR/Shards.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
-#include "mpt/Dialect/MPT/Transforms/Patterns.h"
 #include "mpt/Dialect/MPT/Transforms/ResultNames.h"
 #include "mpt/Dialect/MPT/Transforms/StepFunction.h"
 #include "mpt/Training/Passes.h"
@@ -202,9 +201,6 @@ LogicalResult MasterBuilder::add(BlockArgument parameter, StringRef name,
            use.getOwner() != copy.getDefiningOp() &&
            !llvm::is_contained(optimizer.reads, &use);
   });
-  // Ranks join what is stored, so that autocast sees what it does without shards.
-  if (read == parameter && copy != read && kind != MasterKind::F32)
-    widenAfterGathers(cast<CastOp>(copy.getDefiningOp()));
   readMaster(optimizer, parameter, master);
   attributes.emplace_back(parameter.getArgNumber(), kMasterAttr, stringify(kind).str());
 

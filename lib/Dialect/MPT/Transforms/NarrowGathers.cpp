@@ -9,8 +9,7 @@
 /// \file
 /// What ranks join and only read in a narrower type, they join in that type: half of the
 /// bytes travel, and half of the memory holds the result. Rounding each part gives the
-/// bits of rounding the whole. What is stored in a narrower type is joined before it is
-/// widened.
+/// bits of rounding the whole.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -93,49 +92,6 @@ LogicalResult narrowGather(AllGatherOp op, PatternRewriter &rewriter) {
 }
 
 } // namespace
-
-void mpt::widenAfterGathers(CastOp widening) {
-  auto narrow = cast<RankedTensorType>(widening.getX().getType()).getElementType();
-  auto setNarrow = [&](Value value) {
-    value.setType(cast<RankedTensorType>(value.getType()).clone(narrow));
-  };
-  SmallVector<Value> joined;
-  for (OpOperand &use : llvm::make_early_inc_range(widening.getY().getUses()))
-    if (auto gather = dyn_cast<AllGatherOp>(use.getOwner())) {
-      joined.push_back(gather.getOutputs()[use.getOperandNumber()]);
-      use.set(widening.getX());
-      setNarrow(joined.back());
-    }
-  // Ops that only move elements of these follow, those before others first.
-  SmallPtrSet<Operation *, 8> moves;
-  auto isJoined = [&](Value value) { return llvm::is_contained(joined, value); };
-  for (unsigned i = 0; i < joined.size(); ++i)
-    for (Operation *user : joined[i].getUsers())
-      if (isa<SliceOp, ReshapeOp, ConcatOp>(user) && !moves.contains(user) &&
-          llvm::all_of(user->getOperands(), isJoined)) {
-        moves.insert(user);
-        setNarrow(user->getResult(0));
-        joined.push_back(user->getResult(0));
-      }
-  OpBuilder builder(widening);
-  for (Value value : joined) {
-    Value wide;
-    for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
-      if (moves.contains(use.getOwner()))
-        continue;
-      if (!wide) {
-        builder.setInsertionPointAfterValue(value);
-        wide = CastOp::create(builder, value.getLoc(),
-                              cast<RankedTensorType>(value.getType())
-                                  .clone(getElementTypeOrSelf(widening.getY())),
-                              value, widening.getAutocastAttr());
-      }
-      use.set(wide);
-    }
-  }
-  if (widening.getY().use_empty())
-    widening.erase();
-}
 
 void mpt::populateNarrowGathersPatterns(RewritePatternSet &patterns) {
   patterns.add(narrowGather);

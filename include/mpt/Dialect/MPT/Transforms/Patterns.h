@@ -44,9 +44,6 @@ void populateNarrowGathersPatterns(mlir::RewritePatternSet &patterns);
 /// Applies these patterns to the `mpt.all_gather` of `block`, not to those in its
 /// regions.
 llvm::LogicalResult narrowGathers(mlir::Block &block);
-/// Where ranks join the result of `widening`, they join what it widens instead; it, and
-/// what only moves elements of it, is widened for each other reader. Changes no value.
-void widenAfterGathers(CastOp widening);
 /// Bias, relu and gelu into the epilogue of `mpt.linear` and `mpt.conv2d` where
 /// that changes no bit of the result (gelu: but for how the back end computes
 /// the tangent).
