@@ -545,7 +545,7 @@ def cases(d):
             n, [lambda a: (a @ a, 0), lambda a: (a, 1), lambda a: (a.T @ a, 2)], a),
             numpy.int32(branch), d.f(48, 48))
     add("long branch in a scan", lambda a, w: lax.scan(lambda c, v: (
-        lax.cond(v > 0, lambda c: jnp.tanh(w @ c), lambda c: c * 0.5, c), c.sum()),
+        lax.cond(v > 0, lambda c: jnp.tanh(w @ c), lambda c: c * 0.5, c), (c * c).sum()),
         jnp.ones((48, 48)), a), d.f(20), d.f(48, 48) * 0.1)
     add("gammainc", lambda a, b: jax.scipy.special.gammainc(jnp.exp(a), jnp.exp(b)), d.f(40), d.f(40))
     add("map", lambda a: lax.map(lambda v: jnp.sort(v), a), x)
