@@ -7,7 +7,7 @@ from torch import nn
 import torch.nn.functional as F
 
 from .batches import images, integers
-from .layers import Attention, mlp
+from .layers import Attention, Block, mlp
 
 
 class ConvNeXt(nn.Module):
@@ -324,22 +324,6 @@ class SmallConvNeXt(nn.Module):
             z = scale * block["down"](F.gelu(block["up"](z)))
             x = x + z.permute(0, 3, 1, 2)
         return F.cross_entropy(self.head(x.mean((2, 3))).float(), y)
-
-
-class Block(nn.Module):
-    """Attention and an MLP, each after a norm, with what is added to queries and keys."""
-
-    def __init__(self, width, heads, attend):
-        super().__init__()
-        self.heads, self.attend = heads, attend
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.layers = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def forward(self, x):
-        q, k, v = self.qkv(self.norms[0](x)).unflatten(-1, (3, self.heads, -1)).transpose(-4, -2).unbind(-3)
-        x = x + self.out(self.attend(q, k, v).transpose(-3, -2).flatten(-2))
-        return x + self.layers(self.norms[1](x))
 
 
 class VisionTransformer(nn.Module):

@@ -7,7 +7,7 @@ from torch import nn
 import torch.nn.functional as F
 
 from .batches import integers
-from .layers import Attention, mlp
+from .layers import Attention, Block, mlp
 
 
 class Audio(nn.Module):
@@ -38,22 +38,6 @@ class Recognizer(nn.Module):
         h = self.lstm(F.relu(self.conv(x)).transpose(1, 2))[0]
         scores = self.head(h).float().log_softmax(-1).transpose(0, 1)
         return F.ctc_loss(scores, y, torch.full((len(y),), len(scores)), torch.full((len(y),), y.shape[1]))
-
-
-class Block(nn.Module):
-    """Attention and an MLP, each after a norm, with what is added to queries and keys."""
-
-    def __init__(self, width, heads, attend):
-        super().__init__()
-        self.heads, self.attend = heads, attend
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.layers = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def forward(self, x):
-        q, k, v = self.qkv(self.norms[0](x)).unflatten(-1, (3, self.heads, -1)).transpose(-4, -2).unbind(-3)
-        x = x + self.out(self.attend(q, k, v).transpose(-3, -2).flatten(-2))
-        return x + self.layers(self.norms[1](x))
 
 
 class Speech(nn.Module):

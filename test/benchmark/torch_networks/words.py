@@ -7,6 +7,7 @@ from torch import nn
 import torch.nn.functional as F
 
 from .batches import integers
+from .layers import Block
 
 
 class Llama(nn.Module):
@@ -154,22 +155,6 @@ class DeltaNet(nn.Module):
             read.append(torch.einsum("bhk,bhkv->bhv", q[:, :, t], state))
         read = torch.stack(read, 2).transpose(1, 2).flatten(2)
         return F.cross_entropy(self.head(x + self.out(read)).flatten(0, 1).float(), y.flatten())
-
-
-class Block(nn.Module):
-    """Attention and an MLP, each after a norm, with what is added to queries and keys."""
-
-    def __init__(self, width, heads, attend):
-        super().__init__()
-        self.heads, self.attend = heads, attend
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.layers = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def forward(self, x):
-        q, k, v = self.qkv(self.norms[0](x)).unflatten(-1, (3, self.heads, -1)).transpose(-4, -2).unbind(-3)
-        x = x + self.out(self.attend(q, k, v).transpose(-3, -2).flatten(-2))
-        return x + self.layers(self.norms[1](x))
 
 
 class LinearAttention(nn.Module):
