@@ -26,9 +26,9 @@ import numpy
 
 from mpt import Module
 from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
-from mpt._names import STEP_NAMES, rename
+from mpt._names import rename
 from mpt._stablehlo import inline_calls, walk
-from mpt._step import (PRECISIONS, SCALARS, Fp8, ScalarReader, StepResult,
+from mpt._step import (PRECISIONS, Fp8, ScalarReader, StepResult,
                        check_memory_budget, make_memory_report, run_passes, spell_loss_scale,
                        spell_optimizer_state)
 
