@@ -210,7 +210,8 @@ refused(lambda: setattr(step, "opt_state", jax.tree.map(lambda v: v.astype("floa
 print("kept:", (flatten(step.opt_state) == flatten(before)).all())
 noisy = mpt.jax.train_step(loss, start, batches[0], optax.noisy_sgd(1e-2, key=jax.random.key(3)))
 refused(lambda: setattr(noisy, "opt_state", jax.tree.map(
-    lambda v: jax.random.key_data(v) if mpt.jax._is_key(v) else v, noisy.opt_state)))
+    lambda v: jax.random.key_data(v) if jnp.issubdtype(v.dtype, jax.dtypes.prng_key) else v,
+    noisy.opt_state)))
 refused(lambda: setattr(mpt.jax.train_step(loss, start, batches[0], "adam"), "opt_state", before))
 refused(lambda: mpt.jax.train_step(loss, start, batches[0], "adam").opt_state)
 
