@@ -87,9 +87,35 @@ def detached(self, x):
     self.mean.detach().copy_(0.9 * self.mean + self.layer.weight.sum(0).detach())
 
 
-for change in (assign, assign_without_gradient, assign_directly, assign_from_each_other, exchange, data, data_is_assigned, part_of_data,
+def assigned_after_in_place(self, x):
+    with torch.no_grad():
+        self.mean.mul_(0.9).add_(self.layer(x).mean())
+    self.mean = self.mean + 0.1 * x.mean(0)
+
+
+def in_place_twice(self, x):
+    with torch.no_grad():
+        self.mean.mul_(0.9).add_(self.layer(x).mean())
+    self.mean += 0.1
+    with torch.no_grad():
+        self.mean.mul_(0.9)
+
+
+for change in (assign, assign_without_gradient, assign_directly, assign_from_each_other, exchange,
+               data, data_is_assigned, part_of_data, assigned_after_in_place, in_place_twice,
                data_without_gradient, detached):
     check(change.__name__, change)
+
+
+def teacher(model, x, y):
+    with torch.inference_mode():
+        target = model(x).softmax(-1)
+    target = target.clone()
+    return loss(model, x, y) + (model(x).softmax(-1) - target).square().sum() \
+        + (target * model(x)).mean()
+
+
+compare("teacher in inference mode", lambda: nn.Linear(6, 3), teacher, batches, sgd)
 
 
 # Parameters that train, which the rest of the call reads with their gradient.
@@ -114,6 +140,36 @@ def part_of_parameter(self, x):
         self.layer.weight[:, 1] = 0.1
 
 
+def view_of_parameter(self, x):
+    """Views of views, of which the last one is written."""
+    with torch.no_grad():
+        self.layer.weight[0].mul_(0.5)
+        first, second = self.layer.weight.t().reshape(2, 3, 3)
+        second[1:].clamp_(max=0.1)
+        self.layer.weight.T[0].add_(first.sum() * 0.1)
+
+
+def lists(self, x):
+    with torch.no_grad():
+        torch._foreach_mul_([self.layer.weight, self.layer.bias], 0.9)
+        torch._foreach_add_([self.layer.weight, self.mean], [self.layer.weight, x.mean(0)])
+
+
+def memory(self, x):
+    with torch.no_grad():
+        self.layer.weight.set_(0.9 * self.layer.weight)
+        self.mean.set_(x.mean(0))
+
+
+def inference(self, x):
+    """What inference mode computes has no gradient."""
+    with torch.inference_mode():
+        self.layer.weight.clamp_(-0.1, 0.1)
+        self.mean.mul_(0.9).add_(self.layer(x).mean())
+        target = self.layer(x).sum(1).clone()
+    self.mean = self.mean + target.mean()
+
+
 def data_that_is_read(self, x):
     """Changes nothing."""
     self.mean = self.mean + self.layer.weight.data.abs().sum(0)
@@ -133,8 +189,9 @@ def filled_with_a_constant(self, x):
     self.mean = self.first
 
 
-for change in (clamped, clamped_without_gradient, normed, part_of_parameter, data_that_is_read,
-               filled_each_time, filled_with_a_constant):
+for change in (clamped, clamped_without_gradient, normed, part_of_parameter, view_of_parameter,
+               lists, memory, inference, data_that_is_read, filled_each_time,
+               filled_with_a_constant):
     check(change.__name__, change)
 
 
@@ -323,9 +380,14 @@ def activation(self, x):
     self.layer(x).data.clamp_(-0.1, 0.1)
 
 
-def view_of_parameter(self, x):
+def view_with_gradient(self, x):
+    row = self.layer.weight[0]
     with torch.no_grad():
-        self.layer.weight[0].mul_(0.5)
+        row.mul_(0.5)
+
+
+def memory_of_other_shape(self, x):
+    self.mean.set_(x)
 
 
 def new_parameter(self, x):
@@ -347,7 +409,8 @@ def cache_that_is_absent(self, x):
 
 
 for change in (with_gradient, of_other_shape, of_other_type, data_of_other_shape, activation,
-               view_of_parameter, new_parameter, attribute, cache, cache_that_is_absent):
+               view_with_gradient, memory_of_other_shape, new_parameter, attribute, cache,
+               cache_that_is_absent):
     check_refused(change.__name__, change)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 import weakref
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -21,6 +21,7 @@ from torch.utils import _pytree as pytree
 from mpt._export.absent_attributes import AbsentAttributes
 from mpt._export.constants import FoldConstants
 from mpt._export.written_parameters import WrittenParameters
+from mpt._patches import patched
 
 _OWN = frozenset(vars(torch.nn.Module()))  # What each module has.
 
@@ -50,9 +51,28 @@ class ModelChanges(TorchFunctionMode):
         self.parameters = WrittenParameters(model)
         self.absent = AbsentAttributes(self.modules)
 
-    def watch(self) -> "contextlib.AbstractContextManager[None]":
+    @contextlib.contextmanager
+    def watch(self) -> "Iterator[None]":
         """To be entered with this mode."""
-        return self.absent.watch()
+        give_memory = torch.Tensor.set_
+
+        def set_(tensor, *source):  # No mode sees it.
+            if id(tensor) not in self.own:
+                return give_memory(tensor, *source)
+            if len(source) != 1 or not isinstance(source[0], torch.Tensor) \
+                    or source[0].shape != tensor.shape or source[0].dtype != tensor.dtype:
+                raise self.error(
+                    f"the loss function gives a tensor of the model, of {list(tensor.shape)}, other "
+                    "memory by set_(), where a tensor keeps its shape and type: change its "
+                    "values, as in `with torch.no_grad(): weight.copy_(new)`")
+            if self.parameters.is_one(tensor):
+                self.parameters.write(tensor, source[0])
+            else:
+                tensor.detach().copy_(source[0])
+            return tensor
+
+        with self.absent.watch(), patched([(torch.Tensor, "set_", set_)]):
+            yield
 
     def read_attributes(self) -> "dict[str, Any]":
         """Tensors, numbers and flags that are attributes, also in lists and dictionaries."""

@@ -4,7 +4,7 @@
 """Where autograd stops in a traced graph: `detach`, and regions without gradients."""
 from __future__ import annotations
 
-from typing import Callable, Collection
+from typing import Callable, Collection, Optional
 
 import torch
 
@@ -68,6 +68,14 @@ def _follows_from(node: torch.fx.Node, sources: "Collection[torch.fx.Node]",
             waiting += [n for n in node.all_input_nodes if n not in seen]
             seen.update(node.all_input_nodes)
     return False
+
+
+def _changed_input(value: torch.fx.Node) -> "Optional[torch.fx.Node]":
+    """The input of a region that is returned after it was changed in place."""
+    source = value
+    while isinstance(source, torch.fx.Node) and source.args and _writes(source, source.args[0]):
+        source = source.args[0]
+    return source if source is not value and source.op == "placeholder" else None
 
 
 def mark_stopped_gradients(program: torch.export.ExportedProgram) -> None:
@@ -143,6 +151,13 @@ def mark_stopped_gradients(program: torch.export.ExportedProgram) -> None:
                         stopped.meta = dict(inner.meta)
                         inner.replace_all_uses_with(stopped, lambda user: user is not stopped)
             output = next(n for n in body.graph.nodes if n.op == "output")
+            # A buffer that is changed there goes on as the buffer, which others may change, too.
+            for result in list(node.users):
+                source = _changed_input(output.args[0][result.args[1]])
+                operand = node.args[2 + inputs.index(source)] if source else None
+                if operand is not None and not has_gradient(operand):
+                    result.replace_all_uses_with(operand)
+                    module.graph.erase_node(result)
             # What a later region changes in place, as spectral_norm does when its module is
             # called again, may be a buffer: the others that read it get a copy instead.
             shared = set()

@@ -17,6 +17,11 @@ from mpt._export.constants import changes_in_place
 
 # Properties of a tensor that are its elements in another order.
 _VIEWS = {"T", "mT", "H", "mH"}
+# Functions whose results may lie where their first operand lies.
+_PARTS = {"__getitem__", "as_strided", "chunk", "diagonal", "expand", "expand_as", "flatten",
+          "movedim", "moveaxis", "narrow", "permute", "ravel", "reshape", "reshape_as", "select",
+          "split", "split_with_sizes", "squeeze", "swapaxes", "swapdims", "t", "tensor_split",
+          "transpose", "unbind", "unflatten", "unsqueeze", "view", "view_as"}
 # In the form of what changes a tensor in place.
 _FLAGS = {"requires_grad_", "share_memory_", "rename_"}
 
@@ -52,7 +57,13 @@ class WrittenParameters:
             return self.copy(args[0])
         if name == "__get__" and getattr(func.__self__, "__name__", "") not in _VIEWS:
             return func(*args, **kwargs)
+        if name.startswith("_foreach_"):
+            return self.for_each(name[len("_foreach_"):], args, kwargs)
         target = kwargs.get("out", args[0] if args else None)
+        if not torch.is_grad_enabled() and self.is_one(target) and (
+                name in _PARTS or name == "__get__"):
+            # What is changed in a part of it is changed in it.
+            return self.call(func, (self.copy(target), *args[1:]), kwargs)
         if self.is_one(target) and not torch.is_grad_enabled() and name not in _FLAGS \
                 and changes_in_place(name, kwargs):
             copy = self.copy(target)
@@ -69,6 +80,12 @@ class WrittenParameters:
         result = func(*args, **kwargs)
         self.find_written()
         return result
+
+    def for_each(self, name: str, args: tuple, kwargs: "dict[str, Any]") -> Any:
+        """The calls that one on lists stands for, as `torch._foreach_mul_` for `mul_`."""
+        lists = [a if isinstance(a, (list, tuple)) else [a] * len(args[0]) for a in args]
+        results = [self.call(getattr(torch.Tensor, name), each, kwargs) for each in zip(*lists)]
+        return None if name.endswith("_") else tuple(results)
 
     def find_written(self) -> None:
         """What `.data` gave may have been changed in place."""
