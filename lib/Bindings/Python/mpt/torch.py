@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 from typing import TYPE_CHECKING, Any, Callable, Collection, Optional, Sequence
 
 import torch
@@ -74,6 +75,11 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         if not isinstance(tensor, torch.Tensor):
             raise ExportError(f"example[{index}]: expected a tensor, found "
                               f"{type(tensor).__name__}; pass other values inside `loss`")
+        if tensor.layout is not torch.strided or tensor.is_nested:
+            raise ExportError(f"example[{index}]: expected a dense tensor, found one of "
+                              f"{tensor.layout}; pass .to_dense(), or a padded tensor, or give a "
+                              "sparse matrix that is the same for all batches to the loss function "
+                              "in a closure")
     names = list(names) if names is not None else _argument_names(loss, len(example))
     if len(names) != len(example):
         raise ExportError(f"names: expected {len(example)}, one for each tensor of the "
@@ -123,7 +129,10 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
         inner_gradients.expand(program, fail_at)
         drop_assertions(program.graph_module)
         order_strided(program.graph_module)
-    except ExportError:
+    except ExportError as error:
+        place = raised_at(error)
+        if place and not re.match(r"\S+:\d+: ", str(error)):
+            raise ExportError(f"{error}{place}") from error
         raise
     except Exception as error:  # torch raises many types.
         raise ExportError(f"torch.export refuses the model: {short_message(error)}"

@@ -87,6 +87,21 @@ def unknown(model, x):
     return model(x)[x[:, 0] > 0].sum()
 
 
+# Sparse matrices of graph networks, as in Kipf and Welling (2017) and He et al. (2020).
+adjacency = torch.zeros(NODES, NODES).index_put(tuple(edges), torch.rand(edges.shape[1]))
+matrices = adjacency.to_sparse(), adjacency.to_sparse_csr()
+
+
+def sparse(model, x):
+    coo, csr = (m.to(x.dtype) for m in matrices)
+    z = torch.sparse.mm(coo, model(x)) + csr @ (x[:, :3] - model(x))
+    return (torch.spmm(coo.t(), z) * torch.mv(coo, z[:, 0])[:, None]).square().mean()
+
+
+def sparse_of_values(model, x):
+    return torch.sparse_coo_tensor(edges[:, :3], model(x)[0], (NODES, NODES)).to_dense().sum()
+
+
 def step_of(model, loss, batch):
     optimizer = torch.optim.SGD(model.parameters(), 0.5)
     value = loss(model, *batch)
@@ -98,7 +113,7 @@ def step_of(model, loss, batch):
 before = [t.clone() for t in (edges, train, group, labels)]
 for loss, place in ((masked, "closure"), (masked, "attribute"), (masked, "constant"),
                     (masked, "state"), (numbers, "closure"), (changed, "closure"),
-                    (unknown, "closure")):
+                    (sparse, "closure"), (unknown, "closure"), (sparse_of_values, "closure")):
     model, batch = Graph(place), [torch.randn(NODES, 4)]
     exact = step_of(copy.deepcopy(model).double(), loss, [t.double() for t in batch])
     single = step_of(copy.deepcopy(model), loss, batch)

@@ -10,6 +10,7 @@ trace. Where a value is asked for, it answers, and what is made of the answers i
 """
 from __future__ import annotations
 
+import warnings
 from typing import Any, Optional
 
 import torch
@@ -17,6 +18,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.weak import WeakTensorKeyDictionary
+
+from mpt._export.errors import ExportError
+from mpt._export.value_checks import answer_of_check, place_of_call
 
 # Functions whose result, or its shape, depends on values.
 _ASKS = {"item", "tolist", "nonzero", "argwhere", "masked_select", "bincount", "_unique2",
@@ -30,6 +34,13 @@ _RANDOM = ("bernoulli", "dropout", "exponential", "multinomial", "normal", "pois
 # What makes constants of no tensor.
 _FACTORIES = {torch.arange, torch.eye, torch.full, torch.linspace, torch.ones, torch.tensor,
               torch.zeros}
+# Comparisons of a random number from [0, 1) with others: from where on they are true, and false.
+# That it is 0 itself, once in 2^24 times, counts as never.
+_ORDERS = {"lt": (1, 0), "le": (1, 0), "gt": (0, 1), "ge": (0, 1)}
+# Whether values are finite, each of them, and all.
+_FINITE = {"isfinite": True, "isnan": False, "isinf": False}
+_JOINS = {"all", "any", "logical_and", "logical_or", "__and__", "__or__"}
+_MATMULS = {"mm", "mv", "spmm", "matmul", "__matmul__", "sparse_mm", "_sparse_mm"}
 # Constants of more elements are not computed for the case that someone asks.
 _MANY = 1 << 22
 
@@ -42,6 +53,20 @@ def changes_in_place(name: str, kwargs: "dict[str, Any]") -> bool:
 
 def _is_bool(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype in (torch.bool, torch.uint8)
+
+
+def _is_sparse(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is not torch.strided
+
+
+def _multiply_sparse(matrix: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
+    """Rows of `dense` [K, N], or elements of [K], weighted and added up by a sparse matrix."""
+    with _disable_current_modes(), torch._C.DisableTorchFunction():
+        entries = matrix.detach().cpu().to_sparse_coo().coalesce()
+        rows, columns, values = (t.clone() for t in (*entries.indices(), entries.values()))
+        count = entries.shape[0]
+    found = values.reshape([-1] + [1] * (dense.dim() - 1)) * dense[columns]
+    return found.new_zeros([count, *dense.shape[1:]]).index_add(0, rows, found)
 
 
 def _asks(name: str, args: tuple) -> bool:
@@ -65,6 +90,11 @@ class FoldConstants(TorchFunctionMode):
         self.values = WeakTensorKeyDictionary()  # of traced tensors
         self.folded = WeakTensorKeyDictionary()  # what stands for traced tensors
         self.copies = WeakTensorKeyDictionary()  # of others that are not traced
+        # Random numbers from [0, 1), and what depends on one of them.
+        self.uniform = WeakTensorKeyDictionary()
+        self.drawn = WeakTensorKeyDictionary()
+        # Whether values are finite, and what follows from it: what it is if they are.
+        self.finite = WeakTensorKeyDictionary()
         for tensor, value in constants.items():
             self.values[tensor] = value
 
@@ -106,9 +136,72 @@ class FoldConstants(TorchFunctionMode):
         with _disable_current_modes(), torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
 
+    def call_sparse(self, func, name: str, args: tuple, kwargs, known: bool) -> Any:
+        """Of sparse matrices, which are constants."""
+        if known:
+            return pytree.tree_map(self.keep, self.compute(func, args, kwargs))
+        operands = [a for a in args if isinstance(a, torch.Tensor)]
+        if name in _MATMULS and len(operands) == len(args) == 2 and not kwargs \
+                and _is_sparse(args[0]) and self.find(args[0]) is not None \
+                and not _is_sparse(args[1]) and args[0].dim() == 2 and args[1].dim() in (1, 2):
+            return _multiply_sparse(self.find(args[0]), args[1])
+        raise ExportError(
+            f"the loss function calls {name} of a sparse tensor, which cannot be exported: a sparse "
+            "matrix may be multiplied by a dense one, as in torch.sparse.mm(a, x), where it is a "
+            "constant, such as a tensor in a closure or an attribute of a module; else pass "
+            "a.to_dense(), or its indices and values")
+
+    def compare_drawn(self, name: str, args: tuple, result: torch.Tensor) -> torch.Tensor:
+        """Whether random numbers are below or above one that Python knows, as layers do that are
+        left out with a probability. With that of 0 or 1 it is a constant."""
+        true, false = _ORDERS[name]
+        bound = args[1]
+        answer = (bound >= 1) == (true == 1) if not 0 < bound < 1 else None
+        if answer is None:
+            self.drawn[result] = True
+            return result
+        with _disable_current_modes(), torch._C.DisableTorchFunction():
+            return self.keep(torch.full(list(result.shape), answer))
+
+    def note_finite(self, name: str, args: tuple, result: Any) -> Any:
+        """A result of `isfinite`, or of such results."""
+        if isinstance(result, torch.Tensor):
+            known = [self.finite[a] for a in args if isinstance(a, torch.Tensor)
+                     and a in self.finite]
+            if name in _FINITE:
+                self.finite[result] = _FINITE[name]
+            elif name in ("logical_not", "__invert__", "bitwise_not") and known:
+                self.finite[result] = not known[0]
+            elif name in _JOINS and known and len(known) == sum(
+                    isinstance(a, torch.Tensor) for a in args) and len(set(known)) == 1:
+                self.finite[result] = known[0]
+        return result
+
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
+        order = name.strip("_")
+        if order in _ORDERS and len(args) == 2 and isinstance(args[0], torch.Tensor) \
+                and args[0] in self.uniform                 and isinstance(args[1], (int, float)):
+            return self.compare_drawn(order, args, func(*args, **kwargs))
+        if name in ("rand", "rand_like"):
+            result = func(*args, **kwargs)
+            self.uniform[result] = True
+            return result
+        asks = name in ("__bool__", "item", "is_nonzero") and isinstance(args[0], torch.Tensor)
+        if asks and args[0] in self.finite and self.find(args[0]) is None:
+            answer = answer_of_check()
+            if answer is not None:
+                return answer
+            warnings.warn(
+                "the loss function decides by whether values are finite; a step is the one for "
+                "finite values" + place_of_call(), stacklevel=2)
+            return self.finite[args[0]]
+        if asks and args[0] in self.drawn:
+            raise ExportError(
+                "the loss function decides by a random number, which a step would do once for "
+                "all batches: set the probability to 0 (that of layers left out is called "
+                "layerdrop or drop_path), or multiply by a mask, as (torch.rand(()) < p) * layer(x)")
         if name in ("__get__", "__set__"):  # shape, device, grad and the like
             return func(*args, **kwargs)
         leaves = pytree.tree_leaves((args, kwargs))
@@ -127,13 +220,19 @@ class FoldConstants(TorchFunctionMode):
                 # Views of what it changes are constants no more.
                 if target in self.values:
                     self.values.clear()
+        if any(map(_is_sparse, tensors)):
+            return self.call_sparse(func, name, args, kwargs, known and not changes)
         if not known:
+            if name in ("__bool__", "is_nonzero") or name == "item" and _is_bool(args[0]):
+                answer = answer_of_check()
+                if answer is not None:
+                    return answer
             if name == "__getitem__" and any(map(_is_bool, pytree.tree_leaves(args[1]))):
                 args = (args[0], self.index_by_numbers(args[1]))
             elif name == "masked_select" and len(args) == 2 and self.find(args[1]) is not None \
                     and args[0].shape == args[1].shape:
                 return args[0][self.index_by_numbers(args[1])]
-            return func(*args, **kwargs)
+            return self.note_finite(name, args, func(*args, **kwargs))
         if _asks(name, args) or folds and not changes:
             return pytree.tree_map(self.keep, self.compute(func, args, kwargs))
         if changes and target in self.folded:

@@ -4,7 +4,10 @@
 """A loss function as the module that torch.export traces."""
 from __future__ import annotations
 
+import random
+import sys
 import types
+import warnings
 
 import torch
 
@@ -13,6 +16,12 @@ from mpt._export.errors import ExportError
 from mpt._export.model_changes import ModelChanges
 from mpt._export.refusals import refuse_functions
 from mpt._export.same_masks import SameMasks
+
+
+def _random_states() -> "list[str]":
+    """Of the generators that are no tensors' own."""
+    numpy = sys.modules.get("numpy")
+    return [repr(random.getstate()), repr(numpy.random.get_state()) if numpy else ""]
 
 
 class LossModule(torch.nn.Module):
@@ -39,7 +48,14 @@ class LossModule(torch.nn.Module):
         changes = ModelChanges(self.model, constants, ExportError)
         with constants:
             with SameMasks(), changes, changes.watch():
+                states = _random_states()
                 result = self.loss(self.model, *batch)
+                if _random_states() != states:
+                    warnings.warn(
+                        "the loss function draws random numbers by Python's `random` or by numpy, "
+                        "which happens once, when the step is made: each step computes with the "
+                        "same numbers; draw them by torch.rand, or pass them in the batch",
+                        stacklevel=2)
             changes.finish()
         self.found.outside = list(changes.outside.values())
         self.found.written = changes.parameters.written

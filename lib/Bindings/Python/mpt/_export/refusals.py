@@ -117,7 +117,10 @@ def refuse_kinds(model: torch.nn.Module) -> None:
         if tensor.is_meta:
             raise ExportError(f"{name} is on the device meta and has no values: call "
                               "model.to_empty(device=\"cpu\") and load or initialize them")
-        if tensor.layout is torch.strided and tensor.numel() and tensor.is_contiguous() \
+        if tensor.layout is not torch.strided:
+            raise ExportError(f"{name} is no dense tensor but of {tensor.layout}: keep a sparse "
+                              "matrix as an attribute that is no buffer, which makes it a constant")
+        if tensor.numel() and tensor.is_contiguous() \
                 and type(tensor) in (torch.Tensor, torch.nn.Parameter):
             start = tensor.data_ptr()
             lying.append((start, start + tensor.numel() * tensor.element_size(), name, tensor))

@@ -13,6 +13,8 @@ import torch
 
 from mpt._export import formulas
 from mpt._export.custom_ops import RECURRENT
+from mpt._export.errors import ExportError
+from mpt._export.value_checks import answer_of_check
 from mpt._patches import patched
 
 
@@ -100,6 +102,59 @@ def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduct
     return losses.sum() if reduction == 2 else losses if is_batch else losses[0]
 
 
+def _adaptive_log_softmax(self, input, target):
+    """torch.nn.AdaptiveLogSoftmaxWithLoss, which chooses the rows of each cluster by values: each
+    cluster is computed of all rows here, and counts for its own."""
+    is_batch = target.dim() > 0
+    if target.dim() > 1 or input.dim() != target.dim() + 1 \
+            or is_batch and input.shape[0] != target.shape[0]:
+        raise RuntimeError(f"AdaptiveLogSoftmaxWithLoss: expected an input of [N, features] and "
+                           f"targets of [N], found {list(input.shape)} and {list(target.shape)}")
+    input, target = (t if is_batch else t.unsqueeze(0) for t in (input, target))
+    head = torch.log_softmax(self.head(input), 1)
+    place, found = target.clamp(0, self.shortlist_size - 1), 0
+    for index, cluster in enumerate(self.tail):
+        low, high = self.cutoffs[index:index + 2]
+        inside = (target >= low) & (target < high)
+        place = torch.where(inside, self.shortlist_size + index, place)
+        own = (target - low).clamp(0, high - low - 1).unsqueeze(1)
+        found = found + torch.where(
+            inside, torch.log_softmax(cluster(input), 1).gather(1, own).squeeze(1), 0.0)
+    output = found + head.gather(1, place.unsqueeze(1)).squeeze(1)
+    return torch.nn.modules.adaptive._ASMoutput(
+        output if is_batch else output.squeeze(0), -output.mean())
+
+
+def _enter_inference(self):
+    """torch.inference_mode is torch.no_grad: a traced graph has regions of that one only, and
+    the values of such a region may go on in others."""
+    self._inference_mode_context = torch.set_grad_enabled(
+        not self.mode and torch.is_grad_enabled())
+
+
+def _leave_inference(self, *error):
+    self._inference_mode_context.__exit__(*error)
+
+
+def _convert(self, *arguments, **named):
+    """torch.nn.Module.to, where it changes nothing."""
+    device, dtype, *_ = torch._C._nn._parse_to(*arguments, **named)
+    for name, value in [*self.named_parameters(), *self.named_buffers()]:
+        if dtype is not None and value.dtype != dtype and (
+                value.is_floating_point() or value.is_complex()) \
+                or device is not None and value.device.type != device.type:
+            raise ExportError(
+                f"the loss function converts the module {type(self).__name__}, whose {name} is of "
+                f"{str(value.dtype)[6:]} on {value.device}, by to(): convert it before the "
+                "optimizer is made, or its input and output in each call")
+    return self
+
+
+def _is_positive_definite(self, value):
+    """Of a constraint of torch.distributions, which decides by values before it raises an error."""
+    return torch.ones(value.shape[:-2], dtype=torch.bool, device=value.device)
+
+
 @contextlib.contextmanager
 def drop_checks_of_values():
     def is_causal(mask, is_causal=None, size=None):
@@ -107,8 +162,24 @@ def drop_checks_of_values():
         way. A mask that is not said to be causal is added as it is."""
         return is_causal is True
 
-    patches = [(torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
+    decide = torch.SymBool.__bool__
+
+    def is_true(self):
+        """Of numbers that tensors hold."""
+        answer = answer_of_check()
+        return decide(self) if answer is None else answer
+
+    patches = [(torch.SymBool, "__bool__", is_true),
+               (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
                (torch, "ctc_loss", _ctc_loss), (torch.linalg, "lstsq", formulas.lstsq),
+               (torch.nn.AdaptiveLogSoftmaxWithLoss, "forward", _adaptive_log_softmax),
+               (torch.nn.Module, "to", _convert),
+               (torch.distributions.constraints._PositiveDefinite, "check",
+                _is_positive_definite),
+               (torch.distributions.constraints._PositiveSemidefinite, "check",
+                _is_positive_definite),
+               (torch.inference_mode, "__enter__", _enter_inference),
+               (torch.inference_mode, "__exit__", _leave_inference),
                (torch, "cov", formulas.cov), (torch.Tensor, "cov", formulas.cov),
                (torch, "corrcoef", formulas.corrcoef),
                (torch.Tensor, "corrcoef", formulas.corrcoef),

@@ -1,0 +1,94 @@
+# Part of the MPT project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks of values, as `assert (x > 0).all()` and `if x.isnan().any(): raise ..`.
+
+A traced tensor has no value to answer with. Where one of both answers does nothing but raise an
+error, the other one is what the graph of a step is made of.
+"""
+from __future__ import annotations
+
+import dis
+import functools
+import os
+import sys
+import types
+from typing import Optional
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_SKIPPED = {"CACHE", "EXTENDED_ARG", "NOT_TAKEN", "NOP", "PRECALL", "TO_BOOL"}
+# What may follow a jump without leaving the way to an error.
+_ENDS = ("JUMP", "POP_JUMP", "RETURN", "STORE", "DELETE", "YIELD", "FOR_ITER", "RERAISE", "SEND")
+
+
+@functools.lru_cache(maxsize=64)
+def _instructions(code: types.CodeType):
+    found = list(dis.get_instructions(code))
+    return found, {one.offset: place for place, one in enumerate(found)}
+
+
+def _raises(code: types.CodeType, offset: int) -> bool:
+    """Whether an error is all that comes from `offset` on."""
+    found, places = _instructions(code)
+    for one in found[places[offset]:]:
+        if one.opname == "RAISE_VARARGS":
+            return True
+        if one.opname.startswith(_ENDS):
+            return False
+    return False
+
+
+def _is_caught(code: types.CodeType, offset: int) -> bool:
+    """Whether the function itself may catch an error."""
+    found, places = _instructions(code)
+    entries = getattr(dis.Bytecode(code), "exception_entries", None)
+    if entries is None:  # Before Python 3.11 there is no such table.
+        return any(one.opname == "SETUP_FINALLY" for one in found)
+    for entry in entries:
+        handler = found[places[entry.target]:][:2]
+        if entry.start <= offset < entry.end and len(handler) == 2 and \
+                handler[0].opname == "PUSH_EXC_INFO" and handler[1].opname != "WITH_EXCEPT_START":
+            return True
+    return False
+
+
+def _find_caller() -> "Optional[types.FrameType]":
+    """Of a function of PyTorch, past what stands between."""
+    frame = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(_OWN)
+                                 or frame.f_code.co_name == "__torch_function__"):
+        frame = frame.f_back
+    return frame
+
+
+def place_of_call() -> str:
+    """Where it is, for a message."""
+    frame = _find_caller()
+    return f"\n  at {frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
+
+
+def answer_of_check() -> "Optional[bool]":
+    """What the line that asks for a truth value wants to hear, if it raises an error otherwise."""
+    frame = _find_caller()
+    if frame is None:
+        return None
+    code = frame.f_code
+    found, places = _instructions(code)
+    place, negated = places.get(frame.f_lasti), False
+    if place is None:
+        return None
+    if found[place].opname.startswith("CALL"):
+        place += 1
+    while place < len(found) and (found[place].opname in _SKIPPED
+                                  or found[place].opname == "UNARY_NOT"):
+        negated ^= found[place].opname == "UNARY_NOT"
+        place += 1
+    if place + 1 >= len(found) or not found[place].opname.startswith("POP_JUMP") \
+            or not found[place].opname.endswith(("IF_TRUE", "IF_FALSE")):
+        return None
+    jumps_if = found[place].opname.endswith("IF_TRUE")
+    jump, stay = (_raises(code, offset)
+                  for offset in (found[place].argval, found[place + 1].offset))
+    if jump == stay or _is_caught(code, found[place].offset):
+        return None
+    return (jumps_if if stay else not jumps_if) != negated

@@ -1,0 +1,155 @@
+"""Python that asks tensors for their values, beside eager PyTorch."""
+import random
+import warnings
+
+import torch
+from torch import distributions, nn
+from torch.nn import functional as F
+
+from eager import compare, refused
+import mpt.torch
+
+generator = torch.Generator().manual_seed(1)
+batches = [(torch.randn(8, 6, generator=generator),
+            torch.randint(0, 3, (8,), generator=generator)) for _ in range(3)]
+
+
+def sgd(model):
+    return torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+
+def layer():
+    return nn.Linear(6, 3)
+
+
+def check(name, loss, make=layer, batches=batches):
+    compare(name, make, loss, batches, sgd)
+
+
+def assertions(model, x, y):
+    z = model(x)
+    assert (y >= 0).all() and y.max() < 3, f"labels up to {y.max()}"
+    assert torch.all(y >= 0).item()
+    assert not z.isnan().any()
+    with torch.no_grad():
+        assert bool((z == z).all()), "NaN"
+    return F.cross_entropy(z, y)
+
+
+def errors(model, x, y):
+    if torch.isnan(x).any():
+        raise ValueError(f"NaN among {x.shape}")
+    if y is not None and y.max() >= 3 or y.min() < 0:
+        raise ValueError("labels")
+    if not (y < 3).all(): raise ValueError("labels")
+    return F.cross_entropy(model(x), y)
+
+
+def numbers(model, x, y):
+    assert y.max().item() < 3 and y.float().mean().item() >= 0
+    return F.cross_entropy(model(x), y)
+
+
+def of_distributions(model, x, y):
+    z = model(x)
+    matrix = x.T[:3] @ x[:, :3] + torch.eye(3, dtype=x.dtype)
+    return -distributions.Normal(z, z.exp(), validate_args=True).log_prob(x[:, :3]).mean() \
+        - distributions.MultivariateNormal(z, covariance_matrix=matrix).log_prob(x[:, :3]).mean() \
+        - distributions.Categorical(logits=z).log_prob(y).mean()
+
+
+for name, loss in (("assertions", assertions), ("errors", errors), ("numbers", numbers),
+                   ("distributions", of_distributions)):
+    check(name, loss)
+
+
+# Grave et al., 2017.
+def clusters():
+    return nn.AdaptiveLogSoftmaxWithLoss(6, 40, [5, 15], div_value=2.0, head_bias=True)
+
+
+# Each batch has rows of each cluster: eager PyTorch's parameters of others have no gradient.
+words = [(x, torch.tensor(rows)) for (x, _), rows in zip(batches, (
+    [0, 4, 5, 14, 15, 39, 20, 3], [17, 6, 2, 2, 38, 9, 1, 15], [30, 4, 12, 5, 16, 0, 0, 33]))]
+check("clusters", lambda model, x, y: model(x, y).loss + 0.01 * model(x, y).output.square().mean(),
+      clusters, words)
+check("clusters of one row", lambda model, x, y: model(x[0], y[0]).loss, clusters, words[:1])
+
+
+def layers_left_out(model, x, y):
+    z = model(x)
+    if torch.rand([]) < 0.0 or not torch.rand(1) > 0.0 or torch.rand(()) >= 1.0:
+        z = z * 2
+    if torch.rand([]) <= 1.0:
+        z = z * 3
+    return F.cross_entropy(z, y)
+
+
+check("layers left out", layers_left_out)
+check("converted", lambda model, x, y: F.cross_entropy(
+    model.to(model.weight.dtype).to("cpu")(x), y))
+
+
+def warned(name, loss):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        check(name, loss)
+    print("warned:", *{str(w.message).replace("\n ", "") for w in found
+                       if "step" in str(w.message)})
+
+
+def finite(model, x, y):
+    z = model(x)
+    if torch.isinf(z).any() or not torch.isfinite(z).all():
+        z = z.clamp(-10, 10)
+    return F.cross_entropy(z, y)
+
+
+def drawn_outside(model, x, y):
+    return F.cross_entropy(model(x), y) + 0 * random.random()
+
+
+warned("finite", finite)
+warned("drawn outside", drawn_outside)
+
+
+def caught(model, x, y):
+    try:
+        if (y > 5).any():
+            raise ValueError
+    except ValueError:
+        x = 2 * x
+    return model(x).sum()
+
+
+def decision(model, x, y):
+    if (y > 5).any():
+        x = 2 * x
+    return model(x).sum()
+
+
+def warning(model, x, y):
+    if (y > 5).any():
+        warnings.warn("labels")
+    return model(x).sum()
+
+
+def random_decision(model, x, y):
+    if torch.rand([]) < 0.1:
+        x = 2 * x
+    return model(x).sum()
+
+
+def conversion(model, x, y):
+    return model.to(torch.float64)(x.double()).float().sum()
+
+
+model = layer()
+for loss in (caught, decision, warning, random_decision, conversion):
+    name = {"caught": "error that is caught"}.get(loss.__name__, loss.__name__.replace("_", " "))
+    refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
+refused("sparse example", mpt.torch.TrainStep, model, lambda model, a: model(a).sum(), sgd(model),
+        (batches[0][0].to_sparse(),))
+model.register_buffer("matrix", torch.eye(3).to_sparse())
+refused("sparse buffer", mpt.torch.TrainStep, model, lambda model, x, y: model(x).sum(),
+        sgd(model), batches[0])
