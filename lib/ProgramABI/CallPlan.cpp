@@ -187,6 +187,7 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     plan.rowGroups = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowGroup);
     plan.blocksRhs = !s.transposeLhs && s.n > 1;
     plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
+    plan.packsBoth = packsBoth;
     plan.columnBytes =
         alignUp(roundToBlocks(plan.depth) * roundToBlocks(plan.columnChunk) * 4);
     plan.threadBytes =

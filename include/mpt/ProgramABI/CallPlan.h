@@ -67,6 +67,8 @@ struct MatmulPlan {
   /// A side of which a chunk is columns of the stored matrix, so that its rows lie apart,
   /// and for whose panel there is room: some CPUs want one even where nothing is widened.
   bool gathersLhs = false, gathersRhs = false;
+  /// Whether a task, about square, has copies of its rows and of its columns.
+  bool packsBoth = false;
   /// Bytes of a right side copied as f32, 0 if it is read in place. There are
   /// `rhsCopies`, or, where that is 0, one for each thread.
   int64_t rhsBytes = 0, rhsCopies = 1;

@@ -43,17 +43,15 @@ constexpr int64_t panelFloats = 8192;
 constexpr int64_t mostProducts = 1 << 19, taskProducts = 1 << 18;
 /// ... of one whose left side is transposed, as of a weight gradient, and of one of many
 /// columns: a library brings the one's sides and the other's right side into its layout.
-/// Halves it would widen, or pair, as well; what has to be transposed or rounded for that
-/// is worth it with enough rows.
+/// Halves it would widen, or pair, as well; most for weight gradients, unless it packs
+/// both sides for square tasks.
 constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21,
-                  mostHalfProducts = 1 << 24;
+                  mostHalfProducts = 1 << 24, mostHalfGradientProducts = 1 << 28;
 /// Rows of a task that copies a part of the right side for them, and of one that copies
 /// it for several steps of rows.
 constexpr int64_t taskRows = 3 * lanes, mostTaskRows = 8 * lanes;
-/// Elements of the right side of half types that are multiplied here for more rows, and
-/// products of those: up to there a library's call takes longer for its few products a
-/// row.
-constexpr int64_t mostShared = 1 << 12, mostSharedProducts = 1 << 24;
+/// Columns at a time where their sums wait in a panel.
+constexpr int64_t mostColumnsOfSums = 256;
 
 int64_t roundUp(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
@@ -72,8 +70,13 @@ struct Sides {
   float *c;
   int64_t aRow, aStep, bStep, cStep, terms;
   bool isOdd;
+  /// The sums of earlier terms, whose rows lie `beforeStep` floats apart; null for none.
+  const float *before = nullptr;
+  int64_t beforeStep = 0;
   /// Added to each row of c; null for none.
   const float *bias = nullptr;
+  /// Whether numbers below zero become zero after that.
+  bool isRelu = false;
   /// Where c is rounded, to bf16 if elements are words and else to f16, instead of being
   /// stored in `c`; null for a c of f32.
   uint16_t *halves = nullptr;
@@ -135,6 +138,15 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
         sums[i][j] = _mm512_dpbf16_ps(sums[i][j], left, (__m512bh)row[j]);
     }
   }
+  if (s.before)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < rows; ++i) {
+      const float *before = s.before + std::min(first + i, m - 1) * s.beforeStep;
+#pragma clang loop unroll(full)
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = _mm512_add_ps(_mm512_maskz_loadu_ps(masks[j], before + j * lanes),
+                                   sums[i][j]);
+    }
   if (s.bias)
 #pragma clang loop unroll(full)
     for (int j = 0; j < vectors; ++j) {
@@ -143,6 +155,14 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
       for (int i = 0; i < rows; ++i)
         sums[i][j] = _mm512_add_ps(sums[i][j], bias);
     }
+  if (s.isRelu)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < rows; ++i)
+#pragma clang loop unroll(full)
+      for (int j = 0; j < vectors; ++j)
+        // NaNs stay.
+        sums[i][j] = _mm512_maskz_mov_ps(
+            _mm512_cmp_ps_mask(sums[i][j], _mm512_setzero_ps(), _CMP_NLE_UQ), sums[i][j]);
   if (s.halves) {
     // The instruction that rounds to bf16 takes subnormal numbers for zero.
     __mmask16 subnormal = 0;
@@ -186,10 +206,8 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
 
 template <int rows, int vectors, Right right>
 void multiplyRows(const Sides &s, int64_t m, int64_t columns) {
-  // The last rows again, rather than a smaller tile.
   for (int64_t i = 0; i < m; i += rows)
-    multiplyTile<rows, vectors, right>(
-        s, i + rows > m ? std::max<int64_t>(m - rows, 0) : i, m, columns);
+    multiplyTile<rows, vectors, right>(s, i, m, columns);
 }
 
 /// `block` columns of b lie in a row; the next ones follow `blockStep` elements later.
@@ -198,7 +216,8 @@ void multiply(Sides s, int64_t m, int64_t n, int64_t block, int64_t blockStep) {
   for (int64_t j = 0; j < n; j += 4 * lanes) {
     Sides part = s;
     part.b += (j / block * blockStep + j % block) * (right == Right::F16 ? 2 : 4);
-    part.c += j;
+    part.c += s.c ? j : 0;
+    part.before += s.before ? j : 0;
     part.bias += s.bias ? j : 0;
     part.halves += s.halves ? j : 0;
     const int64_t columns = n - j;
@@ -305,31 +324,36 @@ public:
     if ((width < s.n || depth < s.k) && s.transposeRhs && storedRhs == DataType::F32 &&
         s.lhs == DataType::F32 && s.rounding == Rounding::None)
       return false;
+    // A GELU needs whole sums in memory, and so do sums of parts that are rounded.
+    isDirect =
+        epilogue != Epilogue::Gelu &&
+        (s.out == DataType::F32 || s.out == (pairs ? DataType::BF16 : DataType::F16));
+    const bool keepsSums = s.out != DataType::F32 && (!isDirect || depth < s.k);
+    if (keepsSums && copiesRhs && width > mostColumnsOfSums)
+      width = mostColumnsOfSums;
     // What a task copies of the right side is worth the most rows.
     rows = std::max<int64_t>(taskProducts / (s.k * roundUp(s.n, lanes)),
                              width < s.n || depth < s.k ? taskRows : lanes);
     if (copiesLhs)
       rows = std::min(rows, panelFloats / panelTerms);
-    // Sums of one part are finished where they are made.
-    isDirect =
-        depth == s.k && epilogue == Epilogue::None &&
-        (s.out == DataType::F32 || s.out == (pairs ? DataType::BF16 : DataType::F16));
-    if (!isDirect && (s.out != DataType::F32 || depth < s.k))
-      rows = std::min(rows, panelFloats / s.n);
+    if (keepsSums)
+      rows = std::min(rows, panelFloats / width);
     rows = std::min(rows < lanes ? rows : rows / lanes * lanes, s.m);
-    // Other results than those have room for the rows of one step.
-    const int64_t rowsAtMost =
-        isDirect && copiesRhs ? std::max(rows, mostTaskRows) : rows;
+    int64_t rowsAtMost = copiesRhs ? std::max(rows, mostTaskRows) : rows;
+    if (keepsSums)
+      rowsAtMost = std::min(rowsAtMost, std::max(panelFloats / width, rows));
     // Tasks, and their steps, of about as many rows each, in whole tiles.
     if (rows >= lanes) {
       const int64_t tasks = (s.m + rowsAtMost - 1) / rowsAtMost,
                     each = std::min(roundUp((s.m + tasks - 1) / tasks, 8), rowsAtMost),
                     steps = (each + rows - 1) / rows;
       rows = std::min(rows, roundUp((each + steps - 1) / steps, 8));
-      rowsOfTask = rows * steps;
+      rowsOfTask = std::min(rows * steps, rowsAtMost);
     } else {
       rowsOfTask = rows;
     }
+    // Rows that are copied once serve all columns.
+    columnsOfTask = copiesLhs && depth == s.k && rows == rowsOfTask ? s.n : width;
     return rows > 0 && rows >= std::min<int64_t>(s.m, 8);
   }
 
@@ -339,9 +363,14 @@ public:
       widen(biasType, buffers[2], 0, bias.data(), s.n);
       biasData = bias.data();
     }
-    const int64_t chunks = (s.m + rowsOfTask - 1) / rowsOfTask;
-    parallelFor(s.batch * chunks, team, [&](int64_t task, int) {
-      runTask(buffers, biasData, task / chunks, task % chunks * rowsOfTask);
+    const int64_t chunks = (s.m + rowsOfTask - 1) / rowsOfTask,
+                  columnChunks = (s.n + columnsOfTask - 1) / columnsOfTask,
+                  tasks = chunks * columnChunks;
+    parallelFor(s.batch * tasks, team, [&](int64_t task, int) {
+      const int64_t row = task % tasks / columnChunks * rowsOfTask,
+                    column = task % columnChunks * columnsOfTask;
+      runTask(buffers, biasData, task / tasks, {row, std::min(rowsOfTask, s.m - row)},
+              {column, std::min(columnsOfTask, s.n - column)});
     });
     return true;
   }
@@ -352,67 +381,78 @@ private:
     int64_t first, count;
   };
 
-  void runTask(void **buffers, const float *biasData, int64_t matrix,
-               int64_t first) const {
-    alignas(64) float lhsPanel[panelFloats], rhsPanel[panelFloats], outPanel[panelFloats],
-        partPanel[panelFloats];
-    const int64_t end = std::min(first + rowsOfTask, s.m),
-                  outFirst = (matrix * s.m + first) * s.n;
-    float *out = s.out == DataType::F32
-                     ? static_cast<float *>(buffers[outIndex]) + outFirst
-                     : outPanel;
+  void runTask(void **buffers, const float *biasData, int64_t matrix, Range taskRange,
+               Range columnRange) const {
+    alignas(64) float lhsPanel[panelFloats], rhsPanel[panelFloats], sumPanel[panelFloats];
     const int64_t size = pairs && !s.transposeLhs ? 2 : 4;
+    const bool isF32 = s.out == DataType::F32;
+    // What `lhsPanel` holds of the left side.
+    Range copiedRows{-1, 0}, copiedTerms{-1, 0};
     const char *lhs = nullptr;
-    for (int64_t term = 0; term < s.k; term += depth) {
-      const Range terms{term, std::min(depth, s.k - term)};
-      float *sums = term == 0 ? out : partPanel;
-      Sides sides;
-      sides.isOdd = pairs && !s.transposeLhs && terms.count % 2 != 0;
-      sides.aRow = s.transposeLhs ? 4 : (copiesLhs ? terms.count : s.k) * size;
-      sides.cStep = s.n;
-      sides.terms = !pairs ? terms.count : (terms.count + !sides.isOdd) / 2;
-      for (int64_t column = 0; column < s.n; column += width) {
-        const Range columns{column, std::min(width, s.n - column)};
+    for (int64_t column = columnRange.first;
+         column < columnRange.first + columnRange.count; column += width) {
+      const Range columns{
+          column, std::min(width, columnRange.first + columnRange.count - column)};
+      // Sums of the task's rows: in the result, or beside it until they are rounded.
+      const int64_t outFirst = (matrix * s.m + taskRange.first) * s.n + column,
+                    sumStep = isF32 ? s.n : columns.count;
+      float *sums = isF32 ? static_cast<float *>(buffers[outIndex]) + outFirst : sumPanel;
+      for (int64_t term = 0; term < s.k; term += depth) {
+        const Range terms{term, std::min(depth, s.k - term)};
+        const bool finishes = isDirect && term + terms.count == s.k;
+        Sides sides;
+        sides.isOdd = pairs && !s.transposeLhs && terms.count % 2 != 0;
+        sides.aRow = s.transposeLhs ? 4 : (copiesLhs ? terms.count : s.k) * size;
+        sides.terms = !pairs ? terms.count : (terms.count + !sides.isOdd) / 2;
         sides.b = reinterpret_cast<const char *>(rhsPanel);
         sides.bStep = 4 * (pairs ? block : columns.count);
-        if (isDirect && biasData)
+        sides.beforeStep = sumStep;
+        sides.cStep = finishes ? s.n : sumStep;
+        if (finishes && biasData)
           sides.bias = biasData + column;
+        sides.isRelu = finishes && epilogue == Epilogue::Relu;
         setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, terms, columns, rhsPanel);
-        for (int64_t row = first; row < end; row += rows) {
-          const int64_t count = std::min(rows, end - row),
-                        at = (row - first) * s.n + column;
-          // One step has the same rows for all columns.
-          if (column == 0 || rows < rowsOfTask)
-            lhs = getLhs(buffers[0], matrix, {row, count}, terms, lhsPanel);
+        for (int64_t row = 0; row < taskRange.count; row += rows) {
+          const Range stepRange{taskRange.first + row,
+                                std::min(rows, taskRange.count - row)};
+          if (stepRange.first != copiedRows.first || term != copiedTerms.first) {
+            lhs = getLhs(buffers[0], matrix, stepRange, terms, lhsPanel);
+            copiedRows = stepRange;
+            copiedTerms = terms;
+          }
           sides.a = lhs;
           sides.aStep = 4 * (!s.transposeLhs ? 1
                              : !copiesLhs    ? s.m
-                             : pairs         ? roundUp(count, lanes)
-                                             : count);
-          if (!isDirect || s.out == DataType::F32)
-            sides.c = sums + at;
-          if (isDirect && s.out != DataType::F32)
-            sides.halves = static_cast<uint16_t *>(buffers[outIndex]) + outFirst + at;
+                             : pairs         ? roundUp(stepRange.count, lanes)
+                                             : stepRange.count);
+          if (term > 0)
+            sides.before = sums + row * sumStep;
+          if (finishes && !isF32)
+            sides.halves =
+                static_cast<uint16_t *>(buffers[outIndex]) + outFirst + row * s.n;
+          else
+            sides.c = sums + row * sumStep;
           if (pairs)
-            multiply<Right::Words>(sides, count, columns.count, block,
+            multiply<Right::Words>(sides, stepRange.count, columns.count, block,
                                    getWords(terms.count) * block);
           else if (!copiesRhs && storedRhs == DataType::F16)
-            multiply<Right::F16>(sides, count, s.n, s.n, s.n);
+            multiply<Right::F16>(sides, stepRange.count, s.n, s.n, s.n);
           else
-            multiply<Right::F32>(sides, count, columns.count, columns.count,
+            multiply<Right::F32>(sides, stepRange.count, columns.count, columns.count,
                                  columns.count);
         }
       }
-      if (term > 0)
-        finishRow(out, partPanel, (end - first) * s.n, Epilogue::None);
+      if (isDirect)
+        continue;
+      for (int64_t row = 0; row < taskRange.count; ++row) {
+        float *sumRow = sums + row * sumStep;
+        if (biasData || epilogue != Epilogue::None)
+          finishRow(sumRow, biasData ? biasData + column : nullptr, columns.count,
+                    epilogue);
+        if (!isF32)
+          narrow(s.out, sumRow, buffers[outIndex], outFirst + row * s.n, columns.count);
+      }
     }
-    if (isDirect)
-      return;
-    if (biasData || epilogue != Epilogue::None)
-      for (int64_t row = 0; row < end - first; ++row)
-        finishRow(out + row * s.n, biasData, s.n, epilogue);
-    if (s.out != DataType::F32)
-      narrow(s.out, out, buffers[outIndex], outFirst, (end - first) * s.n);
   }
 
   /// Terms of rows as they are multiplied, those of a transposed matrix as columns.
@@ -493,9 +533,9 @@ private:
   uint32_t outIndex;
   /// Whether sums are finished, and stored as they stay, where they are made.
   bool isDirect = false;
-  /// Terms of a part of a sum; columns of a block of the right side, and of a panel; rows
-  /// of a step, and of a task, which takes several steps only if `isDirect`.
-  int64_t depth = 0, block = 0, width = 0, rows = 0, rowsOfTask = 0;
+  /// Terms of a part of a sum; columns of a block of the right side, of a panel, and of a
+  /// task; rows of a step, and of a task.
+  int64_t depth = 0, block = 0, width = 0, columnsOfTask = 0, rows = 0, rowsOfTask = 0;
   std::vector<float> bias;
 };
 
@@ -510,23 +550,23 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
   MatmulShape s;
   if (getVectorSet() != VectorSet::AVX512 || !getMatmulShape(instruction, s) ||
       !isFloat(s.lhs) || !isFloat(s.rhs) || s.batch == 0 || s.m == 0 || s.n == 0 ||
-      s.k == 0 || s.k * s.n > mostHalfProducts || planMatmul(s).sumChunk)
+      s.k == 0 || s.k * s.n > mostHalfGradientProducts)
+    return nullptr;
+  const MatmulPlan plan = planMatmul(s);
+  if (plan.sumChunk)
     return nullptr;
   const int64_t columns = roundUp(s.n, lanes);
-  const bool isNarrow =
-      s.lhs != DataType::F32 && !s.transposeLhs && s.k * columns <= mostShared;
   // A library transposes a right side of f32 that fits no panel for more rows at a time.
   const bool hasHalves =
                  s.lhs != DataType::F32 && (s.rhs != DataType::F32 || !s.transposeRhs ||
                                             s.k * columns <= panelFloats),
-             isWide = columns > 4 * lanes && s.m >= 4 * lanes,
-             isForFew =
-                 (s.transposeRhs || s.rounding != Rounding::None) && s.m < 4 * lanes;
-  const int64_t most = isNarrow                 ? mostSharedProducts
-                       : hasHalves && !isForFew ? mostHalfProducts
-                       : s.transposeLhs         ? mostGradientProducts
-                       : isWide                 ? mostWideProducts
-                                                : mostProducts;
+             isWide = columns > 4 * lanes && s.m >= 4 * lanes;
+  int64_t most = isWide ? mostWideProducts : mostProducts;
+  if (hasHalves)
+    most =
+        s.transposeLhs && !plan.packsBoth ? mostHalfGradientProducts : mostHalfProducts;
+  else if (s.transposeLhs)
+    most = mostGradientProducts;
   if (s.m * s.k > most || s.m * s.k * columns > most)
     return nullptr;
   const bool areBF16 = s.lhs == DataType::BF16 && s.rhs == DataType::BF16 && fastBF16;

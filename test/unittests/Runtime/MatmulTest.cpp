@@ -134,9 +134,14 @@ TEST(MatmulTest, SmallShapes) {
   for (DataType type : {F32, BF16, F16}) {
     check({3, 20, 18, 5, type, type, type, false, true, /*sharedRhs=*/true, 1, true});
     // A bias alone is added, and f16 made, where sums are; of sums in parts after that.
-    for (int epilogue = 0; epilogue < 3; ++epilogue)
+    for (int epilogue = 0; epilogue < 3; ++epilogue) {
       for (int64_t k : {64, 301})
         check({1, 21, 83, k, type, type, type, false, false, false, epilogue, true});
+      // Several tasks of columns, of rows in several steps, with sums of parts beside
+      // the result; and more columns than sums have room for.
+      check({1, 137, 150, 300, type, type, type, false, true, false, epilogue, true});
+      check({1, 20, 1040, 7, type, type, type, false, false, false, epilogue, true});
+    }
   }
 }
 
@@ -158,8 +163,9 @@ TEST(MatmulTest, SubnormalSums) {
 }
 
 /// Weight gradients and matmuls of many columns take that way up to larger sizes, and so
-/// do halves, unless a right side has to be copied for few rows. Not those whose sums are
-/// cut into tasks, since they have few rows, and not f32 that would only be transposed.
+/// do halves, most of all weight gradients whose sides a library would not pack for square
+/// tasks. Not those whose sums are cut into tasks, since they have few rows, and not f32
+/// that would only be transposed.
 TEST(MatmulTest, WhatIsSmall) {
   if (getVectorSet() != VectorSet::AVX512 || !prefersPairMatmul())
     GTEST_SKIP() << "the code is for AVX-512 with bf16";
@@ -176,12 +182,15 @@ TEST(MatmulTest, WhatIsSmall) {
     EXPECT_TRUE(isSmall(type, 65, 32, 1152, true));
     EXPECT_FALSE(isSmall(type, 12, 10, 9001, true));
     EXPECT_EQ(isSmall(type, 300, 300, 50, true), type != F32);
-    EXPECT_FALSE(isSmall(type, 700, 700, 50, true));
+    EXPECT_EQ(isSmall(type, 700, 700, 50, true), type != F32);
+    EXPECT_EQ(isSmall(type, 512, 512, 512, true), type != F32);
+    EXPECT_FALSE(isSmall(type, 768, 768, 512, true));
+    EXPECT_FALSE(isSmall(type, 1400, 1400, 200, true));
     EXPECT_TRUE(isSmall(type, 96, 256, 64, false));
     EXPECT_EQ(isSmall(type, 32, 256, 128, false), type != F32);
     EXPECT_EQ(isSmall(type, 512, 128, 64, false), type != F32);
     EXPECT_EQ(isSmall(type, 512, 128, 64, false, true), type != F32);
-    EXPECT_FALSE(isSmall(type, 48, 512, 128, false, true));
+    EXPECT_EQ(isSmall(type, 48, 512, 128, false, true), type != F32);
     EXPECT_FALSE(isSmall(type, 700, 128, 200, false));
     EXPECT_EQ(isSmall(type, 96, 256, 64, false, true), type != F32);
   }
