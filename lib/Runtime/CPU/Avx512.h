@@ -10,8 +10,9 @@
 /// Loads, roundings and transpositions for code that is compiled for AVX-512 next to
 /// code for any CPU. Functions marked MPT_AVX512 run only where getVectorSet() is
 /// VectorSet::AVX512.
-/// Roundings are to nearest even by integer arithmetic, which keeps subnormals: the
-/// instructions of AVX512_BF16 flush them.
+/// Roundings are to nearest even and keep subnormals. The instructions of AVX512_BF16
+/// flush them, so integer arithmetic rounds vectors that have some, and all where the CPU
+/// has no such instructions.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,21 @@
 #include <immintrin.h>
 
 #define MPT_AVX512 __attribute__((target("f16c,avx512f,avx512bw,avx512dq,avx512vl")))
+/// For code that may round to bf16 by instructions, where hasBF16Rounding().
+#define MPT_AVX512_BF16                                                                  \
+  __attribute__((target("f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 
 namespace mpt::rt {
 
 /// The first `count` of sixteen lanes; none if it is negative.
 inline __mmask16 getLanes(int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xffff : count > 0 ? (1u << count) - 1 : 0);
+}
+
+/// Whether this CPU has instructions that round to bf16.
+inline bool hasBF16Rounding() {
+  static const bool has = __builtin_cpu_supports("avx512bf16");
+  return has;
 }
 
 /// Floats rounded to bf16, which is the upper half of each lane. NaNs become quiet.
@@ -47,6 +57,21 @@ MPT_AVX512 inline __m512i getUpperHalves(__m512i low, __m512i high) {
       _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31,
                        29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
   return _mm512_permutex2var_epi16(low, places, high);
+}
+
+/// Lanes that are subnormal.
+MPT_AVX512 inline __mmask16 getSubnormals(__m512 value) {
+  return _mm512_fpclass_ps_mask(value, 0x20);
+}
+
+/// The lanes of `low`, then those of `high`, rounded to bf16 in the same way, with
+/// `byInstruction` by one unless there are subnormals.
+template <bool byInstruction>
+MPT_AVX512_BF16 inline __m512i roundBoth(__m512 low, __m512 high) {
+  if (byInstruction &&
+      __builtin_expect(!_kor_mask16(getSubnormals(low), getSubnormals(high)), 1))
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+  return getUpperHalves(roundToBF16(low), roundToBF16(high));
 }
 
 /// Sixteen numbers of a row of bf16, or of f32 that is rounded, as the upper halves of

@@ -183,8 +183,23 @@ MPT_AVX512 void widenHalves(const uint16_t *source, float *target, int64_t count
   });
 }
 
+/// Rounds as many floats to bf16 as whole pairs of vectors hold, and returns how many.
+MPT_AVX512_BF16 int64_t narrowPairsOfVectors(const float *source, uint16_t *target,
+                                             int64_t count) {
+  int64_t i = 0;
+  for (; i + 32 <= count; i += 32)
+    _mm512_storeu_si512(target + i,
+                        roundBoth<true>(_mm512_loadu_ps(source + i),
+                                        _mm512_loadu_ps(source + i + 16)));
+  return i;
+}
+
 template <bool isBF16>
 MPT_AVX512 void narrowToHalves(const float *source, uint16_t *target, int64_t count) {
+  if (isBF16 && hasBF16Rounding()) {
+    const int64_t done = narrowPairsOfVectors(source, target, count);
+    source += done, target += done, count -= done;
+  }
   forEachVector(count, [&](int64_t i, auto isWhole) MPT_AVX512 {
     const __mmask16 lanes = getLanes(count - i);
     const __m512 value =

@@ -112,11 +112,16 @@ inline void prefetch(const StoredRows &rhs, int64_t index) {
 /// How far ahead: rows of a panel of columns, and terms of columns that are rows.
 constexpr int64_t rowsAhead = 24, termsAhead = 64;
 
-/// Two rows at a time, from one block of columns to the next.
-template <bool isWide>
-MPT_AVX512 void packRows(const StoredRows &rhs, int64_t block, uint16_t *target) {
+/// Two rows at a time, from one block of columns to the next. f32 is rounded, with
+/// `byInstruction` by those of AVX512_BF16.
+template <bool isWide, bool byInstruction>
+MPT_AVX512_BF16 void packRows(const StoredRows &rhs, int64_t block, uint16_t *target) {
   const int64_t pairs = (rhs.rows + pairedRows - 1) / pairedRows * (pairedRows / 2);
   const __m512i upper = _mm512_set1_epi32(-65536);
+  // Of 16 halves and 16 others, in turns.
+  const __m512i inTurns =
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23,
+                       7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   const __m512i firstHalf =
       _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39,
                        7, 38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
@@ -143,6 +148,14 @@ MPT_AVX512 void packRows(const StoredRows &rhs, int64_t block, uint16_t *target)
           continue;
         }
         const int64_t count = rhs.length - column - i;
+        if (isWide && 2 * pair + 1 < rhs.rows) {
+          const auto *from = static_cast<const float *>(rhs.data) + first + column + i;
+          const __m512i both = roundBoth<byInstruction>(
+              _mm512_maskz_loadu_ps(getLanes(count), from),
+              _mm512_maskz_loadu_ps(getLanes(count), from + rhs.lead));
+          _mm512_storeu_si512(to + 2 * i, _mm512_permutexvar_epi16(inTurns, both));
+          continue;
+        }
         const __m512i even = loadUpper<isWide>(rhs.data, first + column + i,
                                                2 * pair < rhs.rows ? getLanes(count) : 0);
         const __m512i odd =
@@ -154,9 +167,10 @@ MPT_AVX512 void packRows(const StoredRows &rhs, int64_t block, uint16_t *target)
   }
 }
 
-/// Sixteen columns of sixteen pairs at a time; `rhs` has the columns as rows.
-template <bool isWide>
-MPT_AVX512 void packColumns(const StoredRows &rhs, int64_t block, uint16_t *target) {
+/// Sixteen columns of sixteen pairs at a time; `rhs` has the columns as rows. Rounds as
+/// packRows does.
+template <bool isWide, bool byInstruction>
+MPT_AVX512_BF16 void packColumns(const StoredRows &rhs, int64_t block, uint16_t *target) {
   const int64_t rows = (rhs.length + pairedRows - 1) / pairedRows * pairedRows;
   for (int64_t column = 0; column < rhs.rows; column += 16) {
     uint16_t *to = target + column / block * block * rows + column % block * 2;
@@ -172,9 +186,15 @@ MPT_AVX512 void packColumns(const StoredRows &rhs, int64_t block, uint16_t *targ
         if (isWide)
           prefetch<isWide>(rhs, from + ahead + 16);
         const int64_t count = column + i < rhs.rows ? rhs.length - row : 0;
-        tile[i] =
-            getUpperHalves(loadUpper<isWide>(rhs.data, from, getLanes(count)),
-                           loadUpper<isWide>(rhs.data, from + 16, getLanes(count - 16)));
+        const __mmask16 low = getLanes(count), high = getLanes(count - 16);
+        if (isWide)
+          tile[i] = roundBoth<byInstruction>(
+              _mm512_maskz_loadu_ps(low, static_cast<const float *>(rhs.data) + from),
+              _mm512_maskz_loadu_ps(high,
+                                    static_cast<const float *>(rhs.data) + from + 16));
+        else
+          tile[i] = getUpperHalves(loadUpper<false>(rhs.data, from, low),
+                                   loadUpper<false>(rhs.data, from + 16, high));
       }
       transpose16(tile);
       for (int i = 0; i < 16; ++i)
@@ -206,11 +226,14 @@ void mpt::rt::packPairs(const StoredRows &rhs, bool isTransposed, int64_t block,
 #if defined(__x86_64__)
   if (getVectorSet() == VectorSet::AVX512 && !isF8(rhs.type)) {
     const bool isWide = rhs.type == DataType::F32;
-    if (isTransposed)
-      return isWide ? packColumns<true>(rhs, block, target)
-                    : packColumns<false>(rhs, block, target);
-    return isWide ? packRows<true>(rhs, block, target)
-                  : packRows<false>(rhs, block, target);
+    if (!isWide)
+      return isTransposed ? packColumns<false, false>(rhs, block, target)
+                          : packRows<false, false>(rhs, block, target);
+    if (hasBF16Rounding())
+      return isTransposed ? packColumns<true, true>(rhs, block, target)
+                          : packRows<true, true>(rhs, block, target);
+    return isTransposed ? packColumns<true, false>(rhs, block, target)
+                        : packRows<true, false>(rhs, block, target);
   }
 #endif
   const int64_t pairs = (rhs.rows + pairedRows - 1) / pairedRows * (pairedRows / 2);

@@ -163,9 +163,9 @@ TEST(MatmulTest, SubnormalSums) {
 }
 
 /// Weight gradients and matmuls of many columns take that way up to larger sizes, and so
-/// do halves, most of all weight gradients whose sides a library would not pack for square
-/// tasks. Not those whose sums are cut into tasks, since they have few rows, and not f32
-/// that would only be transposed.
+/// do halves, most of all weight gradients whose sides a library would not pack for
+/// square tasks. Not those whose sums are cut into tasks, since they have few rows, and
+/// not f32 that would only be transposed.
 TEST(MatmulTest, WhatIsSmall) {
   if (getVectorSet() != VectorSet::AVX512 || !prefersPairMatmul())
     GTEST_SKIP() << "the code is for AVX-512 with bf16";
@@ -587,6 +587,9 @@ TEST(MatmulTest, PairsOfRows) {
           // The right side is a part of the stored matrix.
           const int64_t lead = (isTransposed ? k : n) + 5;
           Tensor stored = randomTensor(type, {isTransposed ? n : k, lead}, 1);
+          // Subnormal ones, too, which instructions that round take for zero.
+          if (type == F32)
+            setRoundedNumbers(stored);
           Tensor packed(BF16,
                         {static_cast<int64_t>(dnnl_memory_desc_get_size(&desc)) / 2});
           packPairs({type, stored.data(), 3, lead, isTransposed ? n : k,
