@@ -111,6 +111,7 @@ private:
   void joinCalls(mlir::Operation *root);
   void finishJoins();
   void index();
+  void findKept();
 
   void addUse(mlir::OpOperand &operand, uint32_t vertex, bool loose = false) {
     uses.push_back({{&operand, vertex, loose}, indexOf(operand.get())});
@@ -152,6 +153,8 @@ private:
   };
   std::vector<JoinedUse> joinedUses;
   llvm::DenseSet<mlir::OpOperand *> isJoined;
+  /// Where the backward passes of a block begin, in their order.
+  llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Operation *, 1>> seeds;
 };
 
 } // namespace mpt

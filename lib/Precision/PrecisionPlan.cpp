@@ -97,6 +97,8 @@ uint64_t PrecisionPlan::getCost(const CastCost &cost) const {
     }
     if (differs)
       sum += (getCastBytes(value) + cost.overhead) << (cost.loopShift * node.loopDepth);
+    if (isKept(value) && !low)
+      sum += node.elements * cost.keptElement;
   }
   return sum;
 }
@@ -234,6 +236,11 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
       plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
 }
 
+/// What casts move, and what is kept in f32.
+static uint64_t getBytes(const PrecisionPlan &plan, const PrecisionPlanOptions &options) {
+  return plan.getCost(CastCost::getFlat(0, options.cost.keptElement));
+}
+
 /// The bytes of paint's casts, if they are for the same contractions. Paint keeps no
 /// state and no sums in loops.
 static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
@@ -253,7 +260,7 @@ static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
     if (graph.getVertices()[v].contraction && plan.isLow(v) && !painted.isLow(v))
       return std::nullopt;
-  return painted.countCasts().bytes;
+  return getBytes(painted, options);
 }
 
 /// The distinct values that contractions read and make: the number of casts if only
@@ -286,11 +293,12 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
     return planWithinPaint(*overhead);
   planMinCut(graph, rules, options, plan);
   const PrecisionPlan::Casts casts = plan.countCasts();
+  const uint64_t bytes = getBytes(plan, options);
   // Ops that an earlier run made low are not a plan of paint's to compare with.
   if (casts.bytes == 0 || !options.gains.empty() || !graph.getOwnCasts().empty())
     return;
   std::optional<uint64_t> painted = getPaintedBytes(plan, rules, options);
-  if (!painted || *painted >= casts.bytes) {
+  if (!painted || *painted >= bytes) {
     // Where bytes alone count, the number of casts does not.
     if (options.cost.overhead == 0 ||
         casts.down + casts.up < countContractionValues(graph))
@@ -298,13 +306,13 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
     PrecisionPlan first = plan;
     planWithinPaint(options.cost.overhead);
     const PrecisionPlan::Casts other = plan.countCasts();
-    if (other.down + other.up >= casts.down + casts.up || other.bytes > casts.bytes)
+    if (other.down + other.up >= casts.down + casts.up || getBytes(plan, options) > bytes)
       plan = std::move(first);
     return;
   }
   for (uint64_t overhead = options.cost.overhead;; overhead /= 4) {
     planWithinPaint(overhead);
-    if (overhead == 0 || plan.countCasts().bytes <= *painted)
+    if (overhead == 0 || getBytes(plan, options) <= *painted)
       return;
   }
 }
