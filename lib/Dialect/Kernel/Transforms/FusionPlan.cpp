@@ -70,17 +70,23 @@ Role getRole(Operation *op) {
   return isFusibleElementwise(op) ? Role::Elementwise : Role::None;
 }
 
+/// True if one op alone reads `op`, which widens a tensor of floats.
+bool isWideningForOne(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  if (!cast || !cast->hasOneUse())
+    return false;
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getX()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getY()));
+  return from && to && from.getWidth() < to.getWidth();
+}
+
 /// The reduction that alone reads `op`, if that widens a tensor and the reduction follows
 /// it at once. The widened tensor is stored nowhere if both join a kernel.
 ReduceOp getOnlyReduction(Operation *op) {
-  auto cast = dyn_cast<CastOp>(op);
-  if (!cast || !cast->hasOneUse())
+  if (!isWideningForOne(op))
     return nullptr;
   auto reduce = dyn_cast<ReduceOp>(op->getNextNode());
-  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getX()));
-  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getY()));
-  const bool isWidened = from && to && from.getWidth() < to.getWidth();
-  return isWidened && reduce && reduce.getX() == cast.getY() ? reduce : nullptr;
+  return reduce && reduce.getX() == op->getResult(0) ? reduce : nullptr;
 }
 
 struct Node {
@@ -151,6 +157,7 @@ private:
   bool tryJoin(Operation *op, Role role);
   /// Into one or several of `candidates`, at least `fewest`.
   bool tryJoin(Operation *op, Role role, ArrayRef<unsigned> candidates, size_t fewest);
+  void sinkWidenings();
   FusionPlan finish();
 
   unsigned find(unsigned id) {
@@ -510,7 +517,39 @@ void Planner::place(Operation *op, Role role) {
   }
 }
 
+/// Moves what widens a tensor for one kernel alone from the kernel that makes that tensor
+/// into the one that reads it: the narrow tensor is stored. The reader runs later in any
+/// case, so no cycle closes.
+void Planner::sinkWidenings() {
+  for (unsigned id = 0; id < nodes.size(); ++id) {
+    if (!nodes[id].isKernel)
+      continue;
+    llvm::erase_if(nodes[id].ops, [&](Operation *op) {
+      if (!isWideningForOne(op))
+        return false;
+      Operation *reader = *op->getUsers().begin();
+      auto it = nodesOf.find(reader);
+      if (it == nodesOf.end())
+        return false;
+      const unsigned other = find(it->second);
+      const ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+      const bool isFull =
+          isa<ReduceOp>(reader) ||
+          (isFusibleElementwise(reader) &&
+           plan.extents.lookup(reader->getResult(0)) == KernelExtent::Full);
+      if (other == id || !nodes[other].isKernel || !isFull ||
+          shape != ArrayRef<int64_t>(nodes[other].domain))
+        return false;
+      nodes[other].ops.push_back(op);
+      nodesOf[op] = other;
+      plan.extents[op->getResult(0)] = KernelExtent::Full;
+      return true;
+    });
+  }
+}
+
 FusionPlan Planner::finish() {
+  sinkWidenings();
   // Kahn's algorithm; among the nodes that are ready, the one that begins
   // first in program order.
   SmallVector<unsigned> key(nodes.size()), pending(nodes.size());
