@@ -142,6 +142,21 @@ void addMatmuls(Cases &c) {
         "strides = array<i64: 2, 1>, padding = array<i64: 1, 0, 0, 2>, "
         "dilations = array<i64: 2, 2>, groups = 2 : i64, oihw",
         "2x7x6x4xf64");
+  // As a forward op, a gradient that a loss reads.
+  c.add("conv2d_filter_grad", {{"x", "2x5x6x3xf64"}, {"dy", "2x4x5x2xf64"}}, "",
+        "2x2x3x2xf64");
+  c.add("conv2d_filter_grad", {{"x", "2x7x6x4xf64"}, {"dy", "2x3x4x4xf64"}},
+        "strides = array<i64: 2, 1>, padding = array<i64: 1, 0, 0, 2>, "
+        "dilations = array<i64: 2, 2>, groups = 2 : i64, oihw",
+        "4x2x2x3xf64");
+  c.add("conv2d_filter_grad", {{"x", "1x6x6x1xf64"}, {"dy", "1x2x2x2xf64"}},
+        "strides = array<i64: 3, 3>", "2x2x1x2xf64");
+  c.add("max_pool_grad", {{"dy", "2x3x2x3xf64"}, {"x", "2x6x5x3xf64"}},
+        "window = array<i64: 2, 3>, strides = array<i64: 2, 2>", "2x6x5x3xf64");
+  c.add("max_pool_grad", {{"dy", "1x3x4x2xf64"}, {"x", "1x5x4x2xf64"}},
+        "window = array<i64: 3, 2>, strides = array<i64: 2, 1>, "
+        "padding = array<i64: 1, 1, 1, 0>",
+        "1x5x4x2xf64");
   c.add("attention", {{"q", "2x1x3x4xf64"}, {"k", "2x1x5x4xf64"}, {"v", "2x1x5x2xf64"}},
         "", "2x1x3x2xf64", {"2x1x3xf64"});
   c.add("attention", {{"q", "1x2x3x4xf64"}, {"k", "1x2x5x4xf64"}, {"v", "1x2x5x2xf64"}},

@@ -366,13 +366,34 @@ LogicalResult ScatterReduceOp::buildGradients(OpBuilder &builder, ValueRange res
 
 namespace {
 
-/// Of `mpt.conv2d_input_grad`, which in a forward function is a transposed convolution:
-/// dx = A(filter)^T dy is linear in both operands. A is the convolution, and the filter's
-/// gradient that of the convolution whose input is the gradient of dx. Attached apart
-/// from the op's record, since the other ops that `--mpt-autodiff` makes have no
-/// gradient.
-struct TransposedConvRule
-    : DifferentiableOpInterface::ExternalModel<TransposedConvRule, Conv2DInputGradOp> {
+// The gradients of convolutions are linear in both operands, too. In a forward function
+// they are transposed convolutions, and gradients that a loss reads (penalties of
+// gradients, meta-learning). Attached apart from the ops' records, since the other ops
+// that
+// `--mpt-autodiff` makes have no gradient.
+
+template <typename Op>
+Value makeConv(GradientBuilder &b, Op like, Type type, Value x, Value filter) {
+  return b.make<Conv2DOp>(type, x, filter, Value(), like.getStridesAttr(),
+                          like.getPaddingAttr(), like.getDilationsAttr(),
+                          like.getGroupsAttr(),
+                          EpilogueAttr::get(like.getContext(), Epilogue::None),
+                          like.getAccTypeAttr(), like.getOihwAttr());
+}
+
+/// `GradOp` with the window of `like`.
+template <typename GradOp, typename Op>
+Value makeConvGrad(GradientBuilder &b, Op like, Type type, Value first, Value second) {
+  return b.make<GradOp>(type, first, second, like.getStridesAttr(), like.getPaddingAttr(),
+                        like.getDilationsAttr(), like.getGroupsAttr(),
+                        like.getAccTypeAttr(), like.getOihwAttr());
+}
+
+/// Of dx = A(filter)^T dy, where A is the convolution: that of dy is the convolution of
+/// the gradient of dx, and that of the filter the one of the convolution whose input is
+/// the gradient of dx.
+struct InputGradRule
+    : DifferentiableOpInterface::ExternalModel<InputGradRule, Conv2DInputGradOp> {
   LogicalResult buildGradients(Operation *op, OpBuilder &builder, ValueRange resultGrads,
                                ArrayRef<bool> needed,
                                MutableArrayRef<Value> operandGrads) const {
@@ -380,22 +401,104 @@ struct TransposedConvRule
     GradientBuilder b(builder, op->getLoc());
     Value gradient = resultGrads[0];
     if (needed[0])
-      operandGrads[0] = b.make<Conv2DOp>(
-          conv.getDy().getType(), gradient, conv.getFilter(), Value(),
-          conv.getStridesAttr(), conv.getPaddingAttr(), conv.getDilationsAttr(),
-          conv.getGroupsAttr(), EpilogueAttr::get(builder.getContext(), Epilogue::None),
-          conv.getAccTypeAttr(), conv.getOihwAttr());
+      operandGrads[0] =
+          makeConv(b, conv, conv.getDy().getType(), gradient, conv.getFilter());
     if (needed[1])
-      operandGrads[1] = b.make<Conv2DFilterGradOp>(
-          conv.getFilter().getType(), gradient, conv.getDy(), conv.getStridesAttr(),
-          conv.getPaddingAttr(), conv.getDilationsAttr(), conv.getGroupsAttr(),
-          conv.getAccTypeAttr(), conv.getOihwAttr());
+      operandGrads[1] = makeConvGrad<Conv2DFilterGradOp>(
+          b, conv, conv.getFilter().getType(), gradient, conv.getDy());
     return success();
+  }
+};
+
+/// Of df with <df, g> = <dy, A(g) x> for each g: with the gradient of df as g, that of x
+/// is A(g)^T dy, and that of dy the convolution A(g) x.
+struct FilterGradRule
+    : DifferentiableOpInterface::ExternalModel<FilterGradRule, Conv2DFilterGradOp> {
+  LogicalResult buildGradients(Operation *op, OpBuilder &builder, ValueRange resultGrads,
+                               ArrayRef<bool> needed,
+                               MutableArrayRef<Value> operandGrads) const {
+    auto conv = cast<Conv2DFilterGradOp>(op);
+    GradientBuilder b(builder, op->getLoc());
+    Value gradient = resultGrads[0];
+    if (needed[0])
+      operandGrads[0] = makeConvGrad<Conv2DInputGradOp>(b, conv, conv.getX().getType(),
+                                                        conv.getDy(), gradient);
+    if (needed[1])
+      operandGrads[1] = makeConv(b, conv, conv.getDy().getType(), conv.getX(), gradient);
+    return success();
+  }
+};
+
+/// Of `mpt.max_pool_grad`, which is linear in dy: the gradient of an element of dy is
+/// that of the element of dx to which it goes. The first largest element of a window
+/// (row-major) is the first of the largest of its rows. Where an element goes changes
+/// only at kinks.
+struct MaxPoolGradRule
+    : DifferentiableOpInterface::ExternalModel<MaxPoolGradRule, MaxPoolGradOp> {
+  LogicalResult buildGradients(Operation *op, OpBuilder &builder, ValueRange resultGrads,
+                               ArrayRef<bool> needed,
+                               MutableArrayRef<Value> operandGrads) const {
+    auto pool = cast<MaxPoolGradOp>(op);
+    if (!needed[0])
+      return success();
+    if (failed(requireStaticShapes(op, op->getOperands())))
+      return failure();
+    GradientBuilder b(builder, op->getLoc());
+    Value x = pool.getX(), gradient = resultGrads[0];
+    for (int dim : {1, 0})
+      selectAlong(b, x, gradient, dim + 1, pool.getWindow()[dim], pool.getStrides()[dim],
+                  pool.getPadding()[2 * dim], pool.getPadding()[2 * dim + 1]);
+    operandGrads[0] = b.cast(gradient, getTensor(pool.getDy()));
+    return success();
+  }
+
+  /// Replaces x by the largest element of each window of one dimension, and `gradient` by
+  /// what lies at its place.
+  static void selectAlong(GradientBuilder &b, Value &x, Value &gradient, int64_t dim,
+                          int64_t window, int64_t stride, int64_t low, int64_t high) {
+    auto pad = [&](Value value, double with) -> Value {
+      SmallVector<int64_t> before(4), after(4);
+      before[dim] = low;
+      after[dim] = high;
+      return low || high
+                 ? b.make<PadOp>(value, b.builder.getDenseI64ArrayAttr(before),
+                                 b.builder.getDenseI64ArrayAttr(after),
+                                 DenseI64ArrayAttr(), b.builder.getF64FloatAttr(with))
+                 : value;
+    };
+    x = pad(x, -std::numeric_limits<double>::infinity());
+    gradient = pad(gradient, 0);
+    SmallVector<int64_t> offsets(4), sizes(getTensor(x).getShape()), strides(4, 1);
+    sizes[dim] = (sizes[dim] - window) / stride + 1;
+    strides[dim] = stride;
+    Value best, ofBest;
+    for (int64_t offset : llvm::seq(window)) {
+      offsets[dim] = offset;
+      Value next = b.make<SliceOp>(x, offsets, sizes, strides);
+      Value ofNext = b.make<SliceOp>(gradient, offsets, sizes, strides);
+      if (offset == 0) {
+        best = next;
+        ofBest = ofNext;
+        continue;
+      }
+      // A NaN is the largest.
+      Value isLargest = b.compare(best, next, ComparePredicate::GE);
+      Value isNaN = b.compare(best, best, ComparePredicate::NE);
+      auto choose = [&](Value first, Value second) {
+        return b.where(isLargest, first, b.where(isNaN, first, second));
+      };
+      ofBest = choose(ofBest, ofNext);
+      best = choose(best, next);
+    }
+    x = best;
+    gradient = ofBest;
   }
 };
 
 } // namespace
 
 void mpt::detail::attachGradientRules(MLIRContext &context) {
-  Conv2DInputGradOp::attachInterface<TransposedConvRule>(context);
+  Conv2DInputGradOp::attachInterface<InputGradRule>(context);
+  Conv2DFilterGradOp::attachInterface<FilterGradRule>(context);
+  MaxPoolGradOp::attachInterface<MaxPoolGradRule>(context);
 }
