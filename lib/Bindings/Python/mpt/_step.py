@@ -10,7 +10,8 @@ import tempfile
 import warnings
 from typing import Any
 
-from mpt._diagnostics import Error, MemoryReport
+from mpt import Module
+from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
 
 PRECISIONS = ("f32", "f16", "bf16")
 # Results that a step has of itself.
@@ -183,16 +184,58 @@ def run_passes(module, passes: "list[str]") -> None:
             warnings.warn(str(note), stacklevel=2)
 
 
-def make_memory_report(module, threads: int) -> MemoryReport:
-    """What the step @loss of `module` keeps in memory on `threads` threads; 0: of all cores."""
-    threads = threads or len(os.sched_getaffinity(0))
-    forms = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "report")
-        for form in ("text", "json", "html"):
-            module.clone().run(
-                f"mpt-memory-report{{function=loss format={form} output={path} "
-                f"max-threads={threads}}}")
-            with open(path, encoding="utf-8") as file:
-                forms.append(file.read())
-    return MemoryReport(*forms)
+class Reports:
+    """What a training step says of itself. It has `_precision`, `_threads`, `_programs` by the shapes
+    of batches and the `_first` of them, and `_before_autocast()`."""
+
+    # What a user calls to make one.
+    _maker = "TrainStep"
+
+    def _before_autocast(self) -> "tuple[str, list[str]]":
+        """The step's loss as text, and the passes that precede autocast."""
+        raise NotImplementedError
+
+    def explain(self, pattern: str = ".*") -> Explanation:
+        """Why ops have the precision that they have: remarks on those whose name or place
+        matches the regular expression."""
+        if self._precision == "f32":
+            raise Error(f"explain: everything is computed in f32; give {self._maker} "
+                        "precision=\"f16\" or \"bf16\"")
+        text, passes = self._before_autocast()
+        module = Module(text, "loss")
+        module.run(",".join(passes))
+        notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
+        return Explanation([n for n in notes if n.severity == "remark"], pattern)
+
+    def memory_report(self) -> MemoryReport:
+        """What the step keeps in memory, when, and why."""
+        threads = self._threads or len(os.sched_getaffinity(0))
+        forms = []
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report")
+            for form in ("text", "json", "html"):
+                self._first.module.clone().run(
+                    f"mpt-memory-report{{function=loss format={form} output={path} "
+                    f"max-threads={threads}}}")
+                with open(path, encoding="utf-8") as file:
+                    forms.append(file.read())
+        return MemoryReport(*forms)
+
+    def profile(self) -> StepProfile:
+        """Measures each library call and kernel of the steps in its `with` block, after which
+        it prints where they spent their time. These are ordinary steps of training; on a GPU
+        they are slower than others, since their launches run one by one."""
+        self._profile = StepProfile(
+            lambda: [compiled.program for compiled in self._programs.values()],
+            f"profile of {self._precision}")
+        return self._profile
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory of a run's temporary values, for batches of the example's shape."""
+        return self._first.program.arena_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory of parameters, of what else the step carries, and of the optimizer's state."""
+        return self._first.program.state_bytes

@@ -14,15 +14,15 @@ import jax
 import numpy
 
 from mpt import Module
-from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
+from mpt._diagnostics import Error, StepProfile
 from mpt._jax.leaves import (describe_array, is_key, name_leaves, spell_array, spell_path,
                              strip_keys, to_array, widen)
 from mpt._jax.lower_forward import lower_forward
 from mpt._jax.marks import grad_seed, gradients
 from mpt._jax.mlir import import_mlir
 from mpt._stablehlo import inline_calls
-from mpt._step import (PRECISIONS, Fp8, ScalarReader, StepResult, check_memory_budget,
-                       make_memory_report, run_passes, spell_loss_scale, spell_optimizer_state)
+from mpt._step import (PRECISIONS, Fp8, Reports, ScalarReader, StepResult, check_memory_budget,
+                       run_passes, spell_loss_scale, spell_optimizer_state)
 
 _FLOATS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
@@ -38,12 +38,14 @@ class _Compiled:
         self.types = {t.name: t.type for t in program.tensors}
 
 
-class TrainStep:
+class TrainStep(Reports):
     """A training step of a JAX loss, compiled by MPT. Made by `train_step`.
 
     `step(x, y)` does what `jax.value_and_grad`, clipping and the optimizer's update do, and
     returns a StepResult. The step holds the parameters: `params` are copies.
     """
+
+    _maker = "train_step"
 
     def __init__(self, loss, params, batch, optimizer, *, state, lr, precision, fp8,
                  gradients, optimizer_state, memory_budget, clip_norm, ema, seed, loss_scale,
@@ -520,41 +522,8 @@ class TrainStep:
                 path, ["--function=loss", f"--state={values}", *options])
         return path
 
-    # Reports.
-
-    def explain(self, pattern: str = ".*") -> Explanation:
-        """Why ops have the precision that they have: remarks on those whose name or place
-        matches the regular expression."""
-        if self._precision == "f32":
-            raise Error("explain: everything is computed in f32; give train_step "
-                        "precision=\"f16\" or \"bf16\"")
-        module = Module(self._text, "loss")
-        module.run(",".join(self._passes()))
-        notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
-        return Explanation([n for n in notes if n.severity == "remark"], pattern)
-
-    def memory_report(self) -> MemoryReport:
-        """What the step keeps in memory, when, and why."""
-        return make_memory_report(self._first.module, self._threads)
-
-    def profile(self) -> StepProfile:
-        """Measures each library call and kernel of the steps in its `with` block, after which
-        it prints where they spent their time. These are ordinary steps of training; on a GPU
-        they are slower than others, since their launches run one by one."""
-        self._profile = StepProfile(
-            lambda: [compiled.program for compiled in self._programs.values()],
-            f"profile of {self._precision}")
-        return self._profile
-
-    @property
-    def arena_bytes(self) -> int:
-        """Memory of a run's temporary values, for batches of the example's shape."""
-        return self._first.program.arena_bytes
-
-    @property
-    def state_bytes(self) -> int:
-        """Memory of parameters and of the optimizer's state."""
-        return self._first.program.state_bytes
+    def _before_autocast(self):
+        return self._text, self._passes()
 
     def close(self) -> None:
         """Frees the programs and their state."""

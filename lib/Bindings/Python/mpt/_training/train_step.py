@@ -19,12 +19,12 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequenc
 import torch
 
 from mpt import Module, Ranks, version
-from mpt._diagnostics import Error, Explanation, MemoryReport, StepProfile
+from mpt._diagnostics import Error, StepProfile
 from mpt._export.exported import Exported, real_view, restore
 from mpt._export.graph_printer import quote
 from mpt._optimizer.options import OptimizerList, OptimizerReader, unwrap
-from mpt._step import (PRECISIONS, Fp8, LateResult, StepResult, check_memory_budget,
-                       make_memory_report, run_passes, spell_loss_scale, spell_optimizer_state)
+from mpt._step import (PRECISIONS, Fp8, LateResult, Reports, StepResult, check_memory_budget,
+                       run_passes, spell_loss_scale, spell_optimizer_state)
 from mpt._training.batch import Batch, in_order, to_tensor
 from mpt._training.between_steps import ScriptChanges
 from mpt._training.blockwise import dequantize_blockwise, quantize_blockwise
@@ -43,7 +43,7 @@ _VALUE_DEFAULTS = ("batch-norm=own", "order=rank")
 _SET_UP_DEADLINE = 600
 
 
-class TrainStep:
+class TrainStep(Reports):
     """Trains a PyTorch model: `step(x, y)` does what forward, backward, clipping,
     `optimizer.step()` and the gradient scaler do.
 
@@ -904,32 +904,11 @@ class TrainStep:
         from mpt._training.evaluator import Evaluator
         return Evaluator(self, function, weights)
 
-    def explain(self, pattern: str = ".*") -> Explanation:
-        """Why ops have the precision that they have: remarks on those whose name or place
-        matches the regular expression."""
-        if self._precision == "f32":
-            raise Error("explain: everything is computed in f32; give TrainStep "
-                        "precision=\"f16\" or \"bf16\"")
+    def _before_autocast(self):
         text = self._first.exported.text
         if self._reader.traced:
             text += self._reader.traced.text
-        module = Module(text, "loss")
-        module.run(",".join(self._pipeline(self._batch.names, self._shapes_of_first())))
-        notes = module.run(f"mpt-explain{{match='{pattern}' type={self._precision}}}")
-        return Explanation([n for n in notes if n.severity == "remark"], pattern)
-
-    def memory_report(self) -> MemoryReport:
-        """What the step keeps in memory, when, and why."""
-        return make_memory_report(self._first.module, self._threads)
-
-    def profile(self) -> StepProfile:
-        """Measures each library call and kernel of the steps in its `with` block, after which
-        it prints where they spent their time. These are ordinary steps of training; on a GPU
-        they are slower than others, since their launches run one by one."""
-        self._profile = StepProfile(
-            lambda: [compiled.program for compiled in self._programs.values()],
-            f"profile of {self._precision}")
-        return self._profile
+        return text, self._pipeline(self._batch.names, self._shapes_of_first())
 
     def _shapes_of_first(self):
         return tuple(torch.empty(t.shape, device="meta")
@@ -956,16 +935,6 @@ class TrainStep:
         """On a GPU: lines about what was decided for it, as a memory budget where more does
         not fit, and after the first step what CUDA's libraries refused and what runs instead."""
         return self._first.program.notes
-
-    @property
-    def arena_bytes(self) -> int:
-        """Memory of a run's temporary values, for batches of the example's shape."""
-        return self._first.program.arena_bytes
-
-    @property
-    def state_bytes(self) -> int:
-        """Memory of parameters, buffers and the optimizer's state."""
-        return self._first.program.state_bytes
 
 
 def _to_rate(value, what: str) -> float:
