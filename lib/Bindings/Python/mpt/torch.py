@@ -123,6 +123,7 @@ def export(model: torch.nn.Module, loss: Callable[..., Any], example: Sequence[t
                                           dynamic_shapes=shapes)
             join_tied(program)
             spread_masked_rows(program.graph_module, fail_at)
+            formulas.refuse_without_formula(program.graph_module, fail_at)
             mark_stopped_gradients(program)
             program = program.run_decompositions(
                 {**inner_gradients.decompositions(), **formulas.formulas(program)})

@@ -154,11 +154,46 @@ def regions(model, x, y):
         + (model(x)[ones] * last[:, :3]).sum()
 
 
+def masks_of_parts(model, x, y):
+    """Masks that are computed twice of a part."""
+    z = model(x)
+    return F.mse_loss(z[x[:, 0] > 0], x[:, :3][x[:, 0] > 0]) + F.l1_loss(
+        z.reshape(-1)[x[:, :3].reshape(-1) > 0], x[:, :3].reshape(-1)[x[:, :3].reshape(-1) > 0])
+
+
+def rows_of_one_value(model, x, y):
+    """As the embedding of masked time steps of Baevski et al., 2020."""
+    z = model(x).reshape(2, 4, 3) * 1.0
+    z[(y > 0).reshape(2, 4)] = model.bias
+    last = model(x).index_put((y == 0,), model.bias[None])
+    last[y == 2] += model.bias
+    return z.square().mean() + (last * x[:, :3]).sum() * 0.1
+
+
 for loss in (regression, classes, one_mask_twice, changed_between,
              written_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
              norms, of_two_dimensions, places, pairs, in_place, without_gradient,
-             regions):
+             regions, masks_of_parts, rows_of_one_value):
     check(loss)
+
+def transcription(model, x, y):
+    """The CTC loss of transformers' speech models, whose targets are padded by -100."""
+    kept = y >= 0
+    return F.ctc_loss(model(x).log_softmax(-1), y.masked_select(kept), torch.tensor([12, 10, 8]),
+                      kept.sum(-1), blank=0)
+
+
+def lengths_of_other_masks(model, x, y):
+    lengths = torch.stack([(row >= 0).sum() for row in y])
+    return F.ctc_loss(model(x).log_softmax(-1), y[y >= 0], torch.tensor([12, 10, 8]), lengths,
+                      reduction="sum", zero_infinity=True)
+
+
+texts = [(torch.randn(12, 3, 6, generator=generator), torch.tensor(text)) for text in (
+    [[1, 2, -100, -100], [2, 1, 2, 1], [1, -100, -100, -100]],
+    [[2, -100, -100, -100], [1, 1, -100, -100], [2, 2, 1, -100]])]
+for loss in (transcription, lengths_of_other_masks):
+    compare(loss.__name__, lambda: nn.Linear(6, 3), loss, texts, sgd)
 
 model = nn.Linear(6, 3)
 step = mpt.torch.TrainStep(

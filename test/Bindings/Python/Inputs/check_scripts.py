@@ -59,6 +59,25 @@ class Clamping(nn.Module):
 compare("clamping", Clamping, loss, batches, sgd)
 
 
+# Sparse gradients of embeddings: other rows have none.
+class Words(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.rows = kind(12, 3, sparse=True)
+
+    def forward(self, x):
+        found = self.rows(x)
+        return found.mean(1) if found.dim() == 3 else found
+
+
+words = [(torch.randint(0, 12, (8, 4), generator=generator), y) for _, y in batches]
+compare("sparse, SGD", lambda: Words(nn.Embedding), loss, words, sgd)
+compare("sparse, Adagrad", lambda: Words(nn.EmbeddingBag), loss, words,
+        lambda model: optim.Adagrad(model.parameters(), 0.1))
+refused("sparse, SparseAdam", lambda: mpt.torch.TrainStep(
+    model := Words(nn.Embedding), loss, optim.SparseAdam(list(model.parameters())), words[0]))
+
+
 # A step that an instance has.
 def sign_step(self, closure=None):
     with torch.no_grad():

@@ -144,8 +144,26 @@ def conversion(model, x, y):
     return model.to(torch.float64)(x.double()).float().sum()
 
 
+def unique_values(model, x, y):
+    return model(x)[y.unique()].sum()
+
+
+def factors(model, x, y):
+    lu, pivots = torch.linalg.lu_factor(x[:6])
+    return torch.linalg.lu_solve(lu, pivots, model(x)[:6]).sum()
+
+
+def eigenvalues(model, x, y):
+    return torch.linalg.eigvals(model(x)[:3]).abs().sum()
+
+
+def trigamma(model, x, y):
+    return torch.polygamma(1, model(x).exp()).sum()
+
+
 model = layer()
-for loss in (caught, decision, warning, random_decision, conversion):
+for loss in (caught, decision, warning, random_decision, conversion, unique_values, factors,
+             eigenvalues, trigamma):
     name = {"caught": "error that is caught"}.get(loss.__name__, loss.__name__.replace("_", " "))
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
 refused("sparse example", mpt.torch.TrainStep, model, lambda model, a: model(a).sum(), sgd(model),

@@ -166,6 +166,79 @@ def least_squares(x):
         torch.linalg.lstsq(tall, x[:, :, 4:]).residuals.numel()
 
 
+def nanmedians(x):
+    kept = torch.where(torch.arange(x.numel()).reshape(x.shape) % 4 == 1, nan, 0.0).to(x.dtype) + x
+    few = torch.where(x[0] == x[0], nan, x[0])
+    results = [torch.nanmedian(kept), torch.nanmedian(kept, 1)[0], x.nanmedian(-1, keepdim=True)[0]]
+    assert not torch.nanmedian(kept, 2)[1].requires_grad
+    return sum(map(weigh, results)) + few.nanmedian().isnan() * x.sum()
+
+
+def contractions(x):
+    first, second = x.reshape(3, 5, 7), x.reshape(7, 3, 5).cos()
+    return weigh(torch.tensordot(first, second, ([0, 1], [1, 2]))) + \
+        weigh(torch.tensordot(first, second, dims=1)) + \
+        weigh(torch.tensordot(first[:1], first.sin(), ([0, 2], [0, 2]))) + \
+        weigh(torch.tensordot(first[0], first[1], dims=0))
+
+
+def pairs(x):
+    return weigh(F.pdist(x[0])) + weigh(F.pdist(x[1], 1.0)) + weigh(F.pdist(x[2], 3.0)) + \
+        weigh(torch.combinations(x[0, :, 0])) + weigh(torch.combinations(x[0, :, 1], 3)) + \
+        weigh(torch.combinations(x[0, :, 2], 2, with_replacement=True))
+
+
+def memberships(x):
+    place = torch.arange(x.numel()).reshape(x.shape) % 9
+    return weigh(torch.isin(place, torch.tensor([2, 7])) * x) + \
+        weigh(torch.isin(place, torch.tensor([[1, 0], [4, 4]]), invert=True) * x) + \
+        weigh(torch.isin(place, 3) * x) + weigh(torch.isin(3, place[0]) * x)
+
+
+def reduced_rows(x):
+    index = torch.tensor([2, 0, 2])
+    result = weigh(x.new_full((3, 5, 7), 0.5).index_reduce(0, index, x, "prod"))
+    for reduce in ("mean", "amax", "amin"):
+        for include in (True, False):
+            result = result + weigh(x.cos()[:, :3].index_reduce(
+                1, index, x[:, 2:], reduce, include_self=include))
+    return result
+
+
+def repeated(x):
+    numbers = (x[:, 0, 0] > -100) * torch.tensor([2, 0, 3])
+    return weigh(x.repeat_interleave(numbers, 0, output_size=5)) + \
+        weigh(x[0].repeat_interleave(torch.tensor([1, 0, 2, 4, 1]), 0)) + \
+        weigh(torch.repeat_interleave(x[0, 0, :3], numbers, output_size=5)) + \
+        weigh(torch.repeat_interleave(x[0, :, :3], torch.tensor([1, 2, 0]), dim=1))
+
+
+def weighed_embeddings(x):
+    numbers = torch.tensor([[0, 2, 2, 4], [2, 0, 1, 2]])
+    table = x[0]
+    return weigh(F.embedding(numbers, table, scale_grad_by_freq=True)) + \
+        weigh(F.embedding(numbers, x[1], 2, scale_grad_by_freq=True)) + \
+        weigh(F.embedding(numbers, x[2]))
+
+
+def multilabel(x):
+    target = torch.tensor([[3, 0, -1, 1, 1, 2, 0], [-1, 0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5, 6],
+                           [6, -1, -1, -1, -1, -1, -1], [2, 2, -1, 0, 0, 0, 0]])
+    return F.multilabel_margin_loss(x[0], target) + \
+        F.multilabel_margin_loss(x[1], target, reduction="sum") + \
+        weigh(F.multilabel_margin_loss(x[2], target, reduction="none")) + \
+        F.multilabel_margin_loss(x[0, 0], target[0])
+
+
+def volumes(x):
+    grid = x.detach().permute(0, 2, 3, 4, 1).repeat(1, 1, 1, 1, 2)[..., :3]
+    grid = (grid * 0.9).sin() * 1.2
+    return sum(weigh(F.grid_sample(x, grid + scale * x[:, :1].permute(0, 2, 3, 4, 1),
+                                   mode=mode, padding_mode=padding, align_corners=corners))
+               for mode, scale in (("bilinear", 0.1), ("nearest", 0.0))
+               for padding in ("zeros", "border") for corners in (False, True))
+
+
 class Holder(nn.Module):
     def __init__(self, shape):
         super().__init__()
@@ -186,7 +259,12 @@ for name, function, shape in (
         ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10]),
         ("strided", strided, [3, 4, 5]),
         ("pseudoinverses", pseudoinverses, [2, 5, 3]), ("norms", matrix_norms, [2, 4, 3]),
-        ("least squares", least_squares, [2, 5, 6])):
+        ("least squares", least_squares, [2, 5, 6]), ("nanmedians", nanmedians, [3, 5, 7]),
+        ("contractions", contractions, [3, 5, 7]), ("pairs", pairs, [3, 5, 7]),
+        ("memberships", memberships, [3, 5, 7]), ("reduced rows", reduced_rows, [3, 5, 7]),
+        ("repeated", repeated, [3, 5, 7]),
+        ("weighed embeddings", weighed_embeddings, [3, 5, 7]),
+        ("multilabel", multilabel, [3, 5, 7]), ("volumes", volumes, [2, 2, 3, 4, 5])):
     model = Holder(shape)
     model.function = function
     x = torch.ones(())

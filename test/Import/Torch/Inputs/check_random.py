@@ -12,6 +12,9 @@ import mpt.torch
 import steps
 
 N = 1 << 16
+# Of the weights 1, 3 and 4: how probable each is as the second of two that are drawn.
+SECOND = [sum(first / 8 * weight / (8 - first) for first in (1, 3, 4) if first != weight)
+          for weight in (1, 3, 4)]
 
 
 def draw(x):
@@ -32,6 +35,17 @@ def draw(x):
         "bernoulli": (torch.bernoulli(p), 0.3, 0.21, None, 0, 1),
         "randint": (torch.randint(2, 12, (N,)).float(), 6.5, 99 / 12, 6.5, 2, 11),
         "randint_like": (torch.randint_like(x, 10), 4.5, 99 / 12, 4.5, 0, 9),
+        "multinomial": (torch.multinomial(torch.tensor([1.0, 3.0, 0.0, 4.0]).repeat(N, 1),
+                                          1)[:, 0].float(), 15 / 8, 39 / 8 - (15 / 8) ** 2,
+                        None, 0, 3),
+        # The second of two: 0 is first in 1/8 of the cases, then 1 and 3 by 3 to 4, and so on.
+        "multinomial, second": (
+            torch.multinomial(torch.tensor([1.0, 3.0, 4.0]).repeat(N, 1), 2)[:, 1].float(),
+            SECOND[1] + 2 * SECOND[2],
+            SECOND[1] + 4 * SECOND[2] - (SECOND[1] + 2 * SECOND[2]) ** 2, None, 0, 2),
+        "multinomial, replaced": (
+            torch.multinomial(torch.tensor([[1.0, 3.0]]).repeat(N // 4, 1), 4,
+                              replacement=True).flatten().float(), 0.75, 3 / 16, None, 0, 1),
         "dropout": (torch.dropout(x, 0.4, True), 1, 0.4 / 0.6, None, 0, 1 / 0.6 + 1e-6),
         # One key, whose probability is 1.
         "attention": (torch.nn.functional.scaled_dot_product_attention(

@@ -136,6 +136,15 @@ class FoldConstants(TorchFunctionMode):
         with _disable_current_modes(), torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
 
+    def repeat_rows(self, x: torch.Tensor, repeats: torch.Tensor, dim: "Optional[int]" = None,
+                    output_size: "Optional[int]" = None) -> torch.Tensor:
+        """torch.repeat_interleave by numbers that are constants."""
+        if dim is None:
+            x, dim = x.reshape(-1), 0
+        with _disable_current_modes(), torch._C.DisableTorchFunction():
+            places = torch.arange(x.shape[dim]).repeat_interleave(self.find(repeats))
+        return x.index_select(dim, places)
+
     def call_sparse(self, func, name: str, args: tuple, kwargs, known: bool) -> Any:
         """Of sparse matrices, which are constants."""
         if known:
@@ -229,6 +238,9 @@ class FoldConstants(TorchFunctionMode):
                     return answer
             if name == "__getitem__" and any(map(_is_bool, pytree.tree_leaves(args[1]))):
                 args = (args[0], self.index_by_numbers(args[1]))
+            elif name == "repeat_interleave" and len(args) > 1 \
+                    and isinstance(args[1], torch.Tensor) and self.find(args[1]) is not None:
+                return self.repeat_rows(*args, **kwargs)
             elif name == "masked_select" and len(args) == 2 and self.find(args[1]) is not None \
                     and args[0].shape == args[1].shape:
                 return args[0][self.index_by_numbers(args[1])]

@@ -8,10 +8,13 @@ results, and, as its derivative, the op's gradient.
 """
 from __future__ import annotations
 
+import itertools
 import math
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 import torch
+
+from mpt._export.custom_ops import STOP_GRADIENT
 
 _aten = torch.ops.aten
 
@@ -64,6 +67,20 @@ def quantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
 
 def nanquantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
     return _quantile(x, q, dim, keepdim, interpolation, True)
+
+
+def nanmedian_of_rows(x, dim, keepdim=False):
+    """Values, and their places, which PyTorch's gradient goes to."""
+    values, places = torch.sort(x, dim=dim)  # NaN comes last.
+    count = (~torch.isnan(x)).sum(dim, keepdim=True) if x.is_floating_point() else \
+        torch.full_like(places.narrow(dim, 0, 1), x.shape[dim])
+    middle = ((count - 1).clamp(min=0)).div(2, rounding_mode="floor")
+    found = [torch.gather(t, dim, middle) for t in (values, places)]
+    return tuple(t if keepdim else t.squeeze(dim) for t in found)
+
+
+def nanmedian(x):
+    return nanmedian_of_rows(x.reshape(-1), 0)[0]
 
 
 def renorm(x, p, dim, maxnorm):
@@ -124,6 +141,112 @@ def corrcoef(x):
     deviation = found.diagonal().real.sqrt() if found.is_complex() else found.diagonal().sqrt()
     return (found / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clip(-1, 1) \
         if not found.is_complex() else found / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+
+
+# Sums over several dimensions, pairs of rows, and rows at places.
+
+def tensordot(a, b, dims_a, dims_b):
+    dims_a, dims_b = ([d % t.dim() for d in dims] for t, dims in ((a, dims_a), (b, dims_b)))
+    for first, second in zip(dims_a, dims_b):  # One of both may be broadcast.
+        if a.shape[first] == 1 != b.shape[second]:
+            b = b.sum(second, keepdim=True)
+        elif b.shape[second] == 1 != a.shape[first]:
+            a = a.sum(first, keepdim=True)
+    rows, columns = ([i for i in range(t.dim()) if i not in dims]
+                     for t, dims in ((a, dims_a), (b, dims_b)))
+    count = math.prod(a.shape[d] for d in dims_a)
+    result = a.permute(rows + dims_a).reshape(-1, count) @ b.permute(dims_b + columns).reshape(
+        count, -1)
+    return result.reshape([a.shape[d] for d in rows] + [b.shape[d] for d in columns])
+
+
+def pdist(x, p=2.0):
+    first, second = zip(*itertools.combinations(range(x.shape[0]), 2))
+    first, second = (torch.tensor(places, device=x.device) for places in (first, second))
+    return torch.linalg.vector_norm(x.index_select(0, first) - x.index_select(0, second), p, -1)
+
+
+def combinations(x, r=2, with_replacement=False):
+    choose = itertools.combinations_with_replacement if with_replacement \
+        else itertools.combinations
+    places = list(choose(range(x.shape[0]), r))
+    return x[torch.tensor(places, device=x.device)] if places and r else x.new_empty((0, r))
+
+
+def isin(x, among, *, assume_unique=False, invert=False):
+    x, among = (t if isinstance(t, torch.Tensor) else torch.scalar_tensor(
+        t, dtype=(among if t is x else x).dtype) for t in (x, among))
+    found = (x.unsqueeze(-1) == among.reshape(-1)).any(-1)
+    return ~found if invert else found
+
+
+def index_reduce(x, dim, index, source, reduce, *, include_self=True):
+    shape = [1] * source.dim()
+    shape[dim] = -1
+    return x.scatter_reduce(dim, index.reshape(shape).expand(source.shape), source,
+                            {"mean": "mean", "prod": "prod"}.get(reduce, reduce),
+                            include_self=include_self)
+
+
+def repeat_interleave(x, repeats, dim=None, *, output_size=None):
+    """Into as many rows as `output_size` says."""
+    if output_size is None:
+        return NotImplemented
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    ends = repeats.expand(x.shape[dim]).cumsum(0)
+    places = torch.arange(output_size, device=x.device, dtype=ends.dtype)
+    return x.index_select(dim, torch.searchsorted(ends, places, right=True).clamp(
+        max=x.shape[dim] - 1))
+
+
+# Embeddings whose gradients are sparse, which makes no difference to their values, or weighted.
+
+def _weigh_gradient(rows, share):
+    """`rows` with `share` times their gradient."""
+    return STOP_GRADIENT(rows) + share * (rows - STOP_GRADIENT(rows))
+
+
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    if not scale_grad_by_freq:
+        return _aten.embedding(weight, indices, padding_idx) if sparse else NotImplemented
+    ones = torch.ones_like(indices.reshape(-1), dtype=weight.dtype)
+    count = ones.new_zeros(weight.shape[0]).index_add(0, indices.reshape(-1), ones)
+    share = (1 / count.clamp(min=1))[indices].unsqueeze(-1)
+    return _weigh_gradient(_aten.embedding(weight, indices, padding_idx), share)
+
+
+def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                  per_sample_weights, include_last_offset, padding_idx):
+    if scale_grad_by_freq or not sparse:
+        return NotImplemented
+    return _aten.embedding_bag.padding_idx(weight, indices, offsets, False, mode, False,
+                                           per_sample_weights, include_last_offset, padding_idx)
+
+
+def multinomial(p, num_samples, replacement=False, *, generator=None):
+    """By exponential random numbers (Efraimidis and Spirakis, 2006), as PyTorch's own."""
+    if replacement and num_samples > 1:
+        p = p.unsqueeze(-2).expand([*p.shape[:-1], num_samples, p.shape[-1]])
+    keys = p / -torch.log1p(-torch.rand_like(p))
+    if replacement:
+        return keys.argmax(-1, keepdim=num_samples == 1)
+    return keys.topk(num_samples, dim=-1)[1]
+
+
+def multilabel_margin_loss(x, target, reduction=1):
+    """Targets are the classes before the first -1 of a row."""
+    is_vector = x.dim() < 2
+    x, target = (t.reshape(1, -1) if is_vector else t for t in (x, target))
+    valid = (target >= 0).to(x.dtype).cumprod(1)
+    classes = target.clamp(min=0)
+    chosen = torch.zeros_like(x).scatter_add(1, classes, valid) > 0
+    margins = (1 - x.gather(1, classes).unsqueeze(2) + x.unsqueeze(1)).clamp(min=0)
+    margins = torch.where(chosen.unsqueeze(1), 0.0, margins).sum(2)
+    losses = torch.where(valid > 0, margins, 0.0).sum(1) / x.shape[1]
+    if reduction:
+        return losses.mean() if reduction == 1 else losses.sum()
+    return losses.squeeze(0) if is_vector else losses
 
 
 # Images in another size, with a filter as wide as the pixels of the smaller one.
@@ -285,6 +408,42 @@ def max_unpool2d(x, indices, output_size):
     return flat.scatter(-1, indices.flatten(-2), x.flatten(-2)).reshape([*x.shape[:-2], h, w])
 
 
+# Volumes at places between voxels.
+
+def grid_sampler(x, grid, interpolation_mode, padding_mode, align_corners):
+    """Of volumes [N, C, D, H, W], by the nearest voxel or the eight around. Images are left to the
+    conversion."""
+    if x.dim() != 5:
+        return NotImplemented
+    if padding_mode == 2:
+        raise RuntimeError("grid_sample of volumes with padding_mode=\"reflection\"; pass "
+                           "\"border\" or \"zeros\"")
+    sizes = x.shape[2:]
+    places = []
+    for size, line in zip(sizes, reversed(grid.unbind(-1))):
+        line = (line + 1) / 2 * (size - 1) if align_corners else ((line + 1) * size - 1) / 2
+        places.append(line.clamp(0, size - 1) if padding_mode == 1 else line)
+    flat, result = x.flatten(2), 0
+    if interpolation_mode == 1:
+        corners = [([STOP_GRADIENT(p).round() for p in places], None)]
+    else:
+        low = [STOP_GRADIENT(p).floor() for p in places]
+        corners = []
+        for steps in itertools.product((0, 1), repeat=3):
+            weight = math.prod((p - b) if step else 1 - (p - b)
+                               for p, b, step in zip(places, low, steps))
+            corners.append(([b + step for b, step in zip(low, steps)], weight))
+    for corner, weight in corners:
+        inside, index = True, 0
+        for place, size in zip(corner, sizes):
+            inside = inside & (place >= 0) & (place <= size - 1)
+            index = index * size + place.clamp(0, size - 1).long()
+        found = flat.gather(2, index.flatten(1).unsqueeze(1).expand(-1, x.shape[1], -1))
+        found = torch.where(inside.flatten(1).unsqueeze(1), found, 0.0)
+        result = result + (found if weight is None else found * weight.flatten(1).unsqueeze(1))
+    return result.reshape(*x.shape[:2], *grid.shape[1:4])
+
+
 # torchvision's.
 
 def _bilinear(x, batch, row, column, border):
@@ -367,6 +526,34 @@ def roi_align(x, rois, spatial_scale, pooled_height, pooled_width, sampling_rati
     return found.mean((2, 4)).permute(0, 3, 1, 2)
 
 
+# Ops without a counterpart, and what to write instead.
+_LU = "call torch.linalg.solve(a, b), or torch.linalg.det and slogdet for determinants"
+_SIZE = ("its result has as many elements as the values say, where a step has the same shapes for "
+         "all batches: compute it outside of the loss function and pass it padded, or of constants")
+_EIGEN = "call torch.linalg.eigh or eigvalsh for a symmetric matrix, or svdvals"
+_REMEDIES = {
+    **dict.fromkeys(("linalg_lu_factor", "linalg_lu_factor_ex", "linalg_lu", "linalg_lu_solve",
+                     "lu_solve", "lu_unpack", "_lu_with_info"), _LU),
+    **dict.fromkeys(("unique_dim", "_unique", "_unique2", "unique_consecutive",
+                     "unique_dim_consecutive"), _SIZE),
+    **dict.fromkeys(("linalg_eig", "linalg_eigvals", "_linalg_eigvals"), _EIGEN),
+    **dict.fromkeys(("polygamma", "special_polygamma", "special_zeta"),
+                    "of these functions there is digamma alone, with its gradient; pass the values in "
+                    "the batch"),
+    "mode": "for classes take torch.bincount(x, minlength=n).argmax()"}
+
+
+def refuse_without_formula(module: torch.fx.GraphModule,
+                           fail: Callable[[torch.fx.Node, str], None]) -> None:
+    """An error at an op that neither a formula nor the conversion has."""
+    for part in module.modules():
+        for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+            if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "aten":
+                remedy = _REMEDIES.get(node.target.overloadpacket.__name__)
+                if remedy:
+                    fail(node, f"{node.target} has no counterpart: {remedy}")
+
+
 def _reads_places(program: torch.export.ExportedProgram) -> bool:
     """Whether the indices that a max pooling returns are used."""
     return any(user.args[1] == 1 for module in program.graph_module.modules()
@@ -390,6 +577,18 @@ def formulas(program: torch.export.ExportedProgram) -> "dict[torch._ops.OpOverlo
                   _aten.nuclear_norm.default:
                       lambda x, keepdim=False: nuclear_norm(x, keepdim=keepdim)})
     table[_aten.bincount.default] = bincount
+    for op, formula in (
+            (_aten.nanmedian.default, nanmedian), (_aten.nanmedian.dim, nanmedian_of_rows),
+            (_aten.tensordot.default, tensordot), (_aten.pdist.default, pdist),
+            (_aten._pdist_forward.default, pdist), (_aten.combinations.default, combinations),
+            (_aten.isin.Tensor_Tensor, isin), (_aten.isin.Tensor_Scalar, isin),
+            (_aten.isin.Scalar_Tensor, isin), (_aten.index_reduce.default, index_reduce),
+            (_aten.repeat_interleave.self_Tensor, repeat_interleave),
+            (_aten.embedding.default, embedding),
+            (_aten.embedding_bag.padding_idx, embedding_bag),
+            (_aten.multinomial.default, multinomial), (_aten.grid_sampler.default, grid_sampler),
+            (_aten.multilabel_margin_loss.default, multilabel_margin_loss)):
+        table[op] = formula
     table[_aten._upsample_bilinear2d_aa.vec] = _resize(cubic=False)
     table[_aten._upsample_bicubic2d_aa.vec] = _resize(cubic=True)
     if _reads_places(program):

@@ -342,6 +342,8 @@ class _Rewriter:
                     and len(node.args[1]) == 1 and self.read_by_mask(node, node.args[0],
                                                                      node.args[1][0]):
                 return
+            if packet in (_aten.index_put, _aten.index_put_) and self.write_one_row(node):
+                return
             if packet is _aten.masked_select:
                 shape = node.args[0].meta["val"].shape
                 if shape == node.args[1].meta["val"].shape and self.read_by_mask(node, *node.args):
@@ -369,6 +371,8 @@ class _Rewriter:
         elif target is operator.getitem and given:
             node.meta["val"] = given[0].meta["val"][node.args[1]]
             self.rows[node] = self.rows[given[0]]
+        elif target is torch.ops.mpt.ctc_loss.default and given == [node.args[1]]:
+            self.spread_targets(node, given[0])
         elif self.count(node, given, counted) or self.sum_rows(node, given):
             return
         else:
@@ -473,6 +477,27 @@ class _Rewriter:
             return self.write_rows(node, rows)
         return False
 
+    def write_one_row(self, node) -> bool:
+        """y[mask] = value, of a value that is the same for all rows."""
+        base, indices, value = node.args[:3]
+        if len(indices) != 1 or indices[0] is None or len(node.args) > 3 and node.args[3]:
+            return False
+        known, mask, given = (n.meta["val"] for n in (base, indices[0], value))
+        shape = [*mask.shape, *[1] * (known.dim() - mask.dim())]
+        rest = known.dim() - mask.dim()
+        if mask.dtype != torch.bool or {base, indices[0], value} & self.rows.keys() or not (
+                0 < given.dim() <= rest or given.dim() == rest + 1 and given.shape[0] == 1) \
+                or mask.shape != known.shape[:mask.dim()]:
+            return False
+        if given.dim() > rest:
+            value = self.call(_aten.squeeze.dim, value, 0)
+        found = self.call(_aten.where.self, self.call(_aten.reshape.default, indices[0], shape),
+                          value, base)
+        if node.target.overloadpacket is _aten.index_put_:
+            found = self.call(_aten.copy_.default, base, found)
+        self.replace(node, found)
+        return True
+
     def compute_losses(self, node, given) -> None:
         """One value for each element, or row."""
         self.evaluate(node)
@@ -530,6 +555,34 @@ class _Rewriter:
             found = self.call(_aten.copy_.default, base, found)
         self.replace(node, found)
         return True
+
+    def spread_targets(self, node, targets) -> None:
+        """The targets of a CTC loss one after another, as [N, S] with gaps after the ends."""
+        rows, lengths = self.rows[targets], node.args[3]
+        if self.rank(targets) != 1 or not isinstance(lengths.meta["val"].shape[0], int):
+            self.fail(node, f"{node.target} of {_REMEDY}")
+        # No sequence is longer than a row of the mask, if the lengths are sums of its rows.
+        mask = next((m for m, r in self.sources.items() if r is rows), None)
+        longest, source = rows.size, lengths
+        while source.target in (_aten.view.default, _aten.reshape.default, _aten.to.dtype,
+                                _aten.detach.default, _aten._to_copy.default):
+            source = source.args[0]
+        if mask is not None and source.target is _aten.sum.dim_IntList and self.rank(mask) == 2 \
+                and self.describe(source.args[0]) == self.describe(mask) \
+                and [d % 2 for d in source.args[1]] == [1]:
+            longest = mask.meta["val"].shape[1]
+        # Those chosen first, in their order.
+        whole = self.call(_aten.to.dtype, rows.mask, torch.int64)
+        place = self.call(_aten.sub.Tensor, self.call(_aten.cumsum.default, whole, 0), 1)
+        first = self.call(_aten.index_add.default, self.call(_aten.zeros_like.default, targets), 0,
+                          self.select(rows, place, 0), self.select(rows, targets, 0))
+        begin = self.call(_aten.sub.Tensor,
+                          self.call(_aten.cumsum.default, lengths, 0), lengths)
+        place = self.call(_aten.add.Tensor, self.call(_aten.unsqueeze.default, begin, 1),
+                          self.call(_aten.arange.default, longest))
+        place = self.call(_aten.clamp.default, place, 0, rows.size - 1)
+        node.update_arg(1, self.call(_aten.index.Tensor, first, [place]))
+        self.evaluate(node)
 
     def compute(self, node, given) -> None:
         """An op of all rows."""
