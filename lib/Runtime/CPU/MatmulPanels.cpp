@@ -167,10 +167,54 @@ MPT_AVX512_BF16 void packRows(const StoredRows &rhs, int64_t block, uint16_t *ta
   }
 }
 
-/// Sixteen columns of sixteen pairs at a time; `rhs` has the columns as rows. Rounds as
-/// packRows does.
+/// Sixteen columns of sixteen pairs, from (row, column) on; `rhs` has the columns as
+/// rows. Rounds as packRows does, where there are subnormals all of them by integers.
 template <bool isWide, bool byInstruction>
-MPT_AVX512_BF16 void packColumns(const StoredRows &rhs, int64_t block, uint16_t *target) {
+MPT_AVX512_BF16 __attribute__((noinline)) void
+packTile(const StoredRows &rhs, int64_t row, int64_t column, int64_t ahead, uint16_t *to,
+         int64_t block) {
+  __m512i tile[16];
+  __mmask16 subnormals = 0;
+  auto load = [&](auto isWhole) MPT_AVX512_BF16 {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 16; ++i) {
+      const int64_t from = rhs.first + (column + i) * rhs.lead + row;
+      prefetch<isWide>(rhs, from + ahead);
+      if (isWide)
+        prefetch<isWide>(rhs, from + ahead + 16);
+      const int64_t count = isWhole ? 32 : column + i < rhs.rows ? rhs.length - row : 0;
+      const __mmask16 low = getLanes(count), high = getLanes(count - 16);
+      if (!isWide) {
+        tile[i] = _mm512_maskz_loadu_epi16(
+            _mm512_kunpackw(high, low), static_cast<const uint16_t *>(rhs.data) + from);
+        continue;
+      }
+      const auto *floats = static_cast<const float *>(rhs.data) + from;
+      const __m512 first = _mm512_maskz_loadu_ps(low, floats),
+                   second = _mm512_maskz_loadu_ps(high, floats + 16);
+      if (byInstruction) {
+        subnormals = _kor_mask16(
+            subnormals, _kor_mask16(getSubnormals(first), getSubnormals(second)));
+        tile[i] = (__m512i)_mm512_cvtne2ps_pbh(second, first);
+      } else {
+        tile[i] = getUpperHalves(roundToBF16(first), roundToBF16(second));
+      }
+    }
+  };
+  if ((byInstruction || !isWide) && column + 16 <= rhs.rows && row + 32 <= rhs.length)
+    load(std::true_type());
+  else
+    load(std::false_type());
+  if (byInstruction && __builtin_expect(subnormals, 0))
+    return packTile<isWide, false>(rhs, row, column, ahead, to, block);
+  transpose16(tile);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 16; ++i)
+    _mm512_storeu_si512(to + 2 * i * block, tile[i]);
+}
+
+template <bool isWide, bool byInstruction>
+void packColumns(const StoredRows &rhs, int64_t block, uint16_t *target) {
   const int64_t rows = (rhs.length + pairedRows - 1) / pairedRows * pairedRows;
   for (int64_t column = 0; column < rhs.rows; column += 16) {
     uint16_t *to = target + column / block * block * rows + column % block * 2;
@@ -178,27 +222,7 @@ MPT_AVX512_BF16 void packColumns(const StoredRows &rhs, int64_t block, uint16_t 
       // At the end of the columns the next ones begin.
       const int64_t ahead =
           row + termsAhead < rows ? termsAhead : termsAhead - rows + 16 * rhs.lead;
-      __m512i tile[16];
-#pragma clang loop unroll(full)
-      for (int i = 0; i < 16; ++i) {
-        const int64_t from = rhs.first + (column + i) * rhs.lead + row;
-        prefetch<isWide>(rhs, from + ahead);
-        if (isWide)
-          prefetch<isWide>(rhs, from + ahead + 16);
-        const int64_t count = column + i < rhs.rows ? rhs.length - row : 0;
-        const __mmask16 low = getLanes(count), high = getLanes(count - 16);
-        if (isWide)
-          tile[i] = roundBoth<byInstruction>(
-              _mm512_maskz_loadu_ps(low, static_cast<const float *>(rhs.data) + from),
-              _mm512_maskz_loadu_ps(high,
-                                    static_cast<const float *>(rhs.data) + from + 16));
-        else
-          tile[i] = getUpperHalves(loadUpper<false>(rhs.data, from, low),
-                                   loadUpper<false>(rhs.data, from + 16, high));
-      }
-      transpose16(tile);
-      for (int i = 0; i < 16; ++i)
-        _mm512_storeu_si512(to + (row + 2 * i) * block, tile[i]);
+      packTile<isWide, byInstruction>(rhs, row, column, ahead, to + row * block, block);
     }
   }
   // Whole sixteens of columns that the last block has beyond the last column.
@@ -206,7 +230,7 @@ MPT_AVX512_BF16 void packColumns(const StoredRows &rhs, int64_t block, uint16_t 
   for (int64_t column = (rhs.rows + 15) / 16 * 16; column < end; column += 16) {
     uint16_t *to = target + column / block * block * rows + column % block * 2;
     for (int64_t row = 0; row < rows; row += 2)
-      _mm512_storeu_si512(to + row * block, _mm512_setzero_si512());
+      std::memset(to + row * block, 0, 64);
   }
 }
 

@@ -76,12 +76,13 @@ MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &ma
       transpose16(tile);
       const int64_t count = std::min<int64_t>(16, matrix.length - column);
       float *to = target + column * lead + row;
-      for (int64_t i = 0; i < count; ++i, to += lead) {
-        if (rows >= 16)
-          _mm512_storeu_si512(to, tile[i]);
-        else
+      if (rows >= 16 && count == 16)
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i)
+          _mm512_storeu_si512(to + i * lead, tile[i]);
+      else
+        for (int64_t i = 0; i < count; ++i, to += lead)
           _mm512_mask_storeu_epi32(to, getLanes(rows), tile[i]);
-      }
     }
 }
 
