@@ -100,7 +100,7 @@ struct ScatteredRows {
   int64_t stride, width, first, end;
 };
 
-/// Numbers or vectors of them. A NaN is the largest and the smallest.
+/// Of numbers or vectors. The maximum or minimum with a NaN is NaN.
 template <typename T>
 MPT_INLINE T combine(ReduceKind kind, T x, T y) {
   switch (kind) {

@@ -459,7 +459,7 @@ def MPT_ScatterReduceOp
   let description = [{
     table[indices[i..], c..] = max(table[indices[i..], c..], updates[i.., c..]), or the
     minimum or the product of both, in row-major order of i, beginning with `init`,
-    computed in f32 and rounded once. A NaN is the largest and the smallest. An index
+    computed in f32 and rounded once. The maximum or minimum with a NaN is NaN. An index
     outside [0, V) is an error when the program runs.
 
     The gradient of a maximum or minimum goes in equal parts to all that equal it, `init`

@@ -290,8 +290,8 @@ def Program_ScatterAddOp : Program_CallOp<"scatter_add", 9, [AttrSizedOperandSeg
   let description = [{
     Row i of the updates is added to row indices[i] of the result, in order, in f32. The
     result begins as `init`, whose bytes it may take, or as zeros. With another `kind`,
-    which needs `init`, it is the largest, the smallest or the product that stays; a NaN is
-    the largest and the smallest.
+    which needs `init`, row indices[i] becomes the maximum, minimum or product of both; the
+    maximum or minimum with a NaN is NaN.
 
     Example:
 
