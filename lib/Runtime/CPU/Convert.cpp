@@ -188,9 +188,8 @@ MPT_AVX512_BF16 int64_t narrowPairsOfVectors(const float *source, uint16_t *targ
                                              int64_t count) {
   int64_t i = 0;
   for (; i + 32 <= count; i += 32)
-    _mm512_storeu_si512(target + i,
-                        roundBoth<true>(_mm512_loadu_ps(source + i),
-                                        _mm512_loadu_ps(source + i + 16)));
+    _mm512_storeu_si512(target + i, roundBoth<true>(_mm512_loadu_ps(source + i),
+                                                    _mm512_loadu_ps(source + i + 16)));
   return i;
 }
 

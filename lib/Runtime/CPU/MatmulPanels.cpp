@@ -175,36 +175,50 @@ packTile(const StoredRows &rhs, int64_t row, int64_t column, int64_t ahead, uint
          int64_t block) {
   __m512i tile[16];
   __mmask16 subnormals = 0;
+  auto getLow = [&](int i) {
+    return getLanes(column + i < rhs.rows ? rhs.length - row : 0);
+  };
+  auto getHigh = [&](int i) {
+    return getLanes(column + i < rhs.rows ? rhs.length - row - 16 : 0);
+  };
   auto load = [&](auto isWhole) MPT_AVX512_BF16 {
 #pragma clang loop unroll(full)
     for (int i = 0; i < 16; ++i) {
       const int64_t from = rhs.first + (column + i) * rhs.lead + row;
       prefetch<isWide>(rhs, from + ahead);
-      if (isWide)
-        prefetch<isWide>(rhs, from + ahead + 16);
-      const int64_t count = isWhole ? 32 : column + i < rhs.rows ? rhs.length - row : 0;
-      const __mmask16 low = getLanes(count), high = getLanes(count - 16);
+      const __mmask16 low = isWhole ? -1 : getLow(i), high = isWhole ? -1 : getHigh(i);
       if (!isWide) {
         tile[i] = _mm512_maskz_loadu_epi16(
             _mm512_kunpackw(high, low), static_cast<const uint16_t *>(rhs.data) + from);
         continue;
       }
+      prefetch<isWide>(rhs, from + ahead + 16);
       const auto *floats = static_cast<const float *>(rhs.data) + from;
       const __m512 first = _mm512_maskz_loadu_ps(low, floats),
                    second = _mm512_maskz_loadu_ps(high, floats + 16);
-      if (byInstruction) {
-        subnormals = _kor_mask16(
-            subnormals, _kor_mask16(getSubnormals(first), getSubnormals(second)));
-        tile[i] = (__m512i)_mm512_cvtne2ps_pbh(second, first);
-      } else {
-        tile[i] = getUpperHalves(roundToBF16(first), roundToBF16(second));
-      }
+      subnormals = _kor_mask16(subnormals,
+                               _kor_mask16(getSubnormals(first), getSubnormals(second)));
+      tile[i] = (__m512i)_mm512_cvtne2ps_pbh(second, first);
     }
   };
-  if ((byInstruction || !isWide) && column + 16 <= rhs.rows && row + 32 <= rhs.length)
+  if (isWide && !byInstruction) {
+    alignas(64) uint16_t rounded[16][32];
+#pragma clang loop unroll(disable)
+    for (int i = 0; i < 16; ++i) {
+      const auto *floats = static_cast<const float *>(rhs.data) + rhs.first +
+                           (column + i) * rhs.lead + row;
+      _mm512_store_si512(
+          rounded[i], roundBoth<false>(_mm512_maskz_loadu_ps(getLow(i), floats),
+                                       _mm512_maskz_loadu_ps(getHigh(i), floats + 16)));
+    }
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 16; ++i)
+      tile[i] = _mm512_load_si512(rounded[i]);
+  } else if (column + 16 <= rhs.rows && row + 32 <= rhs.length) {
     load(std::true_type());
-  else
+  } else {
     load(std::false_type());
+  }
   if (byInstruction && __builtin_expect(subnormals, 0))
     return packTile<isWide, false>(rhs, row, column, ahead, to, block);
   transpose16(tile);

@@ -160,9 +160,8 @@ MPT_SMALL void multiplyTile(const Sides &s, int64_t first, int64_t m, int64_t co
     for (int i = 0; i < rows; ++i)
 #pragma clang loop unroll(full)
       for (int j = 0; j < vectors; ++j)
-        // NaNs stay.
-        sums[i][j] = _mm512_maskz_mov_ps(
-            _mm512_cmp_ps_mask(sums[i][j], _mm512_setzero_ps(), _CMP_NLE_UQ), sums[i][j]);
+        // The second one if one is a NaN.
+        sums[i][j] = _mm512_max_ps(_mm512_setzero_ps(), sums[i][j]);
   if (s.halves) {
     // The instruction that rounds to bf16 takes subnormal numbers for zero.
     __mmask16 subnormal = 0;

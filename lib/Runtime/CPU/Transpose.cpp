@@ -8,6 +8,7 @@
 
 #include "Transpose.h"
 #include "Avx512.h"
+#include "Convert.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,18 +18,6 @@ using namespace mpt::rt;
 
 #if defined(__x86_64__)
 namespace {
-
-MPT_AVX512 inline __m512 roundTo(Rounding rounding, __m512 value) {
-  switch (rounding) {
-  case Rounding::None:
-    return value;
-  case Rounding::F16:
-    return _mm512_cvtph_ps(_mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
-  case Rounding::BF16:
-    return _mm512_castsi512_ps(
-        _mm512_and_si512(roundToBF16(value), _mm512_set1_epi32(-65536)));
-  }
-}
 
 /// Asks for what lies `rows` rows below element `index`: processors do not foresee what
 /// is read of so many rows.
@@ -40,8 +29,8 @@ MPT_AVX512 inline void prefetchBelow(const StoredRows &matrix, int64_t index,
                      /*rw=*/0, /*locality=*/2);
 }
 
-/// Tiles of 16 x 16 floats.
-template <DataType type>
+/// Tiles of 16 x 16 floats, rounded to f16 and widened with `isRounded`.
+template <DataType type, bool isRounded = false>
 MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &matrix,
                                                             float *target, int64_t lead) {
   constexpr int64_t size = type == DataType::F32 ? 4 : 2;
@@ -57,12 +46,14 @@ MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &ma
           const __mmask16 lanes = hasAll || i < rows ? columns : 0;
           if (hasAll)
             prefetchBelow<size>(matrix, from, 16);
-          if (type == DataType::F32)
+          if (type == DataType::F32) {
+            const __m512 value = _mm512_maskz_loadu_ps(
+                lanes, static_cast<const float *>(matrix.data) + from);
             tile[i] = _mm512_castps_si512(
-                roundTo(matrix.rounding,
-                        _mm512_maskz_loadu_ps(
-                            lanes, static_cast<const float *>(matrix.data) + from)));
-          else if (type == DataType::BF16)
+                isRounded
+                    ? _mm512_cvtph_ps(_mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT))
+                    : value);
+          } else if (type == DataType::BF16)
             tile[i] = loadUpper<false>(matrix.data, from, lanes);
           else
             tile[i] = _mm512_castps_si512(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(
@@ -98,36 +89,44 @@ transposeHalves(const StoredRows &matrix, uint16_t *target, int64_t lead) {
       const int64_t from = matrix.first + row * matrix.lead + column;
       const int64_t rows = matrix.rows - row;
       __m512i tile[16];
-      auto load = [&](auto hasAll) MPT_AVX512 {
-#pragma clang loop unroll(full)
-        for (int i = 0; i < 16; ++i) {
-          for (int64_t ahead : {32, 33})
-            if (hasAll)
-              prefetchBelow<size>(matrix, from + 2 * i * matrix.lead, ahead);
-          const __m512i even = loadUpper<isWide>(matrix.data, from + 2 * i * matrix.lead,
-                                                 hasAll || 2 * i < rows ? columns : 0);
-          const __m512i odd =
-              loadUpper<isWide>(matrix.data, from + (2 * i + 1) * matrix.lead,
-                                hasAll || 2 * i + 1 < rows ? columns : 0);
-          tile[i] =
-              _mm512_or_si512(_mm512_srli_epi32(even, 16), _mm512_and_si512(odd, upper));
-        }
+      auto load = [&](int i, auto hasAll) MPT_AVX512 {
+        const int64_t even = from + 2 * i * matrix.lead, odd = even + matrix.lead;
+        for (int64_t ahead : {32, 33})
+          if (hasAll)
+            prefetchBelow<size>(matrix, even, ahead);
+        return _mm512_or_si512(
+            _mm512_srli_epi32(loadUpper<isWide>(matrix.data, even,
+                                                hasAll || 2 * i < rows ? columns : 0),
+                              16),
+            _mm512_and_si512(loadUpper<isWide>(matrix.data, odd,
+                                               hasAll || 2 * i + 1 < rows ? columns : 0),
+                             upper));
       };
-      if (rows >= 32)
-        load(std::true_type());
-      else
-        load(std::false_type());
+      if (rows >= 32 && !isWide) {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i)
+          tile[i] = load(i, std::true_type());
+      } else {
+        alignas(64) uint16_t pairs[16][32];
+#pragma clang loop unroll(disable)
+        for (int i = 0; i < 16; ++i)
+          _mm512_store_si512(pairs[i], load(i, std::false_type()));
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i)
+          tile[i] = _mm512_load_si512(pairs[i]);
+      }
       transpose16(tile);
       const int64_t count = std::min<int64_t>(16, matrix.length - column);
       const auto lanes =
           static_cast<__mmask32>((uint64_t(1) << std::min<int64_t>(rows, 32)) - 1);
       uint16_t *to = target + column * lead + row;
-      for (int64_t i = 0; i < count; ++i, to += lead) {
-        if (rows >= 32)
-          _mm512_storeu_si512(to, tile[i]);
-        else
+      if (rows >= 32 && count == 16)
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; ++i)
+          _mm512_storeu_si512(to + i * lead, tile[i]);
+      else
+        for (int64_t i = 0; i < count; ++i, to += lead)
           _mm512_mask_storeu_epi16(to, lanes, tile[i]);
-      }
     }
 }
 
@@ -152,12 +151,16 @@ void mpt::rt::transposeRows(const StoredRows &matrix, DataType type, void *targe
                : transposeHalves<false>(matrix, halves, matrix.rows);
   }
   auto *floats = static_cast<float *>(target);
-  if (matrix.type == DataType::F32)
+  if (matrix.rounding == Rounding::F16)
+    transposeToFloats<DataType::F32, true>(matrix, floats, matrix.rows);
+  else if (matrix.type == DataType::F32)
     transposeToFloats<DataType::F32>(matrix, floats, matrix.rows);
   else if (matrix.type == DataType::BF16)
     transposeToFloats<DataType::BF16>(matrix, floats, matrix.rows);
   else
     transposeToFloats<DataType::F16>(matrix, floats, matrix.rows);
+  if (matrix.rounding == Rounding::BF16)
+    round(Rounding::BF16, floats, floats, matrix.rows * matrix.length);
 #endif
 }
 
