@@ -34,17 +34,49 @@ constexpr int64_t mostElements = 352, panelFloats = mostElements * lanes;
 /// Products of a task, about.
 constexpr int64_t taskProducts = 1 << 15;
 
-/// `count` matrices of `size` floats, one after another, as vectors of one element of
-/// each. Lanes without a matrix are zeros.
-MPT_AVX512 void interleave(const float *from, int64_t size, int64_t count, float *to) {
+/// Sixteen numbers from element `index` on as floats; zeros where `mask` has no lanes.
+template <DataType type>
+MPT_AVX512 inline __m512i load(const void *data, int64_t index, __mmask16 mask) {
+  if (type == DataType::F32)
+    return _mm512_maskz_loadu_epi32(mask, static_cast<const float *>(data) + index);
+  if (type == DataType::BF16)
+    return loadUpper<false>(data, index, mask);
+  return _mm512_castps_si512(_mm512_cvtph_ps(
+      _mm256_maskz_loadu_epi16(mask, static_cast<const uint16_t *>(data) + index)));
+}
+
+/// How a result is rounded: not at all, or to f16, or to bf16 by integers or, unless
+/// there are subnormals, by the instruction of AVX512_BF16.
+enum class Result { F32, F16, BF16, BF16ByInstruction };
+
+/// Stores the lanes of `mask`, rounded.
+template <Result result>
+MPT_AVX512_BF16 inline void store(void *data, int64_t index, __mmask16 mask,
+                                  __m512i number) {
+  if (result == Result::F32)
+    return _mm512_mask_storeu_epi32(static_cast<float *>(data) + index, mask, number);
+  const __m512 value = _mm512_castsi512_ps(number);
+  _mm256_mask_storeu_epi16(
+      static_cast<uint16_t *>(data) + index, mask,
+      result == Result::F16 ? _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT)
+      : result == Result::BF16
+          ? _mm512_cvtepi32_epi16(_mm512_srli_epi32(roundToBF16(value), 16))
+          : (__m256i)_mm512_cvtneps_pbh(value));
+}
+
+/// `count` matrices of `size` elements, one after another from element `at` on, as
+/// vectors of one element of each. Lanes without a matrix are zeros.
+template <DataType type>
+MPT_AVX512 void interleave(const void *from, int64_t at, int64_t size, int64_t count,
+                           float *to) {
   if (size == 1)
-    return _mm512_store_ps(to, _mm512_maskz_loadu_ps(getLanes(count), from));
+    return _mm512_store_si512(to, load<type>(from, at, getLanes(count)));
   for (int64_t first = 0; first < size; first += lanes, to += lanes * lanes) {
     const __mmask16 mask = getLanes(size - first);
     __m512i tile[lanes];
 #pragma clang loop unroll(full)
     for (int i = 0; i < lanes; ++i)
-      tile[i] = _mm512_maskz_loadu_epi32(i < count ? mask : 0, from + first + i * size);
+      tile[i] = load<type>(from, at + first + i * size, i < count ? mask : 0);
     transpose16(tile);
     const int64_t elements = std::min(size - first, lanes);
 #pragma clang loop unroll(full)
@@ -55,9 +87,18 @@ MPT_AVX512 void interleave(const float *from, int64_t size, int64_t count, float
 }
 
 /// The reverse.
-MPT_AVX512 void separate(const float *from, int64_t size, int64_t count, float *to) {
+template <Result result>
+MPT_AVX512_BF16 void separate(const float *from, int64_t size, int64_t count, void *to,
+                              int64_t at) {
+  if (result == Result::BF16ByInstruction) {
+    __mmask16 subnormals = 0;
+    for (int64_t i = 0; i < size; ++i)
+      subnormals |= getSubnormals(_mm512_load_ps(from + i * lanes));
+    if (__builtin_expect(subnormals, 0))
+      return separate<Result::BF16>(from, size, count, to, at);
+  }
   if (size == 1)
-    return _mm512_mask_storeu_ps(to, getLanes(count), _mm512_load_ps(from));
+    return store<result>(to, at, getLanes(count), _mm512_load_si512(from));
   for (int64_t first = 0; first < size; first += lanes, from += lanes * lanes) {
     __m512i tile[lanes];
 #pragma clang loop unroll(full)
@@ -67,7 +108,7 @@ MPT_AVX512 void separate(const float *from, int64_t size, int64_t count, float *
     const __mmask16 mask = getLanes(size - first);
 #pragma clang loop unroll(full)
     for (int i = 0; i < lanes; ++i)
-      _mm512_mask_storeu_epi32(to + first + i * size, i < count ? mask : 0, tile[i]);
+      store<result>(to, at + first + i * size, i < count ? mask : 0, tile[i]);
   }
 }
 
@@ -138,6 +179,14 @@ public:
   BatchMatmul(const Instruction &instruction, const MatmulShape &shape)
       : s(shape), storedLhs(instruction.refs[0].type),
         storedRhs(instruction.refs[1].type), outIndex(instruction.numInputs) {
+    interleaveLhs =
+        getInterleave(s.lhsRounding == Rounding::None ? storedLhs : DataType::F32);
+    interleaveRhs =
+        getInterleave(s.rounding == Rounding::None ? storedRhs : DataType::F32);
+    separateOut = s.out == DataType::F16    ? separate<Result::F16>
+                  : s.out != DataType::BF16 ? separate<Result::F32>
+                  : hasBF16Rounding()       ? separate<Result::BF16ByInstruction>
+                                            : separate<Result::BF16>;
     const int64_t most = std::max({s.m * s.k, s.k * s.n, s.m * s.n});
     matrices = std::clamp(taskProducts / (s.m * s.k * s.n) / lanes, int64_t(1),
                           mostElements / most) *
@@ -153,48 +202,48 @@ public:
 
 private:
   void runTask(void **buffers, int64_t first, int64_t count) const {
-    alignas(64) float lhsPanel[panelFloats], rhsPanel[panelFloats], outPanel[panelFloats],
-        lhsLanes[panelFloats], rhsLanes[panelFloats], outLanes[panelFloats];
+    alignas(64) float rounded[panelFloats], lhsLanes[panelFloats], rhsLanes[panelFloats],
+        outLanes[panelFloats];
     const int64_t lhsSize = s.m * s.k, rhsSize = s.k * s.n, outSize = s.m * s.n;
-    const float *lhs =
-        getFloats(storedLhs, s.lhsRounding, buffers[0], first, count, lhsSize, lhsPanel);
-    const float *rhs =
-        getFloats(storedRhs, s.rounding, buffers[1], first, count, rhsSize, rhsPanel);
-    float *out = s.out == DataType::F32
-                     ? static_cast<float *>(buffers[outIndex]) + first * outSize
-                     : outPanel;
     const Side left{lhsLanes, s.m, s.transposeLhs ? 1 : s.k, s.transposeLhs ? s.m : 1,
                     s.n},
         right{rhsLanes, s.n, s.transposeRhs ? s.k : 1, s.transposeRhs ? 1 : s.n, 1};
-    for (int64_t i = 0; i < count; i += lanes) {
-      const int64_t part = std::min(count - i, lanes);
-      interleave(lhs + i * lhsSize, lhsSize, part, lhsLanes);
-      interleave(rhs + i * rhsSize, rhsSize, part, rhsLanes);
+    auto copy = [&](Interleave interleave, Rounding rounding, const void *data,
+                    int64_t matrix, int64_t count, int64_t size, float *to) {
+      int64_t at = matrix * size;
+      if (rounding != Rounding::None) {
+        round(rounding, static_cast<const float *>(data) + at, rounded, count * size);
+        data = rounded, at = 0;
+      }
+      interleave(data, at, size, count, to);
+    };
+    for (int64_t i = first; i < first + count; i += lanes) {
+      const int64_t part = std::min(first + count - i, lanes);
+      copy(interleaveLhs, s.lhsRounding, buffers[0], i, part, lhsSize, lhsLanes);
+      copy(interleaveRhs, s.rounding, buffers[1], i, part, rhsSize, rhsLanes);
       if (s.m == 1)
         multiply<1, 4>(left, right, s.k, outLanes);
       else if (s.n == 1)
         multiply<1, 4>(right, left, s.k, outLanes);
       else
         multiply<4, 4>(left, right, s.k, outLanes);
-      separate(outLanes, outSize, part, out + i * outSize);
+      separateOut(outLanes, outSize, part, buffers[outIndex], i * outSize);
     }
-    if (s.out != DataType::F32)
-      narrow(s.out, out, buffers[outIndex], first * outSize, count * outSize);
   }
 
-  /// Matrices as floats, which are in `panel` if they are stored otherwise.
-  static const float *getFloats(DataType type, Rounding rounding, const void *data,
-                                int64_t first, int64_t count, int64_t size,
-                                float *panel) {
-    if (type == DataType::F32 && rounding == Rounding::None)
-      return static_cast<const float *>(data) + first * size;
-    widen(type, rounding, data, first * size, panel, count * size);
-    return panel;
+  using Interleave = void (*)(const void *, int64_t, int64_t, int64_t, float *);
+  static Interleave getInterleave(DataType type) {
+    return type == DataType::F16    ? interleave<DataType::F16>
+           : type == DataType::BF16 ? interleave<DataType::BF16>
+                                    : interleave<DataType::F32>;
   }
 
   MatmulShape s;
   DataType storedLhs, storedRhs;
   uint32_t outIndex;
+  /// As sides are stored, or f32 if they are rounded first; as the result is stored.
+  Interleave interleaveLhs, interleaveRhs;
+  void (*separateOut)(const float *, int64_t, int64_t, void *, int64_t);
   /// Of a task.
   int64_t matrices = 0;
 };

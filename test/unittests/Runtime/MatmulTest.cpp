@@ -162,6 +162,18 @@ TEST(MatmulTest, SubnormalSums) {
   }
 }
 
+/// ... also where each lane has a matrix, whose arithmetic is f32.
+TEST(MatmulTest, SubnormalSumsOfTinyBatches) {
+  Tensor lhs(BF16, {17, 3, 1}), rhs(BF16, {17, 1, 7}), out(BF16, {17, 3, 7});
+  for (int64_t i = 0; i < lhs.count(); ++i)
+    lhs.set(i, std::ldexp(i % 3 - 1, -70));
+  for (int64_t i = 0; i < rhs.count(); ++i)
+    rhs.set(i, std::ldexp(1, i % 2 ? -60 : -10));
+  ASSERT_EQ(runCall(matmul(), {&lhs, &rhs}, out), "");
+  for (int64_t i = 0; i < out.count(); ++i)
+    EXPECT_EQ(out[i], lhs[i / 7] * rhs[i / 21 * 7 + i % 7]) << i;
+}
+
 /// Weight gradients and matmuls of many columns take that way up to larger sizes, and so
 /// do halves, most of all weight gradients whose sides a library would not pack for
 /// square tasks. Not those whose sums are cut into tasks, since they have few rows, and
