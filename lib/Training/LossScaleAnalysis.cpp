@@ -99,8 +99,9 @@ LossScaleAnalysis::visitOperation(Operation *op,
       continue;
     all = LossScaling::join(all, operand->getValue());
   }
-  // Gradients of several parameters pass side by side.
-  const bool sideBySide = isa<GradientsOp, ClipByGlobalNormOp>(op) || isCollective(op);
+  // Gradients of several parameters, and what is computed again, pass side by side.
+  const bool sideBySide =
+      isa<GradientsOp, ClipByGlobalNormOp, BarrierOp>(op) || isCollective(op);
   for (auto [i, result] : llvm::enumerate(results)) {
     const bool isFloat =
         isa<FloatType>(getElementTypeOrSelf(result->getAnchor().getType()));

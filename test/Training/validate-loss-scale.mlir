@@ -24,6 +24,20 @@ func.func @right(%p: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %t: te
 
 // -----
 
+// A barrier's results are scaled as its operands are, each for itself.
+func.func @barrier(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>, %s: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %w, %h = mpt.barrier %p, %scaled : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %product = mpt.mul %w, %h : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %product, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %p1 = mpt.sgd param(%p) grad(%x) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{the optimizer reads a gradient that is still scaled; put mpt.unscale before it}}
+  %p2 = mpt.sgd param(%p) grad(%h) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1, %p2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 func.func @twice(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
   %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   %x, %ok = mpt.unscale %scaled, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)

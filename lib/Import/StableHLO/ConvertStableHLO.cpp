@@ -167,6 +167,21 @@ static void convertCheckpoint(Graph &graph, CheckpointOp source, OpBuilder &buil
       graph.of(part)[result] = *output++;
 }
 
+/// What `op` became, all after `last`, has the precision that it names:
+/// jax.experimental.xla_metadata puts words of the user on ops.
+static void setPrecision(Operation *op, Operation *last, OpBuilder &builder) {
+  auto words =
+      dyn_cast_or_null<DictionaryAttr>(getAttribute(op, "mhlo.frontend_attributes"));
+  Attribute precision = words ? words.get(kPrecisionAttr) : Attribute();
+  if (!precision)
+    return;
+  Block *block = builder.getInsertionBlock();
+  auto begin = last ? std::next(last->getIterator()) : block->begin();
+  for (Operation &made : llvm::make_range(begin, builder.getInsertionPoint()))
+    if (made.getNumRegions() == 0 && !isa<ConstantOp>(made))
+      made.setAttr(kPrecisionAttr, precision);
+}
+
 void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder) {
   for (Operation &op : llvm::drop_end(block)) {
     if (graph.skipped.contains(&op))
@@ -207,6 +222,7 @@ void mpt::stablehlo::convertBlock(Graph &graph, Block &block, OpBuilder &builder
     if (isComplex &&
         !llvm::is_contained({"stablehlo.while", "stablehlo.if", "stablehlo.case"}, name))
       importer::keepArithmeticInF32(lowering, last);
+    setPrecision(&op, last, builder);
     if (!lowering.refusal.empty())
       refuse(graph, &op, lowering.refusal, builder);
   }

@@ -142,6 +142,15 @@ LogicalResult MarkStableHLOStepPass::mark(func::FuncOp function,
     return seed->emitError(passName)
            << ": expected the gradient of a loss, which is one number, found "
            << seed->getOperandTypes();
+  // Where a step makes its seed first, and keeps it for its backward pass, the forward
+  // pass ends at the first use.
+  Block &body = function.getBody().front();
+  Operation *reader = body.getTerminator();
+  for (Operation *user : seed->getUsers())
+    if (Operation *top = body.findAncestorOpInBlock(*user);
+        top && top->isBeforeInBlock(reader))
+      reader = top;
+  seed->moveBefore(reader);
   OpBuilder builder(seed);
   // The seed of JAX, which is 1 unless the loss is part of something else, times ours.
   Type type = seed->getOperand(0).getType();
@@ -155,8 +164,7 @@ LogicalResult MarkStableHLOStepPass::mark(func::FuncOp function,
   for (unsigned i = 0; i < gradients->getNumOperands(); ++i)
     names.push_back("gradient" + std::to_string(i));
   // Those that are returned say whose they are.
-  Operation *terminator = function.getBody().front().getTerminator();
-  for (auto [number, value] : llvm::enumerate(terminator->getOperands()))
+  for (auto [number, value] : llvm::enumerate(body.getTerminator()->getOperands()))
     if (StringAttr result = StepView::getResultName(function, number))
       if (StringRef name = result.getValue();
           value.getDefiningOp() == gradients && name.consume_front("grad."))

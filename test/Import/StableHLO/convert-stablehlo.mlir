@@ -608,3 +608,18 @@ func.func @kept() -> tensor<f32> {
   }) : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
   "func.return"(%r#0) : (tensor<4xf32>) -> ()
 }) : () -> ()
+
+// -----
+
+// The user's word for an op's precision, which jax.experimental.xla_metadata puts there.
+// CHECK-LABEL: func.func @precision(
+// CHECK:      %[[A:.*]] = mpt.tanh %{{.*}} {mpt.precision = "f32"}
+// CHECK:      %[[B:.*]] = mpt.tanh %[[A]] :
+// CHECK:      mpt.tanh %[[B]] {mpt.precision = "low"}
+"func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "precision"}> ({
+^bb0(%x: tensor<4xf32> loc("x")):
+  %a = "stablehlo.tanh"(%x) {mhlo.frontend_attributes = {mpt.precision = "f32"}} : (tensor<4xf32>) -> tensor<4xf32>
+  %b = "stablehlo.tanh"(%a) {mhlo.frontend_attributes = {other = "f32"}} : (tensor<4xf32>) -> tensor<4xf32>
+  %c = "stablehlo.tanh"(%b) {mhlo.frontend_attributes = {mpt.precision = "low"}} : (tensor<4xf32>) -> tensor<4xf32>
+  "func.return"(%c) : (tensor<4xf32>) -> ()
+}) : () -> ()

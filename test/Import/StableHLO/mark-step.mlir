@@ -53,6 +53,14 @@
 // CALLS: func.func private @kept
 // CALLS: call @inner
 // CALLS: func.func private @inner
+
+// A seed that a step makes before its forward pass stands before its first use, in a loop here.
+// RUN: mpt-opt %t/early.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step | FileCheck %s --check-prefix=EARLY
+// EARLY: "stablehlo.tanh"
+// EARLY-NEXT: %[[SEED:.*]] = mpt.grad_seed : () -> tensor<f32>
+// EARLY-NEXT: %[[SCALE:.*]] = "stablehlo.multiply"(%{{.*}}, %[[SEED]])
+// EARLY-NEXT: "stablehlo.case"
+// EARLY-NEXT: "stablehlo.return"(%[[SCALE]])
 // RUN: not mpt-opt %t/recursive.mlir --allow-unregistered-dialect --mpt-mark-stablehlo-step 2>&1 | FileCheck %s --check-prefix=RECURSIVE
 // RECURSIVE: error: mpt-mark-stablehlo-step: @again is called recursively; expected calls that end
 
@@ -92,6 +100,22 @@ func.func private @kept(%x: tensor<f32>) -> tensor<f32> {
 }
 func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
   return %x : tensor<f32>
+}
+
+//--- early.mlir
+func.func public @main(%x: tensor<f32>, %i: tensor<i32>) -> (tensor<f32>, tensor<f32>) {
+  %one = "stablehlo.constant"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
+  %s = "stablehlo.composite"(%one) <{composite_attributes = {}, decomposition = @seed, name = "mpt.grad_seed"}> : (tensor<f32>) -> tensor<f32>
+  %y = "stablehlo.tanh"(%x) : (tensor<f32>) -> tensor<f32>
+  %g = "stablehlo.case"(%i) ({
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<i32>) -> tensor<f32>
+  %h = "stablehlo.multiply"(%g, %s) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %m = "stablehlo.composite"(%h) <{composite_attributes = {}, decomposition = @seed, name = "mpt.gradients"}> : (tensor<f32>) -> tensor<f32>
+  return %y, %m : tensor<f32>, tensor<f32>
+}
+func.func private @seed(%g: tensor<f32>) -> tensor<f32> {
+  return %g : tensor<f32>
 }
 
 //--- recursive.mlir

@@ -2,6 +2,7 @@
 
 One step of SGD with the rate 1 moves parameters by the gradient. In f32 it equals JAX's in f64 as
 closely as JAX's in f32 does, times 8, and half a unit in the last place of what was moved."""
+import functools
 import warnings
 
 import jax
@@ -75,3 +76,73 @@ for precision in ("f32", "bf16", "f16"):
     # Gradients of gradients are large, so that the first scale would be too.
     check("learning to learn", learn_to_learn, weights, images, precision, loss_scale=1.0)
     check("penalty of gradients", penalty, weights, images, precision, loss_scale=1.0)
+
+
+# Rules that do more with gradients than to multiply them: they see no loss scale.
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def clip(x, limit):
+    return x
+
+
+clip.defvjp(lambda x, limit: (x, None), lambda limit, _, g: (jnp.clip(g, -limit, limit),))
+
+
+@jax.custom_vjp
+def normalize(tree):
+    return tree
+
+
+normalize.defvjp(lambda tree: (tree, None), lambda _, gradients: (
+    jax.tree.map(lambda g: g / (1 + jnp.linalg.norm(g)), gradients),))
+
+
+@jax.custom_vjp
+def double(x, factor):
+    return x * factor
+
+
+double.defvjp(lambda x, factor: (x.value * factor.value, factor.value),
+              lambda factor, g: (jnp.clip(g * factor, -0.1, 0.1), None), symbolic_zeros=True)
+
+
+@jax.custom_vjp
+def matmul(x, w):
+    return x @ w
+
+
+matmul.defvjp(lambda x, w: (x @ w, (x, w)), lambda kept, g: (g @ kept[1].T, kept[0].T @ g))
+
+rows = {"x": normal(6, 5), "w": normal(5, 5) * 0.4}
+cell = lambda w: lambda h, x: (clip(jnp.tanh(h @ w + x), limit=0.1), h)
+for name, function in {
+        "clipped": lambda x, w: clip(x @ w, 0.1) ** 2,
+        "clipped in a scan": lambda x, w: jax.lax.scan(cell(w), x[0], x)[1],
+        "clipped in a checkpoint": lambda x, w: jax.checkpoint(
+            lambda x: jnp.sin(clip(x @ w, 0.1) @ w))(x),
+        "clipped in a scan of checkpoints": lambda x, w: jax.lax.scan(
+            jax.checkpoint(cell(w)), x[0], x)[1],
+        "clipped in a branch": lambda x, w: jax.lax.cond(
+            x.sum() > 0, lambda x: clip(x @ w, 0.1) ** 2, lambda x: clip(x, 0.2) ** 3, x),
+        "clipped rows": lambda x, w: jax.vmap(lambda x: clip(x @ w, 0.1) ** 2)(x),
+        "normalized": lambda x, w: normalize({"a": x @ w, "b": x})["a"] * x,
+        "symbolic zeros": lambda x, w: double(x @ w, 2) ** 2,
+        "multiplied": lambda x, w: matmul(clip(matmul(x, w), 0.1), w)}.items():
+    check(name, lambda p, function=function: jnp.sum(jnp.sin(function(p["x"], p["w"]))), rows, (),
+          "f16", gradients="jax", loss_scale=1024.0)
+# A scale that is infinite in f16, and gradients that are nearly 0 there without it.
+check("clipped to small numbers", lambda p, x: jnp.sum(clip(x @ p["w"], 1e-6) * x),
+      {"w": numpy.zeros((5, 5), "f")}, (normal(6, 5),), "f16", gradients="jax", bound=0.005,
+      loss_scale=65536.0)
+
+# Words of the user: what is in f32 has f32's errors, and what is not has not.
+from jax.experimental.xla_metadata import set_xla_metadata
+
+
+def exact(p, x):
+    with set_xla_metadata(**{"mpt.precision": "f32"}):
+        return jnp.mean(jnp.tanh(x @ p["w"]) ** 2)
+
+
+check("in f32", exact, {"w": rows["w"]}, (rows["x"],), "bf16", bound=1e-6)
+check("in bf16", lambda p, x: jnp.mean(jnp.tanh(x @ p["w"]) ** 2), {"w": rows["w"]}, (rows["x"],),
+      "bf16", bound=1e-6)

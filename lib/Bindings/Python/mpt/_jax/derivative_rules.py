@@ -5,7 +5,9 @@
 are those."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import inspect
 from typing import Optional
 
 import jax
@@ -13,6 +15,7 @@ import numpy
 
 from mpt._diagnostics import Error
 from mpt._jax.jaxprs import inner_jaxprs, is_float
+from mpt._patches import patched
 
 
 def solve_linear(*arguments, const_lengths, jaxprs):
@@ -165,3 +168,73 @@ def _add_derivative(function, values, places=None):
         changes.append(finite - stop(finite))
     found, moved = jax.jvp(of_floats, [stop(values[i]) for i in floats], changes)
     return [y + dy for y, dy in zip(found, moved)]
+
+
+def _multiplies_gradients(function, arguments) -> bool:
+    """Whether the rule of a function with a jax.custom_vjp is linear in gradients."""
+    own = set(function.nondiff_argnums)
+    leaves, tree = jax.tree.flatten([x for i, x in enumerate(arguments) if i not in own])
+    floats = [i for i, x in enumerate(leaves) if is_float(x)]
+    call = jax.custom_vjp.__call__
+
+    def of_floats(*given):
+        all = list(leaves)
+        for i, x in zip(floats, given):
+            all[i] = x
+        rest = iter(jax.tree.unflatten(tree, all))
+        return jax.tree.leaves(call(function, *(
+            x if i in own else next(rest) for i, x in enumerate(arguments))))
+
+    given = [jax.lax.stop_gradient(leaves[i]) for i in floats]
+    try:
+        _transpose_rule(of_floats, given, [jax.numpy.zeros_like(x) for x in given])
+        return True
+    except Exception:
+        return False
+
+
+def _unscale_rule(function, scale, arguments):
+    """`function`, with a rule that gets gradients divided by `scale`, and gives them times it.
+    All of it is f32: gradients without their scale are too small for f16, and the scale too
+    large."""
+    from jax.custom_derivatives import CustomVJPPrimal
+    from jax.experimental.xla_metadata import set_xla_metadata
+
+    def multiply(tree, factor):
+        return jax.tree.map(
+            lambda x: x * factor.astype(x.dtype) if isinstance(x, jax.Array) and is_float(x) else x,
+            tree)
+
+    def forward(scale, *arguments):
+        found, kept = function.fwd(*arguments)
+        return found, (kept, scale.value if isinstance(scale, CustomVJPPrimal) else scale)
+
+    def backward(*given):
+        *own, (kept, scale), gradients = given
+        with set_xla_metadata(**{"mpt.precision": "f32"}):
+            found = function.bwd(*own, kept, multiply(gradients, 1 / scale))
+            return (jax.numpy.zeros_like(scale), *multiply(tuple(found), scale))
+
+    scaled = jax.custom_vjp(lambda scale, *arguments: function.fun(*arguments),
+                            nondiff_argnums=tuple(i + 1 for i in function.nondiff_argnums))
+    scaled.defvjp(forward, backward, symbolic_zeros=function.symbolic_zeros)
+    return scaled(scale, *arguments)
+
+
+@contextlib.contextmanager
+def unscale_rules(scale):
+    """While it lasts, rules of jax.custom_vjp that do more with a gradient than multiply it, as
+    clipping does, get gradients without the loss scale `scale`."""
+    call = jax.custom_vjp.__call__
+
+    def unscaled(function, *arguments, **named):
+        with patched([(jax.custom_vjp, "__call__", call)]):
+            if getattr(function, "bwd", None) is not None:
+                bound = inspect.signature(function.fun).bind(*arguments, **named)
+                bound.apply_defaults()
+                if not bound.kwargs and not _multiplies_gradients(function, bound.args):
+                    return _unscale_rule(function, scale, bound.args)
+            return call(function, *arguments, **named)
+
+    with patched([(jax.custom_vjp, "__call__", unscaled)]):
+        yield

@@ -32,6 +32,11 @@ def grad_seed(loss: Any) -> Any:
     return _pass(loss)
 
 
+def make_seed() -> Any:
+    """The gradient of a loss with respect to itself: 1, or the loss scale."""
+    return jax.lax.composite(lambda one: one, name="mpt.grad_seed")(jax.numpy.float32(1))
+
+
 def gradients(gradients: Any) -> Any:
     """`gradients`, a tree with the gradients of all parameters, before anything reads them:
     `--mpt-loss-scale` divides them by the loss scale here. Without that pass it changes

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import inspect
 import os
 import tempfile
@@ -15,10 +16,11 @@ import numpy
 
 from mpt import Module
 from mpt._diagnostics import Error, StepProfile
+from mpt._jax.derivative_rules import unscale_rules
 from mpt._jax.leaves import (describe_array, is_key, name_leaves, spell_array, spell_path,
                              strip_keys, to_array, widen)
 from mpt._jax.lower_forward import lower_forward
-from mpt._jax.marks import grad_seed, gradients
+from mpt._jax.marks import gradients, make_seed
 from mpt._jax.mlir import import_mlir
 from mpt._stablehlo import inline_calls
 from mpt._step import (PRECISIONS, Fp8, Reports, ScalarReader, StepResult, check_memory_budget,
@@ -273,10 +275,12 @@ class TrainStep(Reports):
         def differentiated(leaves, *batch):
             def of_params(params):
                 found = flat([*params, *leaves[self._num_params:]], *batch)
-                return grad_seed(found[0]), found
+                return found[0], found
 
-            (_, found), slopes = jax.value_and_grad(of_params, has_aux=True)(
-                leaves[:self._num_params])
+            seed = make_seed()
+            with unscale_rules(seed) if self._loss_scale else contextlib.nullcontext():
+                loss, pull_back, found = jax.vjp(of_params, leaves[:self._num_params], has_aux=True)
+            slopes, = pull_back(seed.astype(loss.dtype))
             return (*found, gradients(slopes))
 
         if self._gradients == "jax":
