@@ -78,6 +78,19 @@ refused("sparse, SparseAdam", lambda: mpt.torch.TrainStep(
     model := Words(nn.Embedding), loss, optim.SparseAdam(list(model.parameters())), words[0]))
 
 
+# Foret et al., 2021: the gradient where the loss is largest nearby.
+def sharpness(model, x, y):
+    values = dict(model.named_parameters())
+    gradients = torch.autograd.grad(loss(model, x, y), list(values.values()))
+    norm = torch.stack([g.square().sum() for g in gradients]).sum().sqrt()
+    moved = {name: value + 0.05 * g / (norm + 1e-12)
+             for (name, value), g in zip(values.items(), gradients)}
+    return F.cross_entropy(torch.func.functional_call(model, moved, (x,)), y)
+
+
+compare("sharpness", network, sharpness, batches, sgd)
+
+
 # A step that an instance has.
 def sign_step(self, closure=None):
     with torch.no_grad():

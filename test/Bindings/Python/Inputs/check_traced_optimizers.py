@@ -416,6 +416,51 @@ def refused(make, model=None, **options):
         print("refused:", error)
 
 
+class Idle(Lion):
+    """Its first step makes its state alone, as ADOPT's (Taniguchi et al., 2024)."""
+
+    def step(self, closure=None):
+        with torch.no_grad():
+            for p in (p for group in self.param_groups for p in group["params"]):
+                if not self.state[p]:
+                    self.state[p]["scale"] = p.grad.square()
+                else:
+                    p.sub_(p.grad / self.state[p]["scale"].sqrt(), alpha=0.1)
+
+
+class Sharpness(Lion):
+    """Foret et al., 2021: two gradients for a step."""
+
+    def step(self, closure=None):
+        torch.enable_grad()(closure)()
+
+
+class Kernel(Lion):
+    __module__ = "bitsandbytes.optim.lion"
+
+
+class Bare(Lion):
+    """Holds another, without a call of the base class."""
+
+    def __init__(self, params):
+        self.base = Lion(params)
+        self.param_groups, self.state = self.base.param_groups, self.base.state
+        self.defaults, self.number = self.base.defaults, 0
+
+    def step(self, closure=None):
+        self.base.step()
+        self.number += 1
+
+
+def without_rate(m):
+    optimizer = Lion(m.parameters())
+    optimizer.param_groups[0]["lr"] = None
+    return optimizer
+
+
+for make in (Idle, Sharpness, Kernel, Bare):
+    refused(lambda m: make(m.parameters()))
+refused(without_rate)
 refused(lambda m: Deciding(m.parameters()))
 refused(lambda m: Hidden(m.parameters()))
 refused(lambda m: Elsewhere(m.parameters()))

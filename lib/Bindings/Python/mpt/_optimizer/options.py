@@ -22,6 +22,8 @@ _SHARED = ("betas", "eps", "momentum", "nesterov", "decoupled_weight_decay")
 _FIRST_BETA = "betas[0]"
 # Packages whose optimizers hold those of others.
 _WRAPPERS = ("accelerate", "lightning", "pytorch_lightning")
+# Packages whose optimizers call kernels of their own.
+_WITH_KERNELS = ("apex", "bitsandbytes", "deepspeed")
 _TORCH_FOLDER = os.path.join(os.path.dirname(torch.__file__), "")
 # State of one parameter: the name in torch.optim, which is that in MPT after a dot.
 _STATE = {torch.optim.SGD: ("momentum_buffer",), torch.optim.Adam: ("exp_avg", "exp_avg_sq"),
@@ -230,7 +232,15 @@ class OptimizerReader:
         for index, group in enumerate(optimizer.param_groups):
             if not isinstance(group.get("lr"), (int, float, torch.Tensor)):
                 raise Error(f"optimizer.param_groups[{index}]: expected a number as lr, found "
-                            f"{group.get('lr')!r}")
+                            f"{group.get('lr')!r}" + (
+                                "; give it one, as Adafactor(.., lr=1e-3, relative_step=False)"
+                                if group.get("lr") is None else ""))
+        for part in self._parts:
+            if type(part).__module__.partition(".")[0] in _WITH_KERNELS:
+                raise Error(
+                    f"optimizer: {name_of(part)}: its step is a kernel of its package, which no step "
+                    "can contain: take that of torch.optim or timm.optim, and TrainStep's "
+                    "optimizer_state=\"block8\" for moments of 8 bits")
         if not any(self.groups):
             raise Error("optimizer: expected parameters with requires_grad that the loss depends "
                         "on, found none")
@@ -271,7 +281,9 @@ class OptimizerReader:
 
     def _check_hooks(self) -> None:
         for part in self._parts:
-            if part._optimizer_step_pre_hooks or part._optimizer_step_post_hooks:
+            # Classes that hold another optimizer may have none of these.
+            if any(getattr(part, f"_optimizer_step_{which}_hooks", None)
+                   for which in ("pre", "post")):
                 raise Error(f"optimizer: {type(part).__module__}.{type(part).__qualname__}: it has "
                             "hooks of its step, which a compiled step does not call; remove them")
         if _hooks._global_optimizer_pre_hooks or _hooks._global_optimizer_post_hooks:

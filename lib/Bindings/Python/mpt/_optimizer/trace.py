@@ -14,6 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from mpt._diagnostics import Error
+from mpt._export.errors import raised_at
 from mpt._optimizer.options import name_of, run_step, scheduled_options
 from mpt._optimizer.shadow import KEPT, Shadow, describe, is_number, rate_of
 from mpt._optimizer.traceable import traceable
@@ -174,10 +175,15 @@ class Trace:
                     raise
                 shadow, before, own, is_idle = run(has_state=True)
         except Exception as error:
-            raise self.error(f"a step fails: {error}") from error
+            why = f"a step fails: {error}"
+            if "closure" in str(error) or "'NoneType' object is not callable" in str(error):
+                why += ("; a compiled step has one gradient and calls no closure: take an optimizer "
+                        "without one. SAM is a loss function that takes torch.autograd.grad of "
+                        "another (docs/Python.md)")
+            raise self.error(why) from error
         if is_idle:
-            raise self.error("a step changes no parameter; it has to update those in its "
-                             "param_groups")
+            raise self.error("its first step changes no parameter; each has to update those in its "
+                             "param_groups by one formula, whatever the number of the step")
         for name, value in self.describe(shadow).items():
             if own.get(name) != value:
                 raise self.error(f"a step changes its attribute {name!r}; keep what changes in "
@@ -374,8 +380,11 @@ class Trace:
             raise
         except Exception as error:
             why = (str(error) or type(error).__name__).splitlines()[0]
+            if "_local_scalar_dense" in why:
+                why = "it takes the value of a tensor, as .item() and float() do"
+            place = raised_at(error)
             raise self.error(
-                f"its step cannot be traced: {why}; a step may not decide by values of tensors: "
+                f"its step cannot be traced: {why}{place}{chr(10) if place else '; '}a step may not decide by values of tensors: "
                 "keep numbers that change in tensors, and choose with torch.where"
                 + (", or give the scheduler cycle_momentum=False" if self.scheduled() else "")
             ) from error
