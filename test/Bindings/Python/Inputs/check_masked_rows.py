@@ -170,10 +170,50 @@ def rows_of_one_value(model, x, y):
     return z.square().mean() + (last * x[:, :3]).sum() * 0.1
 
 
+def again(model, x, y):
+    """Masks of chosen rows, as in torchvision's generalized_box_iou_loss."""
+    z = model(x)[y != 0]
+    result, kept = torch.zeros_like(z[:, 0]), (z[:, 0] > -0.5) & (z[:, 1] < 0.5)
+    result[kept] = z[:, 1][kept] * x[y != 0][:, 2][kept]
+    z = z * 1.0
+    z[z[:, 0] > 0] = 0.5
+    return z[z[:, 1] > 0].square().sum() / max(1, z.shape[0]) + (1 - result).mean()
+
+
+def chosen_elements(model, x, y):
+    """A column for each row, as RetinaNet (Lin et al., 2017) writes its targets."""
+    z, kept = model(x), y != 1
+    targets = torch.zeros_like(z)
+    targets[kept, y[kept]] = 1.0
+    more, grid = torch.zeros_like(z).reshape(2, 4, 3), kept.reshape(2, 4)
+    more[grid, y.reshape(2, 4)[grid]] = x[:, 0].reshape(2, 4)[grid]
+    return F.binary_cross_entropy_with_logits(z, targets) + z[kept, y[kept]].sum() * 0.1 \
+        + (more * z.reshape(2, 4, 3)).mean()
+
+
+def last_of_places(model, x, y):
+    """Several rows have one place: the last one stays there."""
+    _, columns = torch.where(torch.stack([y > 0, y < 2]))
+    numbers = torch.full((8,), -1)
+    numbers[columns] = (3 * torch.arange(8))[columns]
+    table = torch.zeros(3, 6, dtype=x.dtype)
+    table[y[columns]] = x[columns]
+    return (model(x).sum(1) * numbers).mean() * 0.1 + model(table).square().mean()
+
+
+def items(model, x, y):
+    """Numbers that Python takes out of tensors."""
+    z, kept = model(x), y > 0
+    value = z.square().mean()
+    return z[kept].sum() / max(1, kept.sum().item()) + value / (value.item() + 1) \
+        + z.mean() * x.abs().max().item() * 0.1 - (y.sum().item() * 2 - 1) * z.mean() * 0.01
+
+
 for loss in (regression, classes, one_mask_twice, changed_between,
              written_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
              norms, of_two_dimensions, places, pairs, in_place, without_gradient,
-             regions, masks_of_parts, rows_of_one_value):
+             regions, masks_of_parts, rows_of_one_value, again, chosen_elements, last_of_places,
+             items):
     check(loss)
 
 def transcription(model, x, y):
@@ -216,9 +256,12 @@ def products(model, x, y):
     return (z @ z.transpose(0, 1)).mean()
 
 
-def again(model, x, y):
-    z = model(x)[y != 0]
-    return z[z[:, 0] > 0].sum()
+def item_as_bound(model, x, y):
+    return model(x).clamp(max=x.max().item()).sum()
+
+
+def item_returned(model, x, y):
+    return {"loss": model(x).sum(), "count": y.sum().item()}
 
 
 def orders(model, x, y):
@@ -233,5 +276,6 @@ def two_masks(model, x, y):
     return (model(x)[y == 0] * model(x)[y == 1]).sum()
 
 
-for loss in (variance, places_of_extremes, products, again, orders, negative_norm, two_masks):
+for loss in (variance, places_of_extremes, products, item_as_bound, item_returned, orders,
+             negative_norm, two_masks):
     refused(loss.__name__, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

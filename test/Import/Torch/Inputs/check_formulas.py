@@ -292,3 +292,16 @@ for name, function, shape in (
     print(name, "equal" if apart[0] <= 8 * apart[1] + 1e-6 else
           f"differs by {apart[0]}, PyTorch by {apart[1]}")
     sys.stdout.flush()
+
+# Images of several sizes.
+features = torchvision.models.squeezenet1_1().features
+features.out_channels = 512
+model = torchvision.models.detection.RetinaNet(
+    features, 5, min_size=(64, 96), anchor_generator=torchvision.models.detection.anchor_utils
+    .AnchorGenerator(((16,),), ((1.0,),)))
+try:
+    mpt.torch.export(model, lambda model, x, boxes: sum(model(
+        list(x), [dict(boxes=boxes, labels=torch.ones(1, dtype=torch.long))]).values()),
+        (torch.rand(1, 3, 64, 64), torch.tensor([[2.0, 2, 30, 30]])))
+except mpt.torch.ExportError as error:
+    print("sizes:", str(error).splitlines()[0])

@@ -76,6 +76,26 @@ def segmentation(name, size=64, batch=4, **options):
                           torch.randint(0, 5, (batch, size, size))))
 
 
+def detector(name):
+    """With images of one size, as many boxes for each, and one map of features."""
+    import torchvision
+    from torchvision.models import detection
+    features = torchvision.models.squeezenet1_1().features
+    features.out_channels = 512
+    sizes = ((16,),) if name == "FCOS" else ((16, 32),)
+    model = getattr(detection, name)(
+        features, 5, min_size=64, max_size=64,
+        anchor_generator=detection.anchor_utils.AnchorGenerator(sizes, ((1.0,),)))
+    low = torch.rand(2, 3, 2) * 32
+
+    def loss(model, x, boxes, labels):
+        targets = [dict(boxes=b, labels=l) for b, l in zip(boxes, labels)]
+        return sum(model(list(x), targets).values())
+    return (without_dropout(model), loss,
+            (torch.rand(2, 3, 64, 64), torch.cat([low, low + 8 + torch.rand(2, 3, 2) * 20], -1),
+             torch.randint(1, 5, (2, 3))))
+
+
 def maxvit():
     from torchvision.models.maxvit import MaxVit
     model = MaxVit(input_size=(64, 64), stem_channels=16, partition_size=2,
@@ -194,6 +214,19 @@ def patchtst():
             (torch.randn(2, 32, 3), torch.randn(2, 8, 3)))
 
 
+def transcription():
+    """Without SpecAugment, which draws by numpy."""
+    model = create("Wav2Vec2ForCTC", "Wav2Vec2", vocab_size=32, hidden_size=32,
+                   num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
+                   conv_dim=(16, 16, 16), conv_stride=(5, 2, 2), conv_kernel=(10, 3, 3),
+                   num_feat_extract_layers=3, num_conv_pos_embeddings=16,
+                   num_conv_pos_embedding_groups=4, layerdrop=0.0, apply_spec_augment=False)
+    labels = torch.randint(1, 30, (2, 6))
+    labels[0, 4:] = -100
+    return (model, lambda model, x, y: model(input_values=x, labels=y).loss,
+            (torch.randn(2, 800), labels))
+
+
 MODELS = {
     **{name: functools.partial(vision, name) for name in (
         "alexnet", "densenet121", "mnasnet0_5", "mobilenet_v2", "regnet_y_400mf",
@@ -202,7 +235,10 @@ MODELS = {
     **{name: functools.partial(video, name) for name in ("r3d_18", "mc3_18", "r2plus1d_18")},
     **{name: functools.partial(segmentation, name) for name in (
         "deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large")},
+    "retinanet": functools.partial(detector, "RetinaNet"),
+    "fcos": functools.partial(detector, "FCOS"),
     "maxvit": maxvit, "swin3d": swin3d, "whisper": whisper, "wav2vec2": wav2vec2,
+    "transcription": transcription,
     "vit_mae": vit_mae, "clip": clip, "segformer": segformer, "patchtst": patchtst,
     **{name.lower(): functools.partial(language, name, **DECODER) for name in (
         "Mistral", "Qwen2", "Phi", "Phi3", "StableLm", "Olmo2", "Cohere")},

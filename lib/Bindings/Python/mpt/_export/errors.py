@@ -73,6 +73,12 @@ def remedy_of(error: BaseException) -> str:
         return ("\nHigher-order ops, such as torch.cond, scan and while_loop, have no counterpart: "
                 "for torch.cond compute both and choose by torch.where, for scan write a loop of "
                 "Python")
+    if ".numpy()" in text:
+        return ("\nnumpy and scipy cannot read traced tensors: compute outside of the loss function "
+                "what they find, such as a matching by linear_sum_assignment, and pass it in the batch")
+    if "'NoneType' object" in text and "transformers" in raised_at(error):
+        return ("\ntransformers leaves out masks that are None while a model is traced: pass "
+                "attention_mask, and decoder_attention_mask where there is a decoder")
     if kind == "UnsupportedOperatorException":
         return "\nPyTorch cannot trace this op; write the loss without it"
     return ""

@@ -38,11 +38,13 @@ _ALONG = _packets("""softmax log_softmax _softmax _log_softmax cumsum cumprod so
 # Elementwise, whatever their tags say.
 _EVERYWHERE = _packets("""clone detach alias contiguous to _to_copy type_as dropout zeros_like
     ones_like full_like empty_like fill fill_ zero zero_ copy copy_ masked_fill masked_fill_ where
-    broadcast_tensors lift_fresh_copy lift_fresh nan_to_num""")
+    broadcast_tensors lift_fresh_copy lift_fresh nan_to_num __and__ __or__ __xor__""")
 # Of each reduction over rows: what others hold meanwhile.
 _NEUTRAL = {_aten.sum: 0, _aten.mean: 0, _aten.prod: 1, _aten.amax: -math.inf, _aten.amin: math.inf,
             _aten.max: -math.inf, _aten.min: math.inf, _aten.logsumexp: -math.inf,
             _aten.count_nonzero: 0, _aten.norm: 0, _aten.linalg_vector_norm: 0}
+_ITEM = ("a number that .item() takes out of a tensor, which the next batch changes: compute with "
+         "the tensor itself")
 _COUNTS = {operator.mul: _aten.mul, operator.add: _aten.add, operator.sub: _aten.sub,
            operator.truediv: _aten.div, torch.sym_max: _aten.maximum, torch.sym_min: _aten.minimum}
 # Whose sizes may be the number of chosen rows.
@@ -73,6 +75,7 @@ class _Rewriter:
         # Values that have all rows in dimension 0, and numbers of chosen rows as tensors.
         self.rows: "dict[torch.fx.Node, _Rows]" = {}
         self.counts: "dict[torch.fx.Node, torch.fx.Node]" = {}
+        self.items: "set[torch.fx.Node]" = set()  # of these, those that .item() returns
         self.symbols: "dict[str, _Rows]" = {}  # by the number of chosen rows
         self.chosen: "dict[Any, _Rows]" = {}  # by their masks
         self.sources: "dict[torch.fx.Node, _Rows]" = {}  # the masks
@@ -156,6 +159,42 @@ class _Rewriter:
             self.fail(self.node, f"two masks that choose as many rows: of {_REMEDY}")
         return self.chosen[key]
 
+    def is_within(self, value, mask) -> bool:
+        """Whether a mask of chosen rows chooses among them."""
+        return mask in self.rows and value in self.rows and self.rank(mask) == 1 \
+            and self.rows[mask] is self.rows[value]
+
+    def choose_within(self, mask: torch.fx.Node, symbol: "Optional[str]" = None) -> _Rows:
+        """Those of the chosen rows that a mask of them chooses."""
+        outer = self.rows[mask]
+        key = outer.mask, self.describe(mask)
+        if key not in self.chosen:
+            self.chosen[key] = _Rows(
+                self.call(_aten.logical_and.default, outer.mask, mask), outer.size)
+        rows = self.chosen[key]
+        if symbol and self.symbols.setdefault(symbol, rows) is not rows:
+            self.fail(self.node, f"two masks that choose as many rows: of {_REMEDY}")
+        return rows
+
+    def write_within(self, node) -> bool:
+        """y[mask] = value, of chosen rows and a mask of them."""
+        base, indices, value = node.args[:3]
+        if len(indices) != 1 or indices[0] is None or not self.is_within(base, indices[0]) \
+                or indices[0].meta["val"].dtype != torch.bool \
+                or len(node.args) > 3 and node.args[3]:
+            return False
+        rows = self.choose_within(indices[0])
+        if value in self.rows:
+            if self.rows[value] is not rows or self.rank(value) != self.rank(base):
+                return False
+        elif self.rank(value) >= self.rank(base):
+            return False
+        found = self.call(_aten.where.self, self.column(rows, self.rank(base)), value, base)
+        if node.target.overloadpacket is _aten.index_put_:
+            found = self.call(_aten.copy_.default, base, found)
+        self.replace(node, found, self.rows[base])
+        return True
+
     def describe(self, node):
         """The same for masks that are computed twice, as in z[y > 0] and x[y > 0]."""
         if node in self.described:
@@ -188,6 +227,10 @@ class _Rewriter:
     def read_by_mask(self, node, value, mask) -> bool:
         """x[mask], whose mask is of the first dimensions."""
         symbol = self.symbol_of(node.meta["val"])
+        if symbol is not None and self.is_within(value, mask):
+            rows = self.choose_within(mask, symbol)
+            self.replace(node, self.fill(rows, value), rows)
+            return True
         if symbol is None or value in self.rows or mask in self.rows:
             return False
         rows = self.choose(mask, symbol)
@@ -342,7 +385,11 @@ class _Rewriter:
                     and len(node.args[1]) == 1 and self.read_by_mask(node, node.args[0],
                                                                      node.args[1][0]):
                 return
-            if packet in (_aten.index_put, _aten.index_put_) and self.write_one_row(node):
+            if packet in (_aten.index_put, _aten.index_put_) and (
+                    self.write_one_row(node) or self.write_elements(node)
+                    or self.write_within(node)):
+                return
+            if packet is _aten.index and self.read_elements(node):
                 return
             if packet is _aten.masked_select:
                 shape = node.args[0].meta["val"].shape
@@ -354,6 +401,9 @@ class _Rewriter:
                     return
         if isinstance(target, torch._ops.HigherOrderOperator):
             self.enter_region(node)
+        if target in (_aten.item.default, _aten._local_scalar_dense.default):
+            self.take_item(node, node.args[0])
+            return
         given = [n for n in node.all_input_nodes if n in self.rows]
         counted = [n for n in node.all_input_nodes if n in self.counts]
         if not given and not counted and not (
@@ -362,7 +412,8 @@ class _Rewriter:
             if node.op == "output" and self.is_region and given and not counted:
                 self.return_rows(node, given)
             elif given or counted:
-                self.fail((given + counted)[0], f"the loss function returns {_REMEDY}")
+                what = _ITEM if self.items.intersection(counted) and not given else _REMEDY
+                self.fail((given + counted)[0], f"the loss function returns {what}")
             return
         if "assert" in str(target) or "constrain" in str(target):
             self.graph.erase_node(node)
@@ -377,6 +428,24 @@ class _Rewriter:
             return
         else:
             self.compute(node, given)
+
+    def take_item(self, node, value) -> None:
+        """x.item(), which is the tensor itself where it is computed with."""
+        if value in self.rows:
+            self.fail(node, f".item() of {_REMEDY}")
+        known = value.meta["val"]
+        if known.dim():
+            value = self.call(_aten.reshape.default, value, [])
+        if known.is_floating_point():
+            value = self.call(STOP_GRADIENT, value)
+        elif known.dtype == torch.bool:
+            value = self.call(_aten.to.dtype, value, torch.int64)
+        self.counts[node] = value
+        self.items.add(node)
+
+    def origin(self, counted) -> str:
+        """What numbers are, for a message."""
+        return _ITEM if self.items.intersection(counted) else f"the number of {_REMEDY}"
 
     def count(self, node, given, counted) -> bool:
         """Numbers of chosen rows, and arithmetic with them."""
@@ -393,6 +462,8 @@ class _Rewriter:
         if not counted:
             return False
         if not isinstance(target, torch._ops.OpOverload):
+            if self.items.intersection(counted):
+                self.items.add(node)
             values = [self.counts.get(a, a) for a in node.args]
             if target in _COUNTS and all(
                     isinstance(v, (int, float, torch.fx.Node)) for v in values):
@@ -410,7 +481,7 @@ class _Rewriter:
             if isinstance(node.meta.get("val"), torch.SymBool):
                 self.counts[node] = self.counts[counted[0]]  # Asserted, and dropped.
                 return True
-            self.fail(node, f"{getattr(target, '__name__', target)} of the number of {_REMEDY}")
+            self.fail(node, f"{getattr(target, '__name__', target)} of {self.origin(counted)}")
         return False
 
     def replace_by_number(self, node, number) -> None:
@@ -498,6 +569,56 @@ class _Rewriter:
         self.replace(node, found)
         return True
 
+    def rows_of_elements(self, node) -> "Optional[_Rows]":
+        """The rows of x[mask, column], of a column for each chosen row."""
+        base, indices = node.args[:2]
+        if len(indices) != 2 or None in indices or base in self.rows or indices[0] in self.rows \
+                or indices[1] not in self.rows or self.rank(indices[1]) != 1:
+            return None
+        rows, mask = self.rows[indices[1]], indices[0].meta["val"]
+        if mask.dtype != torch.bool or not 0 < mask.dim() < self.rank(base) \
+                or self.chosen.get(self.describe(indices[0])) is not rows:
+            return None
+        return rows
+
+    def with_rows(self, node, rows) -> torch.fx.Node:
+        """What x[mask, column] reads or writes, with all rows in dimension 0."""
+        base, depth = node.args[0], self.rank(node.args[1][0])
+        return base if depth == 1 else self.call(
+            _aten.reshape.default, base, [rows.size, *base.meta["val"].shape[depth:]])
+
+    def read_elements(self, node) -> bool:
+        rows = self.rows_of_elements(node)
+        if rows is None:
+            return False
+        found = self.call(_aten.index.Tensor, self.with_rows(node, rows), [
+            self.call(_aten.arange.default, rows.size), node.args[1][1]])
+        self.replace(node, self.fill(rows, found), rows)
+        return True
+
+    def write_elements(self, node) -> bool:
+        rows = self.rows_of_elements(node)
+        base, indices, value = node.args[:3]
+        if rows is None or self.rank(base) != self.rank(indices[0]) + 1 \
+                or len(node.args) > 3 and node.args[3] \
+                or self.rank(value) != (value in self.rows) \
+                or self.rows.get(value, rows) is not rows:
+            return False
+        matrix = self.with_rows(node, rows)
+        columns = self.call(_aten.arange.default, matrix.meta["val"].shape[1])
+        place = self.call(_aten.eq.Tensor,
+                          self.call(_aten.unsqueeze.default, indices[1], 1), columns)
+        place = self.call(_aten.logical_and.default, place, self.column(rows, 2))
+        if value in self.rows:
+            value = self.call(_aten.unsqueeze.default, value, 1)
+        found = self.call(_aten.where.self, place, value, matrix)
+        if matrix is not base:
+            found = self.call(_aten.reshape.default, found, list(base.meta["val"].shape))
+        if node.target.overloadpacket is _aten.index_put_:
+            found = self.call(_aten.copy_.default, base, found)
+        self.replace(node, found)
+        return True
+
     def compute_losses(self, node, given) -> None:
         """One value for each element, or row."""
         self.evaluate(node)
@@ -530,16 +651,8 @@ class _Rewriter:
                 return False
             if self.rank(index) != 1 or self.rank(value) != known.dim():
                 return False
-            value = self.select(rows, value, 0)
-            found = self.call(_aten.index_add.default, base if accumulates else
-                              self.call(_aten.zeros_like.default, base), 0, index, value)
-            if not accumulates:
-                written = self.call(_aten.index_add.default, self.call(
-                    _aten.zeros.default, [known.shape[0]]), 0, index,
-                    self.call(_aten.to.dtype, rows.mask, torch.float32))
-                written = self.call(_aten.reshape.default, self.call(_aten.gt.Scalar, written, 0),
-                                    [known.shape[0]] + [1] * (known.dim() - 1))
-                found = self.call(_aten.where.self, written, found, base)
+            found = self.call(_aten.index_add.default, base, 0, index, self.select(
+                rows, value, 0)) if accumulates else self.write_last(base, index, value, rows)
         else:
             if index.meta["val"].dtype != torch.bool or index.meta["val"].numel() != rows.size \
                     or self.chosen.get(self.describe(index)) is not rows:
@@ -555,6 +668,18 @@ class _Rewriter:
             found = self.call(_aten.copy_.default, base, found)
         self.replace(node, found)
         return True
+
+    def write_last(self, base, index, value, rows) -> torch.fx.Node:
+        """y[places] = rows, of which the last is kept where several have one place."""
+        size = base.meta["val"].shape[0]
+        order = self.select(rows, self.call(_aten.arange.default, rows.size), -1)
+        last = self.call(_aten.scatter_reduce.two, self.call(
+            _aten.full.default, [size], -1, dtype=torch.int64), 0, index, order, "amax")
+        found = self.call(_aten.index_select.default, value, 0,
+                          self.call(_aten.clamp.default, last, 0))
+        written = self.call(_aten.reshape.default, self.call(_aten.ge.Scalar, last, 0),
+                            [size] + [1] * (self.rank(base) - 1))
+        return self.call(_aten.where.self, written, found, base)
 
     def spread_targets(self, node, targets) -> None:
         """The targets of a CTC loss one after another, as [N, S] with gaps after the ends."""
@@ -626,7 +751,7 @@ class _Rewriter:
         if rows is not None and packet in _SIZED:
             node.args = torch.fx.map_arg(node.args, lambda n: rows.size if n is number else n)
             return
-        self.fail(node, f"{node.target} of the number of {_REMEDY}")
+        self.fail(node, f"{node.target} of {self.origin([number])}")
 
     def join(self, node, given) -> bool:
         """Rows after others, of which some are chosen."""
@@ -655,7 +780,7 @@ def spread_masked_rows(module: torch.fx.GraphModule,
             if not node._erased:
                 with part.graph.inserting_before(node):
                     rewriter.rewrite(node)
-        if rewriter.symbols:
+        if rewriter.symbols or rewriter.counts:
             for node in reversed(list(part.graph.nodes)):
                 if node in rewriter.counts and not node.users:
                     part.graph.erase_node(node)

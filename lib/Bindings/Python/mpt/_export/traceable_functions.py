@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import warnings
 
 import torch
@@ -155,6 +156,21 @@ def _is_positive_definite(self, value):
     return torch.ones(value.shape[:-2], dtype=torch.bool, device=value.device)
 
 
+def _choose_size():
+    """Detectors of torchvision draw one of several sizes for images, also where there is one."""
+    transform = sys.modules.get("torchvision.models.detection.transform")
+    if transform is None:
+        return []
+
+    def choose(self, sizes):
+        if len(sizes) > 1:
+            raise ExportError(
+                f"the detector draws one of the sizes {list(sizes)} for each image, where a step "
+                "has one shape: give it one min_size, and resize images before they are passed")
+        return sizes[0]
+    return [(transform.GeneralizedRCNNTransform, "torch_choice", choose)]
+
+
 @contextlib.contextmanager
 def drop_checks_of_values():
     def is_causal(mask, is_causal=None, size=None):
@@ -183,7 +199,8 @@ def drop_checks_of_values():
                (torch, "cov", formulas.cov), (torch.Tensor, "cov", formulas.cov),
                (torch, "corrcoef", formulas.corrcoef),
                (torch.Tensor, "corrcoef", formulas.corrcoef),
-               (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal)]
+               (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal),
+               *_choose_size()]
     with patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield
 

@@ -28,13 +28,17 @@ def _instructions(code: types.CodeType):
 
 
 def _raises(code: types.CodeType, offset: int) -> bool:
-    """Whether an error is all that comes from `offset` on."""
+    """Whether an error is all that comes from `offset` on: `raise`, or torch._assert(False, ..)."""
     found, places = _instructions(code)
+    is_assertion = False
     for one in found[places[offset]:]:
-        if one.opname == "RAISE_VARARGS":
+        if one.opname == "RAISE_VARARGS" or is_assertion and one.opname == "LOAD_CONST" \
+                and one.argval is False:
             return True
-        if one.opname.startswith(_ENDS):
+        if one.opname.startswith(_ENDS) and one.opname != "STORE_FAST":
             return False
+        if one.opname not in _SKIPPED and one.opname != "PUSH_NULL":
+            is_assertion = one.argval == "_assert"
     return False
 
 
