@@ -497,9 +497,13 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
               arith::OrIOp::create(inner, loc, flagsBefore[flags.size()], isNaN));
         }
         llvm::append_range(next, flags);
-        for (auto [value, row] : kept)
-          storeTo(keptPlace(row, value.getType(), frame), evaluate(value, frame),
-                  value.getType(), frame);
+        for (auto [value, row] : kept) {
+          Value vector = evaluate(value, frame);
+          // There is room for whole vectors. A processor cannot hand what a few lanes
+          // have stored to a load of all: the load would wait until it is in the cache.
+          llvm::SaveAndRestore all(frame.mask, Value());
+          storeTo(keptPlace(row, value.getType(), frame), vector, value.getType(), frame);
+        }
         if (level > 1 && level == mostLevels)
           prefetchNextRow(frame);
         return next;
@@ -1245,6 +1249,7 @@ Value KernelEmitter::evaluate(Value value, Frame &frame) {
       continue;
     }
     if (Value row = isScalarHere ? Value() : keptRows.lookup(next)) {
+      llvm::SaveAndRestore all(frame.mask, Value());
       frame.values[next] =
           loadFrom(keptPlace(row, next.getType(), frame), next.getType(), frame);
       stack.pop_back();
