@@ -209,11 +209,41 @@ def items(model, x, y):
         + z.mean() * x.abs().max().item() * 0.1 - (y.sum().item() * 2 - 1) * z.mean() * 0.01
 
 
+def columns(model, x, y):
+    """Masks of other dimensions than the first."""
+    z, kept = model(x), x[0, :3] > x[0, :3].mean()
+    cube = z.reshape(2, 4, 3)
+    result = F.mse_loss(z[:, kept], x[:, :3][:, kept]) + z[..., kept].exp().mean() \
+        + (z[:, kept] - x[:, :3][:, x[0, :3] > x[0, :3].mean()]).abs().sum(1).mean()
+    result = result + (cube[:, :, kept].amax(-1) * cube[:, :, kept].sum(0, keepdim=True).sum(2)) \
+        .mean() + (z[:, kept] * x[:, 3:4]).sum() / z[:, kept].shape[1]
+    rest = (cube[:, y[:4] < 2] * x[0, :3]).relu().sum(-1)
+    return result + rest.mean(1).square().sum() + z[:, kept].std() + rest.amax((0, 1))
+
+
+def written_columns(model, x, y):
+    z, kept = model(x), x[0, :3] > x[0, :3].mean()
+    result = torch.zeros_like(z)
+    result[:, kept] = z[:, kept].tanh() * 2
+    z = z * 1.0
+    z[:, x[0, :3] < 0] = 0.5
+    return result.square().sum() + z.mean()
+
+
+def spreads(model, x, y):
+    """Advantages as policies are trained by (Schulman et al., 2017)."""
+    z, kept = model(x), x[:, 0] > -0.5
+    gain = z[:, 0][kept]
+    gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+    return (gain * z[:, 1][kept]).mean() + z[kept].var(0).sum() \
+        + z[kept].std((0, 1), correction=2) + z[kept].var(0, unbiased=False, keepdim=True).sum() + z[kept].var(1).mean()
+
+
 for loss in (regression, classes, one_mask_twice, changed_between,
              written_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
              norms, of_two_dimensions, places, pairs, in_place, without_gradient,
              regions, masks_of_parts, rows_of_one_value, again, chosen_elements, last_of_places,
-             items):
+             items, columns, written_columns, spreads):
     check(loss)
 
 def transcription(model, x, y):
@@ -243,8 +273,8 @@ result = step(*batches[0])
 print("none is chosen:", result["mean"].item(), result.loss)
 
 
-def variance(model, x, y):
-    return model(x)[y != 0].var(0).sum()
+def softmax_of_columns(model, x, y):
+    return model(x)[:, x[0, :3] > 0].softmax(1).square().sum()
 
 
 def places_of_extremes(model, x, y):
@@ -276,6 +306,6 @@ def two_masks(model, x, y):
     return (model(x)[y == 0] * model(x)[y == 1]).sum()
 
 
-for loss in (variance, places_of_extremes, products, item_as_bound, item_returned, orders,
+for loss in (softmax_of_columns, places_of_extremes, products, item_as_bound, item_returned, orders,
              negative_norm, two_masks):
     refused(loss.__name__, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

@@ -43,6 +43,10 @@ _EVERYWHERE = _packets("""clone detach alias contiguous to _to_copy type_as drop
 _NEUTRAL = {_aten.sum: 0, _aten.mean: 0, _aten.prod: 1, _aten.amax: -math.inf, _aten.amin: math.inf,
             _aten.max: -math.inf, _aten.min: math.inf, _aten.logsumexp: -math.inf,
             _aten.count_nonzero: 0, _aten.norm: 0, _aten.linalg_vector_norm: 0}
+_COLUMNS = ("columns that a mask has chosen, as in x[:, mask], whose number depends on values: compute "
+            "with all columns, and choose by torch.where, or weigh their sum by the mask")
+_ELEMENTWISE_LOSSES = _packets("""mse_loss l1_loss smooth_l1_loss huber_loss soft_margin_loss
+    binary_cross_entropy binary_cross_entropy_with_logits kl_div""")
 _ITEM = ("a number that .item() takes out of a tensor, which the next batch changes: compute with "
          "the tensor itself")
 _COUNTS = {operator.mul: _aten.mul, operator.add: _aten.add, operator.sub: _aten.sub,
@@ -66,6 +70,12 @@ class _Name(str):
         return str(self)
 
 
+def _may_be_view(node: torch.fx.Node) -> bool:
+    """Whether the result may lie where the first operand lies."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is None or any(result.alias_info is not None for result in schema.returns)
+
+
 class _Rewriter:
     """Of one graph, which may be that of a region without gradients or of autocast."""
 
@@ -75,6 +85,9 @@ class _Rewriter:
         # Values that have all rows in dimension 0, and numbers of chosen rows as tensors.
         self.rows: "dict[torch.fx.Node, _Rows]" = {}
         self.counts: "dict[torch.fx.Node, torch.fx.Node]" = {}
+        # Values whose chosen rows are in another dimension: the same with them in dimension 0, and
+        # which it is.
+        self.moved: "dict[torch.fx.Node, tuple[torch.fx.Node, int]]" = {}
         self.items: "set[torch.fx.Node]" = set()  # of these, those that .item() returns
         self.symbols: "dict[str, _Rows]" = {}  # by the number of chosen rows
         self.chosen: "dict[Any, _Rows]" = {}  # by their masks
@@ -159,6 +172,129 @@ class _Rewriter:
             self.fail(self.node, f"two masks that choose as many rows: of {_REMEDY}")
         return self.chosen[key]
 
+    # Masks of other dimensions than the first, as in x[:, mask].
+
+    def move(self, node) -> bool:
+        """Computes with chosen rows in dimension 0, and notes where they belong."""
+        target = node.target
+        packet = getattr(target, "overloadpacket", None)
+        given = [n for n in node.all_input_nodes if n in self.moved]
+        if not given:
+            return self.read_columns(node)
+        depth = self.moved[given[0]][1]
+        rows = self.rows[self.moved[given[0]][0]]
+        rank = self.rank(given[0])
+        if packet in (_aten.index_put, _aten.index_put_) and given == [node.args[2]] \
+                and self.write_columns(node, rows, depth):
+            return True
+        others = [n for n in self.tensors(node) if n not in self.moved]
+        if target is _aten.sym_size.int:
+            place = node.args[1] % rank
+            inner = 0 if place == depth else place + (place < depth)
+            self.compute_moved(node, {given[0]: self.moved[given[0]][0]}, (inner,))
+            return True
+        if not isinstance(target, torch._ops.OpOverload) or any(
+                self.moved[n][1] != depth or self.rank(n) != rank
+                or self.rows[self.moved[n][0]] is not rows for n in given):
+            self.fail(node, f"{target} of {_COLUMNS}")
+        if packet is _aten.broadcast_tensors and not others and len(
+                {self.moved[n][0].meta["val"].shape for n in given}) == 1:
+            for user in list(node.users):  # There is nothing to broadcast.
+                self.replace(user, node.args[0][user.args[1]])
+            self.graph.erase_node(node)
+            return True
+        inner = {n: self.moved[n][0] for n in given}
+        reduction = self.argument(node, "reduction")
+        if reduction is not None and packet in _ELEMENTWISE_LOSSES and not others:
+            self.compute_moved(node, inner)
+            return True
+        if packet in _EVERYWHERE or torch.Tag.pointwise in target.tags:
+            for other in others:
+                if self.rank(other) >= rank - depth:
+                    if self.rank(other) != rank or other.meta["val"].shape[depth] != 1:
+                        self.fail(node, f"{target} of {_COLUMNS}")
+                    inner[other] = self.call(_aten.movedim.int, other, depth, 0)
+            self.moved[node] = self.compute_moved(node, inner, is_kept=True), depth
+            return True
+        if packet in (_aten.sum, _aten.mean, _aten.amax, _aten.amin, _aten.prod, _aten.var,
+                      _aten.std, _aten.norm, _aten.linalg_vector_norm) and len(given) == 1:
+            dims = self.argument(node, "dim")
+            if not dims and dims != 0:
+                self.compute_moved(node, inner)
+                return True
+            dims = [d % rank for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
+            keep = self.argument(node, "keepdim", False)
+            if depth in dims and not keep or depth not in dims:
+                places = [0 if d == depth else d + (d < depth) for d in dims]
+                is_list = isinstance(self.argument(node, "dim"), (list, tuple))
+                found = self.compute_moved(node, inner, is_kept=depth not in dims,
+                                           dim=places if is_list else places[0])
+                if depth not in dims:
+                    self.moved[node] = found, depth - (
+                        0 if keep else sum(d < depth for d in dims))
+                return True
+        self.fail(node, f"{target} of {_COLUMNS}")
+        return False
+
+    def compute_moved(self, node, inner, rest=None, is_kept=False, **changed):
+        """`node` of other operands. It takes the place of `node`, unless that is kept."""
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: inner.get(n, n))
+        found = self.graph.call_function(
+            node.target, args if rest is None else (args[0], *rest), kwargs)
+        found.meta = dict(node.meta)
+        for name, value in changed.items():
+            self.set_argument(found, name, value)
+        if is_kept:
+            self.evaluate(found)
+            self.rows[found] = self.rows[next(n for n in found.all_input_nodes
+                                              if n in self.rows)]
+            return found
+        node.replace_all_uses_with(found)
+        self.graph.erase_node(node)
+        with self.graph.inserting_before(found):
+            self.rewrite(found)
+        return found
+
+    def column_of(self, indices) -> "Optional[torch.fx.Node]":
+        """The mask of x[:, .., mask]."""
+        mask = indices[-1] if len(indices) > 1 else None
+        if mask is None or any(i is not None for i in indices[:-1]) \
+                or mask.meta["val"].dtype != torch.bool or mask.meta["val"].dim() != 1:
+            return None
+        return mask
+
+    def read_columns(self, node) -> bool:
+        value, mask = node.args[0], self.column_of(node.args[1])
+        known = node.meta["val"]
+        if mask is None or value in self.rows or mask in self.rows:
+            return False
+        depth = len(node.args[1]) - 1
+        if any(not isinstance(s, int) for i, s in enumerate(known.shape) if i != depth) \
+                or isinstance(known.shape[depth], int):
+            return False
+        rows = self.choose(mask, str(known.shape[depth].node.expr))
+        found = self.fill(rows, self.call(_aten.movedim.int, value, depth, 0))
+        self.rows[found] = rows
+        self.moved[node] = found, depth
+        return True
+
+    def write_columns(self, node, rows, depth) -> bool:
+        """y[:, mask] = columns."""
+        base, indices, value = node.args[:3]
+        mask = self.column_of(indices)
+        if mask is None or len(indices) - 1 != depth or len(node.args) > 3 and node.args[3] \
+                or self.chosen.get(self.describe(mask)) is not rows \
+                or self.rank(value) != self.rank(base) or base in self.rows:
+            return False
+        shape = [1] * self.rank(base)
+        shape[depth] = rows.size
+        found = self.call(_aten.where.self, self.call(_aten.reshape.default, mask, shape),
+                          self.call(_aten.movedim.int, self.moved[value][0], 0, depth), base)
+        if node.target.overloadpacket is _aten.index_put_:
+            found = self.call(_aten.copy_.default, base, found)
+        self.replace(node, found)
+        return True
+
     def is_within(self, value, mask) -> bool:
         """Whether a mask of chosen rows chooses among them."""
         return mask in self.rows and value in self.rows and self.rank(mask) == 1 \
@@ -219,7 +355,7 @@ class _Rewriter:
             schema = getattr(node.target, "_schema", None)
             if schema is not None and schema.is_mutable:
                 changed.add(node)
-                while node.all_input_nodes:
+                while node.all_input_nodes and _may_be_view(node):
                     node = node.all_input_nodes[0]
                     changed.add(node)
         return changed
@@ -401,6 +537,10 @@ class _Rewriter:
                     return
         if isinstance(target, torch._ops.HigherOrderOperator):
             self.enter_region(node)
+        if self.moved.keys() & set(node.all_input_nodes) or isinstance(
+                target, torch._ops.OpOverload) and target.overloadpacket is _aten.index:
+            if self.move(node):
+                return
         if target in (_aten.item.default, _aten._local_scalar_dense.default):
             self.take_item(node, node.args[0])
             return
@@ -538,6 +678,8 @@ class _Rewriter:
             node.update_arg(0, self.select(rows, given[0], _NEUTRAL[packet]))
             self.evaluate(node)
             return True
+        if packet in (_aten.var, _aten.std) and len(given) == 1:
+            return self.vary(node, given[0], rows)
         name = packet.__name__.rstrip("_")
         if name == "index_add" and node.args[1] == 0 and node.args[0] not in self.rows \
                 and node.args[2] in self.rows and node.args[3] in self.rows:
@@ -630,16 +772,41 @@ class _Rewriter:
     def reduce(self, packet, value, rows, dims=(), keepdim=False) -> torch.fx.Node:
         """A sum or mean over chosen rows, and over `dims` among which rows are."""
         chosen = self.select(rows, value, 0)
-        shape = value.meta["val"].shape
         total = self.call(_aten.sum.dim_IntList, chosen, list(dims), keepdim) if dims \
             else self.call(_aten.sum.default, chosen)
         if packet is _aten.sum:
             return total
+        return self.call(_aten.div.Tensor, total, self.number(value, rows, dims))
+
+    def number(self, value, rows, dims) -> torch.fx.Node:
+        """Of the elements that a mean is of, in the type of `value`."""
+        shape = value.meta["val"].shape
         each = math.prod(s for i, s in enumerate(shape)
                          if i and (not dims or i in [d % len(shape) for d in dims]))
         number = self.call(_aten.to.dtype, self.call(_aten.sum.default, rows.mask),
                            value.meta["val"].dtype)
-        return self.call(_aten.div.Tensor, total, self.call(_aten.mul.Scalar, number, each))
+        return self.call(_aten.mul.Scalar, number, each)
+
+    def vary(self, node, value, rows) -> bool:
+        """Variance and standard deviation over rows."""
+        dims, keep = self.argument(node, "dim"), self.argument(node, "keepdim", False)
+        dims = [] if dims is None else dims if isinstance(dims, (list, tuple)) else [dims]
+        rank = self.rank(value)
+        if dims and all(d % rank != 0 for d in dims) or keep and not dims:
+            return False
+        correction = self.argument(node, "correction")
+        if correction is None:
+            correction = 1 if self.argument(node, "unbiased", True) else 0
+        mean = self.reduce(_aten.mean, value, rows, dims, True)
+        apart = self.call(_aten.sub.Tensor, value, mean)
+        total = self.reduce(_aten.sum, self.call(_aten.mul.Tensor, apart, apart), rows, dims, keep)
+        found = self.call(_aten.div.Tensor, total, self.call(
+            _aten.clamp.default, self.call(
+                _aten.sub.Scalar, self.number(value, rows, dims), correction), 0))
+        if node.target.overloadpacket is _aten.std:
+            found = self.call(_aten.sqrt.default, found)
+        self.replace(node, found)
+        return True
 
     def write_rows(self, node, rows) -> bool:
         """y[mask] = rows, or y[places] = rows."""
@@ -782,6 +949,6 @@ def spread_masked_rows(module: torch.fx.GraphModule,
                     rewriter.rewrite(node)
         if rewriter.symbols or rewriter.counts:
             for node in reversed(list(part.graph.nodes)):
-                if node in rewriter.counts and not node.users:
+                if (node in rewriter.counts or node in rewriter.moved) and not node.users:
                     part.graph.erase_node(node)
             part.recompile()

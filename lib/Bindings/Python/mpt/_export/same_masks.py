@@ -18,8 +18,9 @@ _COMPARISONS = {
     "__invert__", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isfinite", "isinf", "logical_and",
     "logical_or", "logical_not", "logical_xor", "bool"}
 # What is read twice is the same, too.
-_READS = {"__getitem__", "contiguous", "detach", "flatten", "narrow", "permute", "ravel", "reshape",
-          "select", "squeeze", "t", "to", "transpose", "unsqueeze", "view"}
+_READS = {"__getitem__", "abs", "contiguous", "detach", "flatten", "max", "mean", "min", "narrow",
+          "permute", "ravel", "reshape", "select", "squeeze", "sum", "t", "to", "transpose",
+          "unsqueeze", "view"}
 _CHOICES = {"__getitem__", "masked_select", "nonzero", "argwhere", "where"}
 
 
