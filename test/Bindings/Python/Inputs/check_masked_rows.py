@@ -96,7 +96,8 @@ def elements(model, x, y):
     z = model(x)
     kept, result = z > 0, torch.ones_like(z)
     result[kept] = (z[kept] * x[:, :3][kept]).exp()
-    return result.mean() + torch.masked_select(z, x[:, :3] > 0).abs().mean()
+    return result.mean() + torch.masked_select(z, x[:, :3] > 0).abs().mean() \
+        + z.masked_select((y > 0)[:, None]).square().mean()
 
 
 def joined(model, x, y):
@@ -236,7 +237,8 @@ def spreads(model, x, y):
     gain = z[:, 0][kept]
     gain = (gain - gain.mean()) / (gain.std() + 1e-8)
     return (gain * z[:, 1][kept]).mean() + z[kept].var(0).sum() \
-        + z[kept].std((0, 1), correction=2) + z[kept].var(0, unbiased=False, keepdim=True).sum() + z[kept].var(1).mean()
+        + z[kept].std((0, 1), correction=2) + z[kept].var(1).mean() \
+        + z[kept].var(0, unbiased=False, keepdim=True).sum()
 
 
 for loss in (regression, classes, one_mask_twice, changed_between,
@@ -286,6 +288,10 @@ def products(model, x, y):
     return (z @ z.transpose(0, 1)).mean()
 
 
+def length_of_rows(model, x, y):
+    return model(x)[y > 0].sum() / len(y[y > 0])
+
+
 def item_as_bound(model, x, y):
     return model(x).clamp(max=x.max().item()).sum()
 
@@ -306,6 +312,6 @@ def two_masks(model, x, y):
     return (model(x)[y == 0] * model(x)[y == 1]).sum()
 
 
-for loss in (softmax_of_columns, places_of_extremes, products, item_as_bound, item_returned, orders,
-             negative_norm, two_masks):
+for loss in (softmax_of_columns, places_of_extremes, products, length_of_rows, item_as_bound,
+             item_returned, orders, negative_norm, two_masks):
     refused(loss.__name__, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

@@ -66,6 +66,17 @@ for name, loss in (("assertions", assertions), ("errors", errors), ("numbers", n
     check(name, loss)
 
 
+def tensors_of_numbers(model, x, y):
+    """torch.tensor takes values alone."""
+    z = model(x)
+    weights = torch.tensor([[y[0], y[1]], [2, y.sum()]])
+    means = torch.tensor([z.mean().detach(), 1.0], dtype=x.dtype)
+    return (weights * z[:2, :2]).mean() * 0.1 + (means * z[:, :2]).mean()
+
+
+check("tensors of numbers", tensors_of_numbers)
+
+
 # Grave et al., 2017.
 def clusters():
     return nn.AdaptiveLogSoftmaxWithLoss(6, 40, [5, 15], div_value=2.0, head_bias=True)

@@ -227,6 +227,19 @@ def transcription():
             (torch.randn(2, 800), labels))
 
 
+def informer():
+    """Halves its sequence between layers."""
+    sizes = {f"{part}_{name}": value for part in ("encoder", "decoder") for name, value in (
+        ("layers", 2), ("attention_heads", 2), ("ffn_dim", 32), ("layerdrop", 0.0))}
+    model = create("InformerForPrediction", "Informer", prediction_length=8, context_length=16,
+                   lags_sequence=[1, 2, 3], num_time_features=2, d_model=16, **sizes)
+    names = ("past_values", "past_time_features", "past_observed_mask", "future_values",
+             "future_time_features")
+    return (model, lambda model, *batch: model(**dict(zip(names, batch))).loss,
+            (torch.randn(2, 19), torch.randn(2, 19, 2), torch.ones(2, 19), torch.randn(2, 8),
+             torch.randn(2, 8, 2)))
+
+
 MODELS = {
     **{name: functools.partial(vision, name) for name in (
         "alexnet", "densenet121", "mnasnet0_5", "mobilenet_v2", "regnet_y_400mf",
@@ -238,7 +251,7 @@ MODELS = {
     "retinanet": functools.partial(detector, "RetinaNet"),
     "fcos": functools.partial(detector, "FCOS"),
     "maxvit": maxvit, "swin3d": swin3d, "whisper": whisper, "wav2vec2": wav2vec2,
-    "transcription": transcription,
+    "transcription": transcription, "informer": informer,
     "vit_mae": vit_mae, "clip": clip, "segformer": segformer, "patchtst": patchtst,
     **{name.lower(): functools.partial(language, name, **DECODER) for name in (
         "Mistral", "Qwen2", "Phi", "Phi3", "StableLm", "Olmo2", "Cohere")},

@@ -69,6 +69,25 @@ def _multiply_sparse(matrix: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
     return found.new_zeros([count, *dense.shape[1:]]).index_add(0, rows, found)
 
 
+def _make_tensor(data: Any, *, dtype=None, device=None, requires_grad=False,
+                 pin_memory=False) -> torch.Tensor:
+    """torch.tensor of lists with tensors of one element, which has the values alone."""
+    def stack(part):
+        if isinstance(part, (list, tuple)):
+            return torch.stack([stack(p) for p in part])
+        if not isinstance(part, torch.Tensor):
+            return torch.tensor(part)
+        return part.detach().reshape([]) if isinstance(data, (list, tuple)) else part.detach()
+
+    leaves = pytree.tree_leaves(data)
+    if dtype is None and isinstance(data, (list, tuple)) and any(
+            part.is_floating_point() if isinstance(part, torch.Tensor) else
+            isinstance(part, float) for part in leaves):
+        dtype = torch.get_default_dtype()
+    found = stack(data)
+    return found.clone() if dtype is None else found.to(dtype, copy=True)
+
+
 def _asks(name: str, args: tuple) -> bool:
     if name == "__getitem__":
         index = args[1] if isinstance(args[1], tuple) else (args[1],)
@@ -155,8 +174,8 @@ class FoldConstants(TorchFunctionMode):
                 and not _is_sparse(args[1]) and args[0].dim() == 2 and args[1].dim() in (1, 2):
             return _multiply_sparse(self.find(args[0]), args[1])
         raise ExportError(
-            f"the loss function calls {name} of a sparse tensor, which cannot be exported: a sparse "
-            "matrix may be multiplied by a dense one, as in torch.sparse.mm(a, x), where it is a "
+            f"the loss function calls {name} of a sparse tensor, which cannot be exported: a "
+            "sparse matrix may be multiplied by a dense one, as in torch.sparse.mm(a, x), where it is a "
             "constant, such as a tensor in a closure or an attribute of a module; else pass "
             "a.to_dense(), or its indices and values")
 
@@ -210,7 +229,8 @@ class FoldConstants(TorchFunctionMode):
             raise ExportError(
                 "the loss function decides by a random number, which a step would do once for "
                 "all batches: set the probability to 0 (that of layers left out is called "
-                "layerdrop or drop_path), or multiply by a mask, as (torch.rand(()) < p) * layer(x)")
+                "layerdrop or drop_path), or multiply by a mask, as (torch.rand(()) < p) * "
+                "layer(x)")
         if name in ("__get__", "__set__"):  # shape, device, grad and the like
             return func(*args, **kwargs)
         leaves = pytree.tree_leaves((args, kwargs))
@@ -229,6 +249,9 @@ class FoldConstants(TorchFunctionMode):
                 # Views of what it changes are constants no more.
                 if target in self.values:
                     self.values.clear()
+        if func is torch.tensor and tensors:
+            return self.keep(self.compute(func, args, kwargs)) if known \
+                else _make_tensor(*args, **kwargs)
         if any(map(_is_sparse, tensors)):
             return self.call_sparse(func, name, args, kwargs, known and not changes)
         if not known:

@@ -64,6 +64,9 @@ def short_message(error: BaseException) -> str:
 def remedy_of(error: BaseException) -> str:
     """What to change in the model, where PyTorch's message does not say it."""
     text, kind = str(error), type(error).__name__
+    if "specialized integer" in text:
+        return ("\nint(), float(), len() and range() want numbers of Python, which the graph of a step "
+                "has not: compute with the tensor, or with x.shape[0] in place of len(x)")
     if "data-dependent" in text or kind.startswith(("DataDependent", "DynamicOutputShape")):
         return ("\nThe graph of a step is the same for all batches: where Python decides by "
                 "the values of tensors (if, .item(), tolist), use torch.where, or "

@@ -43,8 +43,9 @@ _EVERYWHERE = _packets("""clone detach alias contiguous to _to_copy type_as drop
 _NEUTRAL = {_aten.sum: 0, _aten.mean: 0, _aten.prod: 1, _aten.amax: -math.inf, _aten.amin: math.inf,
             _aten.max: -math.inf, _aten.min: math.inf, _aten.logsumexp: -math.inf,
             _aten.count_nonzero: 0, _aten.norm: 0, _aten.linalg_vector_norm: 0}
-_COLUMNS = ("columns that a mask has chosen, as in x[:, mask], whose number depends on values: compute "
-            "with all columns, and choose by torch.where, or weigh their sum by the mask")
+_COLUMNS = ("columns that a mask has chosen, as in x[:, mask], whose number depends on values: "
+            "compute with all columns, and choose by torch.where, or weigh their sum by the mask, or "
+            "let it be a constant: of tensors in a closure, or of buffers with persistent=False")
 _ELEMENTWISE_LOSSES = _packets("""mse_loss l1_loss smooth_l1_loss huber_loss soft_margin_loss
     binary_cross_entropy binary_cross_entropy_with_logits kl_div""")
 _ITEM = ("a number that .item() takes out of a tensor, which the next batch changes: compute with "
@@ -377,6 +378,12 @@ class _Rewriter:
             rows, self.call(_aten.reshape.default, value, [rows.size, *rest])), rows)
         return True
 
+    def broadcast(self, *values) -> "list[torch.fx.Node]":
+        """Values of one shape."""
+        shape = torch.broadcast_shapes(*(v.meta["val"].shape for v in values))
+        return [v if v.meta["val"].shape == shape else self.call(
+            _aten.expand.default, v, list(shape)) for v in values]
+
     def find_places(self, node, mask) -> bool:
         """nonzero(mask): the places of the chosen, [rows, dimensions], or one list for each."""
         result = node.meta["val"]
@@ -527,9 +534,9 @@ class _Rewriter:
                 return
             if packet is _aten.index and self.read_elements(node):
                 return
-            if packet is _aten.masked_select:
-                shape = node.args[0].meta["val"].shape
-                if shape == node.args[1].meta["val"].shape and self.read_by_mask(node, *node.args):
+            if packet is _aten.masked_select and not any(n in self.rows for n in node.args):
+                value, mask = self.broadcast(*node.args)
+                if self.read_by_mask(node, value, mask):
                     return
             if packet in (_aten.nonzero, _aten.nonzero_numpy) or packet is _aten.where \
                     and len(node.args) == 1:

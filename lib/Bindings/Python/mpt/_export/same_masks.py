@@ -29,7 +29,8 @@ class SameMasks(TorchFunctionMode):
 
     def __init__(self):
         super().__init__()
-        # By id: a mask or what one is made of, how often it had been changed, and what it was computed from.
+        # By id: a mask or what one is made of, how often it had been changed, and what it was
+        # computed from.
         self.masks: "dict[int, tuple[torch.Tensor, int, Any]]" = {}
         self.first: "dict[Any, torch.Tensor]" = {}
         self.kept: "list[torch.Tensor]" = []  # No other tensor gets their id.

@@ -171,6 +171,13 @@ def _choose_size():
     return [(transform.GeneralizedRCNNTransform, "torch_choice", choose)]
 
 
+def _leave_out_masks():
+    """transformers makes masks that hide nothing while a model is exported, for sequences of other
+    lengths; a step has one. Padding masks are computed as before."""
+    masking = sys.modules.get("transformers.masking_utils")
+    return [(masking, "is_torchdynamo_exporting", lambda: False)] if masking else []
+
+
 @contextlib.contextmanager
 def drop_checks_of_values():
     def is_causal(mask, is_causal=None, size=None):
@@ -200,7 +207,7 @@ def drop_checks_of_values():
                (torch, "corrcoef", formulas.corrcoef),
                (torch.Tensor, "corrcoef", formulas.corrcoef),
                (torch.nn.modules.transformer, "_detect_is_causal_mask", is_causal),
-               *_choose_size()]
+               *_choose_size(), *_leave_out_masks()]
     with patched([patch for patch in patches if hasattr(*patch[:2])]):
         yield
 
