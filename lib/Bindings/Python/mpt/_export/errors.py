@@ -79,7 +79,7 @@ def remedy_of(error: BaseException) -> str:
     if ".numpy()" in text:
         return ("\nnumpy and scipy cannot read traced tensors: compute outside of the loss function "
                 "what they find, such as a matching by linear_sum_assignment, and pass it in the batch")
-    if "'NoneType' object" in text and "transformers" in raised_at(error):
+    if "'NoneType' object" in text and "/transformers/" in raised_at(error).replace(os.sep, "/"):
         return ("\ntransformers leaves out masks that are None while a model is traced: pass "
                 "attention_mask, and decoder_attention_mask where there is a decoder")
     if kind == "UnsupportedOperatorException":

@@ -8,6 +8,7 @@ error, the other one is what the graph of a step is made of.
 """
 from __future__ import annotations
 
+import bisect
 import dis
 import functools
 import os
@@ -78,9 +79,8 @@ def answer_of_check() -> "Optional[bool]":
         return None
     code = frame.f_code
     found, places = _instructions(code)
-    place, negated = places.get(frame.f_lasti), False
-    if place is None:
-        return None
+    # What follows an instruction in memory, for the interpreter itself, is part of it.
+    place, negated = bisect.bisect_right(list(places), frame.f_lasti) - 1, False
     if found[place].opname.startswith("CALL"):
         place += 1
     while place < len(found) and (found[place].opname in _SKIPPED
