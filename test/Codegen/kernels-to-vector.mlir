@@ -29,8 +29,12 @@
 // Rows of 20 have a tail of 4.
 // CHECK: %[[MASK:.*]] = arith.constant dense<[true, true, true, true, false, {{.*}}]> : vector<16xi1>
 // CHECK-COUNT-2: llvm.intr.masked.load {{.*}}, %[[MASK]],
-// CHECK: arith.mulf {{.*}} : vector<16xf32>
-// CHECK: llvm.intr.masked.store {{.*}}, %[[MASK]]
+// CHECK: %[[PRODUCTS:.*]] = arith.mulf {{.*}} : vector<16xf32>
+// It is stored without a mask.
+// CHECK: %[[BITS:.*]] = vector.bitcast %[[PRODUCTS]] : vector<16xf32> to vector<16xi32>
+// CHECK-NEXT: %[[FOUR:.*]] = vector.extract_strided_slice %[[BITS]] {offsets = [0], sizes = [4]
+// CHECK: llvm.store %[[FOUR]], {{.*}} : vector<4xi32>
+// CHECK-NOT: masked.store
 // CHECK: return
 "mpt_kernel.func"() <{sym_name = "scale", kind = #mpt_kernel.kind<pointwise>,
     domain = array<i64: 4, 20>, chunk_rows = 2 : i64,
@@ -147,7 +151,7 @@
 // CHECK: %[[FROM_LAST:.*]] = llvm.getelementptr %[[ROW]][
 // CHECK: llvm.load %[[FROM_LAST]] {{.*}} -> vector<16xf32>
 // CHECK: arith.divf
-// CHECK: llvm.intr.masked.store
+// CHECK: llvm.store {{.*}} : vector<8xi32>
 "mpt_kernel.func"() <{sym_name = "kept", kind = #mpt_kernel.kind<row>,
     domain = array<i64: 4, 40>, chunk_rows = 2 : i64,
     function_type = (tensor<4x40xf32>) -> tensor<4x40xf32>,
@@ -365,7 +369,10 @@
 // CHECK: arith.truncf
 // CHECK: llvm.store
 // CHECK-NOT: llvm.store
-// CHECK: llvm.intr.masked.store
+// CHECK: llvm.store {{.*}} : vector<4xi16>
+// CHECK: %[[REST:.*]] = vector.extract_strided_slice {{.*}} {offsets = [4], sizes = [1]
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[4]
+// CHECK: llvm.store %[[REST]], %[[PLACE]] {{.*}} : vector<1xi16>
 "mpt_kernel.func"() <{sym_name = "rounded_pairs", kind = #mpt_kernel.kind<row>,
     domain = array<i64: 4, 53>, chunk_rows = 2 : i64,
     function_type = (tensor<4x53xf32>) -> tensor<4x53xbf16>,

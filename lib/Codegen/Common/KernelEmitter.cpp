@@ -1033,14 +1033,49 @@ Value KernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
   return fromStorage(b, value, element);
 }
 
+/// How many lanes `mask` has if it is a constant and these are the first ones.
+static std::optional<int64_t> countFirstLanes(Value mask) {
+  DenseElementsAttr lanes;
+  if (!matchPattern(mask, m_Constant(&lanes)))
+    return std::nullopt;
+  const int64_t count = llvm::count(lanes.getValues<bool>(), true);
+  const bool areFirst =
+      llvm::all_of(llvm::enumerate(lanes.getValues<bool>()), [&](auto lane) {
+        return lane.value() == (lane.index() < size_t(count));
+      });
+  return areFirst ? std::optional(count) : std::nullopt;
+}
+
 void KernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &frame) {
   OpBuilder &b = *frame.builder;
   value = toStorage(b, value, element);
-  unsigned alignment = storageOf(element).getIntOrFloatBitWidth() / 8;
-  if (frame.mask)
-    LLVM::MaskedStoreOp::create(b, loc, value, pointer, frame.mask, alignment);
-  else
+  const unsigned width = storageOf(element).getIntOrFloatBitWidth(),
+                 alignment = width / 8;
+  if (!frame.mask) {
     LLVM::StoreOp::create(b, loc, value, pointer, alignment);
+    return;
+  }
+  const std::optional<int64_t> count = countFirstLanes(frame.mask);
+  if (!count) {
+    LLVM::MaskedStoreOp::create(b, loc, value, pointer, frame.mask, alignment);
+    return;
+  }
+  // The rest of a row in whole vectors of fewer lanes. A processor takes a store with a
+  // mask for one of all lanes: where a kernel writes what it reads, the next row's first
+  // load, which begins in them, would wait until the store is in the cache.
+  const Type bits = b.getIntegerType(width);
+  value = vector::BitCastOp::create(b, loc, vectorOf(bits, frame.lanes), value);
+  int64_t first = 0;
+  for (int64_t lanes = llvm::bit_floor(uint64_t(*count)); lanes > 0; lanes /= 2) {
+    if (!(*count & lanes))
+      continue;
+    Value part = vector::ExtractStridedSliceOp::create(b, loc, value, first, lanes, 1);
+    Value place =
+        LLVM::GEPOp::create(b, loc, pointer.getType(), bits, pointer,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
+    LLVM::StoreOp::create(b, loc, part, place, alignment);
+    first += lanes;
+  }
 }
 
 std::pair<Value, Value> KernelEmitter::lanePointers(unsigned index, Frame &frame) {
