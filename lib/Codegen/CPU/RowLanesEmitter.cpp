@@ -19,6 +19,9 @@ using namespace mpt::detail;
 
 /// A kept value of more columns would not stay in the first-level cache.
 static constexpr int64_t mostColumns = 256;
+/// Where rows are reduced once and nothing is kept, each column is a vector of memory
+/// that is read once.
+static constexpr int64_t mostColumnsReadOnce = 1024;
 
 RowLanesEmitter::RowLanesEmitter(kernel::FuncOp kernel) : KernelEmitter(kernel) {
   if (!isBetter())
@@ -30,8 +33,10 @@ RowLanesEmitter::RowLanesEmitter(kernel::FuncOp kernel) : KernelEmitter(kernel) 
 }
 
 bool RowLanesEmitter::isBetter() {
+  const bool readsOnce = mostLevels == 1 && keptValues.empty();
   if (kernel.getKind() == kernel::KernelKind::Pointwise || domain.size() < 2 ||
-      columns < 2 || columns > mostColumns || domain[getRowDim()] < kLanes)
+      columns < 2 || columns > (readsOnce ? mostColumnsReadOnce : mostColumns) ||
+      domain[getRowDim()] < kLanes)
     return false;
   for (const ColumnPartials &part : info.getColumnPartials())
     if (isFull(kernel::ColumnReduceOp(part.op).getValue()))

@@ -1100,6 +1100,68 @@ TEST(Kernels, RowsThatShareOperands) {
   }
 }
 
+/// A dimension that is not the last of the tensors is the row, so that vectors take
+/// neighbouring rows: rows that are walked once, also long ones, and twice, with rests of
+/// vectors and operands that repeat along rows or neighbours.
+TEST(Kernels, RowsOfMiddleDimensions) {
+  const std::string full = "(d0, d1, d2) -> (d0, d2, d1)";
+  std::vector<int> sizes = {2, 49, 256, 301, 1024};
+  std::string text;
+  for (int n : sizes) {
+    std::string c = std::to_string(n), type = "3x" + c + "x35x";
+    text +=
+        KernelText{"once" + c,
+                   "row",
+                   {3, 35, n},
+                   16,
+                   {full, "(d0, d1, d2) -> (d0, d2)", "(d0, d1, d2) -> (d1)"},
+                   {type + "f16", "3x" + c + "xf32", "35xf32"},
+                   {"(d0, d1, d2) -> (d0, d1)", full},
+                   {"3x35xf32", type + "f32"},
+                   "%x: f16, %w: f32, %g: f32",
+                   R"(
+        %e = arith.extf %x : f16 to f32
+        %p = arith.mulf %e, %w : f32
+        %q = arith.mulf %p, %g : f32
+        %s = mpt_kernel.row_reduce <sum> %q : f32
+        mpt_kernel.yield %s, %q : f32, f32
+      )"}
+            .str() +
+        KernelText{"twice" + c, "row",          {3, 35, n}, 16, {full}, {type + "f32"},
+                   {full},      {type + "f32"}, "%x: f32",
+                   R"(
+        %m = mpt_kernel.row_reduce <max> %x : f32
+        %d = arith.subf %x, %m : f32
+        mpt_kernel.yield %d : f32
+      )"}
+            .str();
+  }
+  KernelModule module(text);
+  for (int n : sizes) {
+    SCOPED_TRACE(n);
+    const std::string once = "once" + std::to_string(n),
+                      twice = "twice" + std::to_string(n);
+    Tensors inputs = module.makeInputs(once, n);
+    Tensors expected = module.evaluate(once, inputs), found = module.run(once, inputs);
+    expectSame({found[1]}, {expected[1]});
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 35; ++j) {
+        // Of either sum, n - 1 roundings of at most what is added.
+        double sum = 0;
+        for (int k = 0; k < n; ++k)
+          sum += std::fabs(expected[1].getElement((i * n + k) * 35 + j));
+        ASSERT_NEAR(found[0].getElement(i * 35 + j), expected[0].getElement(i * 35 + j),
+                    2 * n * sum * 0x1p-24)
+            << i << ", " << j;
+      }
+    expectSame(module.run(once, inputs, {1}), found);
+    inputs = module.makeInputs(twice, n);
+    expected = module.evaluate(twice, inputs);
+    expectSame(module.run(twice, inputs), expected);
+    expectSame(module.runInPlace(twice, inputs, 0, 0), expected);
+  }
+}
+
 /// Everything to one number, by every kind of reduction.
 TEST(Kernels, FullReductions) {
   std::string text;

@@ -84,6 +84,8 @@ private:
   AffineExpr dim(unsigned i) { return getAffineDimExpr(i, context); }
   AffineExpr zero() { return getAffineConstantExpr(0, context); }
   int64_t columns() { return node.domain.empty() ? 1 : node.domain.back(); }
+  /// Makes the row the last dimension of `domain`.
+  void moveRowLast(KernelDomain &domain);
 
   /// The index of each of `shape`'s dimensions at a point, for a value of that
   /// shape and extent.
@@ -123,7 +125,10 @@ SmallVector<AffineExpr> KernelBuilder::indices(ArrayRef<int64_t> shape,
       exprs.push_back(dim(i));
       break;
     case KernelExtent::Row:
-      exprs.push_back(isLast && shape.size() == node.domain.size() ? zero() : dim(i));
+      if (shape.size() == node.domain.size())
+        exprs.push_back(i == node.rowDim.value_or(rank - 1) ? zero() : dim(i));
+      else
+        exprs.push_back(dim(node.rowDim && i >= *node.rowDim ? i + 1 : i));
       break;
     case KernelExtent::AfterColumns:
       exprs.push_back(isLast && shape[i] == columns() ? dim(rank - 1) : zero());
@@ -196,6 +201,21 @@ Value KernelBuilder::buildReduce(ReduceOp op, OpBuilder &b) {
     hasColumns = true;
   }
   return convertFloat(b, at, x, typeOf(op.getY()).getElementType());
+}
+
+void KernelBuilder::moveRowLast(KernelDomain &domain) {
+  const unsigned row = *node.rowDim, last = rank - 1;
+  SmallVector<AffineExpr> moved;
+  for (unsigned i = 0; i < rank; ++i)
+    moved.push_back(dim(i == row ? last : i > row ? i - 1 : i));
+  for (KernelAccess &access : domain.accesses)
+    access.map = access.map.replaceDimsAndSymbols(moved, {}, rank, 0);
+  for (kernel::IndexOp index : indexOps)
+    index.setDim(cast<AffineDimExpr>(moved[index.getDim()]).getPosition());
+  std::rotate(domain.sizes.begin() + row, domain.sizes.begin() + row + 1,
+              domain.sizes.end());
+  std::rotate(domain.indexed.begin() + row, domain.indexed.begin() + row + 1,
+              domain.indexed.end());
 }
 
 SmallVector<TransposeOp> KernelBuilder::build() {
@@ -274,7 +294,9 @@ SmallVector<TransposeOp> KernelBuilder::build() {
   }
   kernel::YieldOp::create(b, loc, yielded);
   SmallVector<TransposeOp> replaced;
-  if (options.transposedRows)
+  if (node.rowDim)
+    moveRowLast(domain);
+  else if (options.transposedRows)
     if (std::optional<TransposedRows> found =
             findTransposedRows(domain, operands, results,
                                [&](Operation *user) { return members.contains(user); })) {
@@ -657,6 +679,59 @@ void duplicateJoins(Block &block) {
   }
 }
 
+/// Whether `value` is computed elementwise, by a few ops of its shape, of what repeats
+/// along some of the dimensions after the first and not along others: a kernel cannot
+/// have these dimensions as one.
+bool repeatsInside(Value value) {
+  constexpr unsigned mostOpsLookedAt = 16;
+  ArrayRef<int64_t> shape = typeOf(value).getShape().drop_front();
+  SmallVector<Value> queue = {value};
+  for (unsigned i = 0; i < queue.size() && i < mostOpsLookedAt; ++i) {
+    Operation *op = queue[i].getDefiningOp();
+    if (!op || !isFusibleElementwise(op) || isFusibleLoad(op))
+      continue;
+    for (Value operand : op->getOperands()) {
+      auto type = typeOf(operand);
+      if (type.getShape() == typeOf(value).getShape()) {
+        queue.push_back(operand);
+        continue;
+      }
+      ArrayRef<int64_t> read = type.getShape();
+      if (read.size() == shape.size() + 1)
+        read = read.drop_front();
+      if (read != shape && llvm::any_of(read, [](int64_t size) { return size != 1; }))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Sums over the first dimension of a tensor whose others `--mpt-decompose` joined are
+/// sums of the tensor as it is, where the kernel that computes it has them apart.
+void splitColumns(Block &block) {
+  for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceOp>())) {
+    auto joined = reduce.getX().getDefiningOp<ReshapeOp>();
+    if (!joined || reduce.getAxes() != ArrayRef<int64_t>(0))
+      continue;
+    ArrayRef<int64_t> shape = typeOf(joined.getX()).getShape();
+    auto type = typeOf(reduce.getY());
+    if (shape.size() < 3 || typeOf(reduce.getX()).getRank() != 2 ||
+        shape.front() != typeOf(reduce.getX()).getDimSize(0) ||
+        !isMiddleOfRows(shape, 0) || !repeatsInside(joined.getX()))
+      continue;
+    OpBuilder builder(reduce);
+    auto split = cast<ReduceOp>(builder.clone(*reduce));
+    split.getXMutable().assign(joined.getX());
+    split.setKeepDims(false);
+    split.getY().setType(type.clone(shape.drop_front()));
+    reduce.getY().replaceAllUsesWith(
+        ReshapeOp::create(builder, reduce.getLoc(), type, split.getY()));
+    reduce.erase();
+    if (joined->use_empty())
+      joined.erase();
+  }
+}
+
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -673,6 +748,8 @@ void fuse(Block &block, const FusionOptions &options) {
     renameBeforeRounding(block);
   duplicateCheapOps(block, /*forGPU=*/options.attentionViews);
   duplicateJoins(block);
+  if (options.transposedRows)
+    splitColumns(block);
   FusionPlan plan = planFusion(block, options);
   Operation *terminator = block.getTerminator();
 

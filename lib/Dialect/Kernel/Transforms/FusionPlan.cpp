@@ -43,7 +43,22 @@ bool isSplat(Value value) {
 }
 
 /// How an op could be part of a kernel.
-enum class Role { None, Elementwise, Load, RowReduce, ColumnReduce, FullReduce };
+enum class Role {
+  None,
+  Elementwise,
+  Load,
+  RowReduce,
+  /// Of a dimension that is not the last, in the kernel that computes the tensor.
+  MiddleReduce,
+  ColumnReduce,
+  FullReduce
+};
+
+/// Sizes of a dimension that a vector walks along with a row in each lane, once or again
+/// for what the reduction's result is part of, and of the neighbours that these rows have
+/// at least (lib/Codegen/CPU/RowLanesEmitter.cpp).
+constexpr int64_t leastMiddle = 2, mostMiddle = 1024, mostMiddleAgain = 256,
+                  leastNeighbours = 16;
 
 Role getRole(Operation *op) {
   // Kernels run over at least one point.
@@ -63,7 +78,8 @@ Role getRole(Operation *op) {
       return Role::RowReduce;
     if (count == last && axes.back() == last - 1)
       return Role::ColumnReduce;
-    return Role::None;
+    return count == 1 && isMiddleOfRows(shape, axes.front()) ? Role::MiddleReduce
+                                                             : Role::None;
   }
   if (isFusibleLoad(op))
     return Role::Load;
@@ -94,6 +110,8 @@ struct Node {
   bool isKernel = false;
   bool hasReductions = false;
   SmallVector<int64_t> domain;
+  /// The row, if it is not the last dimension.
+  std::optional<unsigned> rowDim;
   unsigned depth = 0;
   /// Whether it reduces rows, and whether it sums columns.
   bool reducesRows = false, sumsColumns = false;
@@ -118,8 +136,11 @@ public:
       for (Operation &op : block.without_terminator()) {
         order[&op] = index++;
         epoch += isHeavyCall(&op);
-        if (!isAlias(&op) && op.hasAttr(kRecordAttr) == records)
-          place(&op, getRole(&op));
+        if (isAlias(&op) || op.hasAttr(kRecordAttr) != records)
+          continue;
+        const Role role = getRole(&op);
+        place(&op,
+              role == Role::MiddleReduce && !options.transposedRows ? Role::None : role);
       }
     }
     return finish();
@@ -138,8 +159,8 @@ private:
   /// How `op` would vary over the domain of `merged.front()` if all of `merged`
   /// were one kernel; nothing if it cannot be part of it.
   std::optional<KernelExtent> fits(Operation *op, Role role, ArrayRef<unsigned> merged);
-  /// True if a row of `domain` has one element of a tensor of shape `shape`.
-  static bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain);
+  /// True if a row of `node` has one element of a tensor of shape `shape`.
+  static bool isRowShape(ArrayRef<int64_t> shape, const Node &node);
   /// The depths of nodes after a merge: first that of the merged, then those of nodes
   /// that come later for it.
   using Depths = llvm::SmallMapVector<unsigned, unsigned, 4>;
@@ -209,12 +230,16 @@ private:
   DenseMap<Value, unsigned> lastLoader;
 };
 
-bool Planner::isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain) {
-  if (domain.empty())
+bool Planner::isRowShape(ArrayRef<int64_t> shape, const Node &node) {
+  if (node.domain.empty())
     return false;
-  bool kept = shape.size() == domain.size() && shape.back() == 1 &&
-              shape.drop_back() == domain.drop_back();
-  return kept || shape == domain.drop_back();
+  const unsigned rowDim = node.rowDim.value_or(node.domain.size() - 1);
+  SmallVector<int64_t> rows = node.domain;
+  rows[rowDim] = 1;
+  if (shape == ArrayRef(rows))
+    return true;
+  rows.erase(rows.begin() + rowDim);
+  return shape == ArrayRef(rows);
 }
 
 std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
@@ -240,6 +265,8 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
       return KernelExtent::AfterColumns;
     if (shapeOf(x) != domain || extent != KernelExtent::Full)
       return std::nullopt;
+    if (role == Role::MiddleReduce)
+      return inside ? std::optional(KernelExtent::Row) : std::nullopt;
     return role == Role::RowReduce ? KernelExtent::Row : KernelExtent::AfterColumns;
   }
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
@@ -249,12 +276,16 @@ std::optional<KernelExtent> Planner::fits(Operation *op, Role role,
       return !isInside(operand) || ok(operand, extentOf(operand));
     });
   };
+  const std::optional<unsigned> rowDim = nodes[merged.front()].rowDim;
+  const bool walksAgain = !rowDim || domain[*rowDim] <= mostMiddleAgain;
   if (shape == domain && allInside([&](Value operand, KernelExtent extent) {
         return (extent == KernelExtent::Full && shapeOf(operand) == domain) ||
-               (extent == KernelExtent::Row && shapeOf(operand).size() == domain.size());
+               (extent == KernelExtent::Row && walksAgain &&
+                shapeOf(operand).size() == domain.size());
       }))
     return KernelExtent::Full;
-  if (isRowShape(shape, domain) && allInside([&](Value operand, KernelExtent extent) {
+  if (isRowShape(shape, nodes[merged.front()]) &&
+      allInside([&](Value operand, KernelExtent extent) {
         return extent == KernelExtent::Row && shapeOf(operand) == shape;
       }))
     return KernelExtent::Row;
@@ -331,10 +362,28 @@ std::optional<Planner::Depths> Planner::checkMerge(Operation *op, Role role,
       return std::nullopt;
   bool reducesRows = role == Role::RowReduce || role == Role::FullReduce;
   bool sumsColumns = role == Role::ColumnReduce;
+  std::optional<unsigned> rowDim;
+  if (role == Role::MiddleReduce)
+    rowDim = cast<ReduceOp>(op).getAxes().front();
   for (unsigned id : merged) {
     reducesRows |= nodes[id].reducesRows;
     sumsColumns |= nodes[id].sumsColumns;
+    if (nodes[id].rowDim) {
+      if (rowDim && rowDim != nodes[id].rowDim)
+        return std::nullopt;
+      rowDim = nodes[id].rowDim;
+    }
   }
+  // One dimension is the row, and there are no columns across others.
+  if (rowDim && (reducesRows || sumsColumns))
+    return std::nullopt;
+  if (rowDim)
+    for (unsigned id : merged)
+      if (!nodes[id].rowDim && !llvm::all_of(nodes[id].ops, [&](Operation *member) {
+            return shapeOf(member->getResult(0)) ==
+                   ArrayRef(nodes[merged.front()].domain);
+          }))
+        return std::nullopt;
   ArrayRef<int64_t> domain = nodes[merged.front()].domain;
   if (options.mostSummedColumns != 0 && reducesRows && sumsColumns && !domain.empty() &&
       domain.back() > options.mostSummedColumns)
@@ -382,7 +431,7 @@ SmallVector<SmallVector<unsigned>> Planner::getAttempts(ArrayRef<unsigned> candi
     all = same;
     for (unsigned other : candidates)
       if (nodes[other].domain != nodes[first].domain && !nodes[other].hasReductions &&
-          isRowShape(nodes[other].domain, nodes[first].domain))
+          !nodes[first].rowDim && isRowShape(nodes[other].domain, nodes[first]))
         all.push_back(other);
     attempts.push_back(all);
     if (same.size() < all.size())
@@ -465,6 +514,8 @@ void Planner::merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent exten
     target.hasReductions |= nodes[id].hasReductions;
     target.reducesRows |= nodes[id].reducesRows;
     target.sumsColumns |= nodes[id].sumsColumns;
+    if (nodes[id].rowDim)
+      target.rowDim = nodes[id].rowDim;
     nodes[id].ops.clear();
   }
   llvm::SmallSetVector<unsigned, 4> readers;
@@ -479,7 +530,12 @@ void Planner::merge(Operation *op, ArrayRef<unsigned> merged, KernelExtent exten
 }
 
 void Planner::place(Operation *op, Role role) {
-  if (role == Role::None || role == Role::Load || !tryJoin(op, role)) {
+  const bool joins = role != Role::None && role != Role::Load && tryJoin(op, role);
+  if (role == Role::MiddleReduce && joins)
+    nodes[find(nodesOf[op])].rowDim = cast<ReduceOp>(op).getAxes().front();
+  else if (role == Role::MiddleReduce)
+    role = Role::None;
+  if (!joins) {
     unsigned id = nodes.size();
     Node node;
     node.epoch = epoch;
@@ -509,8 +565,8 @@ void Planner::place(Operation *op, Role role) {
       nodes[*producer].readers.insert(self);
     if (nodes[self].isKernel && (!producer || *producer != self) && !isSplat(operand))
       nodes[self].reads.insert(operand);
-    nodes[self].hasReductions |=
-        role == Role::RowReduce || role == Role::ColumnReduce || role == Role::FullReduce;
+    nodes[self].hasReductions |= role == Role::RowReduce || role == Role::MiddleReduce ||
+                                 role == Role::ColumnReduce || role == Role::FullReduce;
     if (nodes[self].isKernel && (!producer || *producer != self) && !isSplat(operand) &&
         shapeOf(operand) == ArrayRef<int64_t>(nodes[self].domain) && role != Role::Load)
       lastLoader[operand] = self;
@@ -576,13 +632,18 @@ FusionPlan Planner::finish() {
     for (unsigned reader : readers[id])
       if (--pending[reader] == 0)
         ready.push({key[reader], reader});
-    plan.nodes.push_back(
-        {std::move(nodes[id].ops), nodes[id].isKernel, std::move(nodes[id].domain)});
+    plan.nodes.push_back({std::move(nodes[id].ops), nodes[id].isKernel,
+                          std::move(nodes[id].domain), nodes[id].rowDim});
   }
   return std::move(plan);
 }
 
 } // namespace
+
+bool mpt::isMiddleOfRows(ArrayRef<int64_t> shape, int64_t axis) {
+  return shape[axis] >= leastMiddle && shape[axis] <= mostMiddle &&
+         shape.back() >= leastNeighbours;
+}
 
 bool mpt::isHeavyCall(Operation *op) {
   return isa<GemmOp, GemmQuantizeOp, MatmulOp, LinearOp, Conv2DOp, Conv2DInputGradOp,

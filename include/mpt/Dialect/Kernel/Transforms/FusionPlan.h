@@ -38,8 +38,8 @@ namespace mpt {
 enum class KernelExtent : uint8_t {
   /// With every dimension; its shape is the domain.
   Full,
-  /// Not along a row; its shape is the domain's without the last size, or with
-  /// the last size 1.
+  /// Not along a row; its shape is the domain's without the row's size, or with 1 in its
+  /// place.
   Row,
   /// Known only after all rows: a column reduction or what is computed of one.
   AfterColumns,
@@ -52,6 +52,9 @@ struct FusionNode {
   bool isKernel = false;
   /// The shape over which the kernel's body runs.
   llvm::SmallVector<int64_t> domain;
+  /// The dimension that is the row, if it is not the last one: the kernel has it as its
+  /// last.
+  std::optional<unsigned> rowDim;
 };
 
 struct FusionPlan {
@@ -70,6 +73,11 @@ bool isFusibleElementwise(mlir::Operation *op);
 /// True if `op` is a load in disguise: it reads its operand at other indices,
 /// so the operand cannot be computed in the same kernel.
 bool isFusibleLoad(mlir::Operation *op);
+
+/// True if a kernel for CPUs that computes a tensor of `shape` may reduce dimension
+/// `axis`, which is not the last: there are neighbours for a vector, and not too many
+/// elements.
+bool isMiddleOfRows(llvm::ArrayRef<int64_t> shape, int64_t axis);
 
 /// True for the matmuls, windows and loops between which a step's memory peaks, and over
 /// which kernels are not fused.
@@ -95,7 +103,8 @@ struct FusionOptions {
   /// Transposes that are isAttentionView stay as they are.
   bool attentionViews = false;
   /// Kernels that reduce short rows read and write these where they lie before and after
-  /// transposes, as the channels of NCHW.
+  /// transposes, as the channels of NCHW; and one that computes a tensor also reduces a
+  /// dimension of it that is not the last.
   bool transposedRows = false;
 };
 

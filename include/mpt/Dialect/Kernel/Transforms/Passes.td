@@ -26,7 +26,8 @@ def FuseKernelsPass : Pass<"mpt-fuse-kernels", "::mlir::ModuleOp"> {
     "takes strides">,
   Option<"transposedRows", "transposed-rows", "bool", "false",
     "Kernels that reduce rows of at most 256 elements read and write these where they lie "
-    "before and after transposes; a CPU's vectors then take neighbouring rows">];
+    "before and after transposes, and a kernel that computes a tensor also reduces a "
+    "dimension of it that is not the last; a CPU's vectors then take neighbouring rows">];
 }
 
 def WidenTemporariesPass : Pass<"mpt-widen-temporaries", "::mlir::ModuleOp"> {
