@@ -952,3 +952,97 @@ func.func @added_last(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tens
   %y = mpt.matmul %p, %v : (tensor<1x2x8x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
   return %y : tensor<1x2x8x4xf32>
 }
+
+// A variance as a difference is that of (x - mean), where no norm is found.
+// REMARK-DAG: raised {{.*}} Function=variance | Reason="the mean of (x - mean)^2"
+// CHECK-LABEL: func.func @variance
+//       CHECK:   %[[N:.*]] = mpt.constant dense<4.0
+//       CHECK:   %[[S:.*]] = mpt.reduce %arg0
+//       CHECK:   %[[M:.*]] = mpt.div %[[S]], %[[N]]
+//       CHECK:   %[[K:.*]] = mpt.reshape %[[M]] : (tensor<2x3xf32>) -> tensor<2x1x3xf32>
+//       CHECK:   %[[C:.*]] = mpt.sub %arg0, %[[K]]
+//       CHECK:   %[[Q:.*]] = mpt.mul %[[C]], %[[C]]
+//       CHECK:   %[[T:.*]] = mpt.reduce %[[Q]] {axes = array<i64: 1>
+//       CHECK:   %[[V:.*]] = mpt.div %[[T]], %[[N]]
+//   CHECK-NOT:   mpt.sub
+//       CHECK:   return %[[V]]
+func.func @variance(%x: tensor<2x4x3xf32>) -> tensor<2x3xf32> {
+  %n = mpt.constant dense<4.0> : tensor<f32>
+  %sum = mpt.reduce %x {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<2x4x3xf32>) -> tensor<2x3xf32>
+  %mean = mpt.div %sum, %n : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %squares = mpt.mul %x, %x : (tensor<2x4x3xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  %sums = mpt.reduce %squares {axes = array<i64: 1>, kind = #mpt.reduce_kind<sum>} : (tensor<2x4x3xf32>) -> tensor<2x3xf32>
+  %means = mpt.div %sums, %n : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %square = mpt.mul %mean, %mean : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %var = mpt.sub %means, %square : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %var : tensor<2x3xf32>
+}
+
+// So is that of what a mask shows.
+// CHECK-LABEL: func.func @masked_variance
+//       CHECK:   %[[C:.*]] = mpt.sub %arg0, %{{.*}} : (tensor<4x3xf32>, tensor<1x3xf32>)
+//       CHECK:   %[[Q:.*]] = mpt.mul %[[C]], %[[C]]
+//       CHECK:   %[[W:.*]] = mpt.where %arg1, %[[Q]], %{{.*}}
+//       CHECK:   %[[T:.*]] = mpt.reduce %[[W]]
+//       CHECK:   %[[V:.*]] = mpt.div %[[T]], %{{.*}}
+//       CHECK:   return %[[V]]
+func.func @masked_variance(%x: tensor<4x3xf32>, %mask: tensor<4x1xi1>) -> tensor<3xf32> {
+  %zero = mpt.constant dense<0.0> : tensor<f32>
+  %wide = mpt.broadcast %mask : (tensor<4x1xi1>) -> tensor<4x3xi1>
+  %ones = mpt.cast %wide : (tensor<4x3xi1>) -> tensor<4x3xf32>
+  %n = mpt.reduce %ones {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %shown = mpt.where %mask, %x, %zero : (tensor<4x1xi1>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %sum = mpt.reduce %shown {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %mean = mpt.div %sum, %n : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %squares = mpt.mul %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %chosen = mpt.where %mask, %squares, %zero : (tensor<4x1xi1>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %sums = mpt.reduce %chosen {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %means = mpt.div %sums, %n : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %square = mpt.mul %mean, %mean : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %var = mpt.sub %means, %square : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %var : tensor<3xf32>
+}
+
+// Not where the divisor is no count of what the mask shows, nor where the sums are divided by other numbers, nor of
+// two tensors.
+// CHECK-LABEL: func.func @other_count
+//       CHECK:   %[[D:.*]] = mpt.sub %{{.*}}, %{{.*}} : (tensor<3xf32>, tensor<3xf32>)
+//       CHECK:   return %[[D]]
+func.func @other_count(%x: tensor<4x3xf32>, %mask: tensor<4x1xi1>, %n: tensor<3xf32>) -> tensor<3xf32> {
+  %zero = mpt.constant dense<0.0> : tensor<f32>
+  %shown = mpt.where %mask, %x, %zero : (tensor<4x1xi1>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %sum = mpt.reduce %shown {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %mean = mpt.div %sum, %n : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %squares = mpt.mul %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %chosen = mpt.where %mask, %squares, %zero : (tensor<4x1xi1>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %sums = mpt.reduce %chosen {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %means = mpt.div %sums, %n : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %square = mpt.mul %mean, %mean : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %var = mpt.sub %means, %square : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %var : tensor<3xf32>
+}
+// CHECK-LABEL: func.func @other_number
+//       CHECK:   %[[D:.*]] = mpt.sub %{{.*}}, %{{.*}} : (tensor<3xf32>, tensor<3xf32>)
+//       CHECK:   return %[[D]]
+func.func @other_number(%x: tensor<4x3xf32>) -> tensor<3xf32> {
+  %n = mpt.constant dense<3.0> : tensor<f32>
+  %sum = mpt.reduce %x {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %mean = mpt.div %sum, %n : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %squares = mpt.mul %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %sums = mpt.reduce %squares {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %means = mpt.div %sums, %n : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %square = mpt.mul %mean, %mean : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %var = mpt.sub %means, %square : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %var : tensor<3xf32>
+}
+// CHECK-LABEL: func.func @other_tensor
+//       CHECK:   %[[D:.*]] = mpt.sub %{{.*}}, %{{.*}} : (tensor<3xf32>, tensor<3xf32>)
+//       CHECK:   return %[[D]]
+func.func @other_tensor(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> tensor<3xf32> {
+  %mean = mpt.reduce %y {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %squares = mpt.mul %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %means = mpt.reduce %squares {axes = array<i64: 0>, kind = #mpt.reduce_kind<mean>} : (tensor<4x3xf32>) -> tensor<3xf32>
+  %square = mpt.mul %mean, %mean : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %var = mpt.sub %means, %square : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %var : tensor<3xf32>
+}

@@ -63,6 +63,7 @@ private:
   void raiseSoftmax(Operation *op);
   void raiseNorm(Operation *op);
   Value createGroupNorm(const Norm &norm);
+  void centerVariance(Operation *op);
   void raiseCrossEntropy(Operation *op);
   void raiseDense(Operation *op);
   void raiseAttention(Operation *op);
@@ -208,6 +209,28 @@ Value Raiser::ignoreOutOfRange(Value labels, int64_t numClasses) {
       CompareOp::create(rewriter, loc, labels, scalar(0), ComparePredicate::GE),
       CompareOp::create(rewriter, loc, labels, scalar(numClasses), ComparePredicate::LT));
   return WhereOp::create(rewriter, loc, type, isLabel, labels, scalar(-1));
+}
+
+/// In 16 bits nothing may be left of the difference, or less than 0.
+void Raiser::centerVariance(Operation *op) {
+  std::optional<VarianceByDifference> found = matchVarianceByDifference(op);
+  if (!found)
+    return;
+  auto sum = cast<ReduceOp>(found->meanOfSquares.front());
+  SmallVector<int64_t> shape(getType(found->x).getShape());
+  for (int64_t axis : sum.getAxes())
+    shape[axis] = 1;
+  Value centered = SubOp::create(rewriter, loc, found->x, reshape(found->mean, shape));
+  Value squares = MulOp::create(rewriter, loc, centered, centered);
+  IRMapping mapping;
+  if (WhereOp choice = found->choice) {
+    mapping.map(choice.getOnTrue(), squares);
+    squares = rewriter.clone(*choice, mapping)->getResult(0);
+  }
+  mapping.map(sum.getX(), squares);
+  for (Operation *each : found->meanOfSquares)
+    rewriter.clone(*each, mapping);
+  replace(op, mapping.lookup(op->getOperand(0)), "the mean of (x - mean)^2");
 }
 
 void Raiser::raiseCrossEntropy(Operation *op) {
@@ -447,6 +470,7 @@ void Raiser::run() {
     raiseAttention(op);
     raiseCrossEntropy(op);
     raiseDense(op);
+    centerVariance(op);
   });
   clean();
   forEachOp(body, [&](Operation *op) { raiseLSTMCell(op); });

@@ -146,3 +146,35 @@ def exact(p, x):
 check("in f32", exact, {"w": rows["w"]}, (rows["x"],), "bf16", bound=1e-6)
 check("in bf16", lambda p, x: jnp.mean(jnp.tanh(x @ p["w"]) ** 2), {"w": rows["w"]}, (rows["x"],),
       "bf16", bound=1e-6)
+
+
+# Variances as differences, of means that are larger than the deviations: in a masked norm, and
+# in a gradient that the loss reads.
+def mean(x, mask, axes):
+    return jnp.sum(jnp.where(mask, x, 0), axes) / jnp.sum(jnp.broadcast_to(mask, x.shape), axes)
+
+
+def masked_norm(params, x, mask):
+    h = x @ params["w"]
+    center = mean(h, mask, 0)
+    variance = mean(h * h, mask, 0) - center * center
+    return jnp.mean(jnp.tanh((h - center) * jax.lax.rsqrt(variance + 1e-5) @ params["o"]) ** 2)
+
+
+def norm_penalty(params, x):
+    def critic(x):
+        h = x @ params["w"]
+        center = h.mean(1, keepdims=True)
+        variance = (h * h).mean(1, keepdims=True) - center * center
+        return jnp.sum(jnp.tanh((h - center) * jax.lax.rsqrt(variance + 1e-5) @ params["o"]))
+
+    return jnp.mean(jax.grad(critic)(x) ** 2)
+
+
+layers = {"w": numpy.eye(8, dtype="f") + 0.1 * normal(8, 8), "o": normal(8, 3)}
+rows = normal(64, 8) + 3
+mask = random.integers(0, 3, (64, 1)) > 0
+for precision in ("f32", "bf16", "f16"):
+    check("masked norm", masked_norm, layers, (rows, mask), precision, bound=0.1)
+    check("penalty through a norm", norm_penalty, layers, (rows,), precision, bound=0.1,
+          loss_scale=1.0)

@@ -55,6 +55,8 @@ def RaiseOpsPass : Pass<"mpt-raise-ops", "::mlir::ModuleOp"> {
       x^2 minus mean^2; over other dimensions without the first, as in group and instance
       norms (Wu and He 2018; Ulyanov et al. 2016), each group becomes a row of a
       `mpt.layer_norm`, which gamma and beta follow;
+    - where no norm is found, mean x^2 - (mean x)^2 becomes the mean of (x - mean x)^2, also of
+      the elements that a mask shows: in 16 bits nothing may be left of the difference;
     - the sum or mean over rows of log(sum e^x) - x[label] becomes `mpt.cross_entropy`, which
       refuses labels that are out of range when the program runs, where the formula gives NaN;
       so does that of log-softmax times one-hot labels, where a label out of range counts

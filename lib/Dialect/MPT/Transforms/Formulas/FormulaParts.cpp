@@ -31,7 +31,7 @@ bool formulas::isStaticFloat(Value value) {
 }
 
 /// True if `number` is `wanted` as a constant of f32 spells it.
-static bool isNear(double number, double wanted) {
+bool formulas::isNear(double number, double wanted) {
   return std::abs(number - wanted) <= 0x1p-20 * std::abs(wanted);
 }
 

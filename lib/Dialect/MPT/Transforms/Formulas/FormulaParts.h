@@ -34,6 +34,8 @@ std::string spell(double number);
 /// "[0, 2]".
 std::string listDims(llvm::ArrayRef<int64_t> dims);
 
+/// Equal but for roundings of f32.
+bool isNear(double number, double wanted);
 /// All elements of `value` are `wanted`.
 bool isNumber(mlir::Value value, double wanted);
 

@@ -76,6 +76,19 @@ struct Norm {
 /// formula is the root.
 std::optional<Norm> matchNorm(mlir::Operation *rsqrt, NearMiss *why = nullptr);
 
+/// mean x^2 - (mean x)^2, of all elements along some dimensions or of those that a mask
+/// shows.
+struct VarianceByDifference {
+  mlir::Value x;
+  /// With dimensions of size 1, or none, for those that the mean is over.
+  mlir::Value mean;
+  /// Chooses x^2 or 0; null without a mask.
+  WhereOp choice;
+  /// The sum of squares, and what divides it by their number.
+  llvm::SmallVector<mlir::Operation *> meanOfSquares;
+};
+std::optional<VarianceByDifference> matchVarianceByDifference(mlir::Operation *root);
+
 /// factor * sum of the rows' losses.
 struct CrossEntropy {
   mlir::Value logits;

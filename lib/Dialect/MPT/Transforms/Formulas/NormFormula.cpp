@@ -547,3 +547,110 @@ std::optional<Norm> formulas::matchNorm(Operation *rsqrt, NearMiss *why) {
   }
   return why && why->op.empty() ? missVariance(rsqrt, why) : std::nullopt;
 }
+
+namespace {
+/// factor sum(x) / divisor, with dimensions of size 1 added or dropped on the way.
+struct ScaledSum {
+  ReduceOp sum;
+  double factor = 1;
+  Value divisor;
+  /// From the sum on.
+  SmallVector<Operation *> ops;
+};
+} // namespace
+
+static std::optional<ScaledSum> getScaledSum(Value value) {
+  ScaledSum found;
+  for (unsigned depth = 0; depth < maxDepth; ++depth) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return std::nullopt;
+    found.ops.insert(found.ops.begin(), op);
+    if ((found.sum = dyn_cast<ReduceOp>(op)))
+      return found;
+    const bool second =
+        isa<MulOp>(op) && formulas::getNumber(op->getOperand(0)).has_value();
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      if (dropUnits(getShape(value)) != dropUnits(getShape(reshape.getX())))
+        return std::nullopt;
+    } else if (isa<MulOp, DivOp>(op)) {
+      Value other = op->getOperand(second ? 0 : 1);
+      std::optional<double> number = formulas::getNumber(other);
+      if (number)
+        found.factor *= isa<DivOp>(op) ? 1 / *number : *number;
+      else if (isa<MulOp>(op) || found.divisor)
+        return std::nullopt;
+      else
+        found.divisor = other;
+    } else {
+      return std::nullopt;
+    }
+    value = op->getOperand(second ? 1 : 0);
+  }
+  return std::nullopt;
+}
+
+/// What `value` repeats along dimensions of size 1.
+static Value skipBroadcasts(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getX();
+  return value;
+}
+
+/// `count` is the number of elements of `like`'s operand that `mask` shows in each sum.
+static bool isCountOf(Value count, Value mask, ReduceOp like) {
+  // Truth values are counted as integers or as floats.
+  auto skipCasts = [](Value value) {
+    while (auto cast = value.getDefiningOp<CastOp>())
+      value = cast.getX();
+    return value;
+  };
+  auto sum = skipCasts(skipReshapes(count)).getDefiningOp<ReduceOp>();
+  if (!sum || sum.getKind() != ReduceKind::Sum || sum.getAxes() != like.getAxes() ||
+      getShape(sum.getX()) != getShape(like.getX()) ||
+      getElementTypeOrSelf(sum.getX()).getIntOrFloatBitWidth() < 32)
+    return false;
+  Value counted = skipCasts(sum.getX());
+  return skipBroadcasts(counted) == skipBroadcasts(mask) &&
+         getElementTypeOrSelf(counted).isInteger(1) &&
+         getRank(skipBroadcasts(mask)) == getRank(like.getX());
+}
+
+std::optional<VarianceByDifference> formulas::matchVarianceByDifference(Operation *root) {
+  auto sub = dyn_cast<SubOp>(root);
+  if (!sub || !isStaticFloat(sub) || sub.getLhs().getType() != sub.getRhs().getType())
+    return std::nullopt;
+  Value mean = getRoot(sub.getRhs());
+  std::optional<ScaledSum> squares = getScaledSum(sub.getLhs());
+  std::optional<ScaledSum> sum = mean ? getScaledSum(mean) : std::nullopt;
+  if (!squares || !sum || squares->sum.getKind() != sum->sum.getKind() ||
+      squares->sum.getAxes() != sum->sum.getAxes() ||
+      !isNear(squares->factor, sum->factor))
+    return std::nullopt;
+  Value ofSquares = squares->sum.getX(), x = sum->sum.getX();
+  VarianceByDifference found{x, mean, WhereOp(), squares->ops};
+  const bool isSum = squares->sum.getKind() == ReduceKind::Sum;
+  if (getRoot(ofSquares) == x) {
+    const double count =
+        isSum ? countReduced({x, SmallVector<int64_t>(squares->sum.getAxes())}) : 1;
+    if (squares->divisor || sum->divisor ||
+        !(isSum || squares->sum.getKind() == ReduceKind::Mean) ||
+        !isNear(squares->factor * count, 1))
+      return std::nullopt;
+    return found;
+  }
+  found.choice = ofSquares.getDefiningOp<WhereOp>();
+  auto choice = x.getDefiningOp<WhereOp>();
+  if (!found.choice || !choice || !isSum || squares->factor != 1 || !squares->divisor ||
+      !sum->divisor ||
+      skipBroadcasts(found.choice.getCondition()) !=
+          skipBroadcasts(choice.getCondition()) ||
+      !isNumber(found.choice.getOnFalse(), 0) || !isNumber(choice.getOnFalse(), 0) ||
+      getRoot(found.choice.getOnTrue()) != choice.getOnTrue() ||
+      choice.getOnTrue().getType() != x.getType() ||
+      !isCountOf(squares->divisor, choice.getCondition(), squares->sum) ||
+      !isCountOf(sum->divisor, choice.getCondition(), squares->sum))
+    return std::nullopt;
+  found.x = choice.getOnTrue();
+  return found;
+}
