@@ -17,7 +17,7 @@ from mpt._diagnostics import Error
 from mpt._export.errors import raised_at
 from mpt._optimizer.options import name_of, run_step, scheduled_options
 from mpt._optimizer.shadow import KEPT, Shadow, describe, is_number, rate_of
-from mpt._optimizer.traceable import traceable
+from mpt._optimizer.traceable import Counts, traceable
 
 # Its name in the module.
 FUNCTION = "optimizer"
@@ -163,8 +163,15 @@ class Trace:
             before, own = shadow.read(), self.describe(shadow)
             with Creations():
                 run_step(shadow.optimizer)
-            new = [p.detach() for group in members for p in group]
-            return shadow, before, own, all(map(torch.equal, old, new))
+            new = [p.detach().clone() for group in members for p in group]
+            is_idle = all(map(torch.equal, old, new))
+            if is_idle:  # The first step may make state alone, as ADOPT's.
+                after = shadow.read()
+                run_step(shadow.optimizer)
+                is_idle = all(map(torch.equal, new, (p for group in members for p in group)))
+                numbers = {place: value for place, value in after.items() if is_number(value)}
+                shadow.write(numbers)
+            return shadow, before, own, is_idle
 
         try:
             try:
@@ -182,8 +189,8 @@ class Trace:
                         "another (docs/Python.md)")
             raise self.error(why) from error
         if is_idle:
-            raise self.error("its first step changes no parameter; each has to update those in its "
-                             "param_groups by one formula, whatever the number of the step")
+            raise self.error("a step changes no parameter; it has to update those in its "
+                             "param_groups")
         for name, value in self.describe(shadow).items():
             if own.get(name) != value:
                 raise self.error(f"a step changes its attribute {name!r}; keep what changes in "
@@ -241,7 +248,8 @@ class Trace:
         returns the next parameters and state."""
         places = self.places
 
-        def run(parameters, gradients, rates, step, state, is_first):
+        def run(parameters, gradients, rates, step, state, counts):
+            is_first = counts.is_first
             values, grads = iter(parameters), iter(gradients)
             copies = [[next(values).clone() for _ in group] for group in members]
             shadow = Shadow(self.optimizer, copies, traced=True, parameters=self.parameters)
@@ -251,13 +259,16 @@ class Trace:
                 for value in group:
                     value.grad = next(grads).clone()
             count = (step - 1).to(torch.float64)
-            shadow.write({p: count.clone() for p in self.initial if self.is_count(p)})
+            own = {p: count.clone() for p in self.initial if self.is_count(p)}
+            for value in own.values():
+                counts.add(value)
+            shadow.write(own)
             shadow.write({p: v.clone() for p, v in zip(places, state)
                           if p != FLAG and not (is_first and self.initial[p] == FIRST)})
             if is_first:
                 for g, i, _ in (p for p in places if self.initial.get(p) == FIRST):
                     _drop_state(shadow, g, i)
-            with traceable(self.optimizer):
+            with traceable(self.optimizer, counts):
                 run_step(shadow.optimizer)
             after = shadow.read()
             results = [v for group in copies for v in group]
@@ -269,11 +280,12 @@ class Trace:
 
         def function(parameters, gradients, rates, step, state):
             arguments = (parameters, gradients, rates, step, state)
-            results = run(*arguments, is_first=False)
-            if FLAG in places:
-                is_first = state[places.index(FLAG)] > 0.5
+            counts = Counts()
+            results = run(*arguments, counts)
+            if FLAG in places or counts.decides:
+                is_first = state[places.index(FLAG)] > 0.5 if FLAG in places else step <= 1
                 results = [torch.where(is_first, a, b) for a, b in
-                           zip(run(*arguments, is_first=True), results)]
+                           zip(run(*arguments, Counts(is_first=True)), results)]
             return results[:len(parameters)], results[len(parameters):]
         return function
 
@@ -345,8 +357,12 @@ class Trace:
                     parameter.grad = torch.empty_like(parameter)
             shadow.write({p: torch.zeros(()) for p, initial in self.initial.items()
                           if p[1] is None and initial != FIRST})
-            shadow.write({p: torch.zeros((), dtype=torch.float64) for p in self.initial
-                          if self.is_count(p)} if self.has_state else {})
+            own = {p: torch.zeros((), dtype=torch.float64) for p in self.initial
+                   if self.is_count(p)} if self.has_state else {}
+            counts = Counts(is_first=not own)
+            for value in own.values():
+                counts.add(value)
+            shadow.write(own)
             for place, initial in self.initial.items():
                 if initial is None and not self.is_count(place):
                     value = self.given(place)
@@ -354,7 +370,7 @@ class Trace:
                     if fakes[place[0]][place[1]].shape != self.parameters[place[0]][place[1]].shape:
                         shape = _small(shape)
                     shadow.write({place: torch.zeros(shape, dtype=dtype)})
-            with self.named_errors(), traceable(self.optimizer):
+            with self.named_errors(), traceable(self.optimizer, counts):
                 run_step(shadow.optimizer)
             found = {}
             for place, value in shadow.read().items():

@@ -7,21 +7,95 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
+import operator
 import types
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from mpt._optimizer.options import own_step, parts_of
 from mpt._patches import in_this_thread, patched
 
 
+_COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+
+
+class Counts:
+    """Which steps the numbers of a traced step stand for: the first one, or all others.
+
+    is_first: which of both is traced.
+    decides: whether the step has decided by that, as by `if step == 1`.
+    """
+
+    def __init__(self, is_first: bool = False):
+        self.is_first, self.decides = is_first, False
+        # Of counts: in the first step, and the least in others; None for what is the same in all.
+        self.values = WeakTensorKeyDictionary()
+        self.answers = WeakTensorKeyDictionary()
+
+    def add(self, count: torch.Tensor) -> None:
+        """The number of steps that were taken before."""
+        self.values[count] = (0, 1)
+
+    def follow(self, name: str, args: tuple, result: Any) -> None:
+        """Counts and comparisons of counts."""
+        if not isinstance(result, torch.Tensor):
+            return
+        base = name.strip("_")
+        if base in ("zeros", "tensor") and not result.dim():
+            value = args[0] if base == "tensor" and args else 0
+            if isinstance(value, (int, float)):
+                self.values[result] = (value, None)
+        known = self.values.get(args[0]) if args and isinstance(args[0], torch.Tensor) else None
+        if known is None or name == "__get__":
+            return
+        number = args[1] if len(args) == 2 and isinstance(args[1], (int, float)) else None
+        if base in ("clone", "detach", "to", "item", "float") and len(args) == 1:
+            self.values[result] = known
+        elif number is not None and base in ("add", "iadd", "radd", "sub", "isub"):
+            number = -number if "sub" in base else number
+            self.values[result] = (known[0] + number, None if known[1] is None
+                                   else known[1] + number)
+        elif number is not None and base in _COMPARISONS:
+            compare, (first, least) = _COMPARISONS[base], known
+            answer = compare(first, number)
+            if least is not None and not self.is_first:
+                # The same for all steps after the first one, or unknown.
+                later = {compare(value, number) for value in (least, least + 1, 2 ** 60)}
+                later |= {base == "ne"} if base in ("eq", "ne") and number >= least else set()
+                if base in ("eq", "ne") and number >= least or len(later) > 1:
+                    return
+                answer = later.pop()
+            self.answers[result] = answer
+        elif result is args[0]:
+            self.values.pop(result, None)
+
+    def answer(self, value: torch.Tensor) -> "Optional[bool]":
+        if value not in self.answers:
+            return None
+        self.decides = True
+        return self.answers[value]
+
+
 class _Tensors(TorchFunctionMode):
     """Scalars of ops may be tensors, whose values a trace does not know."""
 
+    def __init__(self, counts: Counts):
+        super().__init__()
+        self.counts = counts
+
     def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        if name == "__bool__" and (answer := self.counts.answer(args[0])) is not None:
+            return answer
+        result = self.call(function, args, kwargs)
+        self.counts.follow(name, args, result)
+        return result
+
+    def call(self, function, args, kwargs):
         kwargs = dict(kwargs or {})
         if getattr(function, "__name__", "").startswith("_foreach_"):
             return self.for_each(function.__name__[len("_foreach_"):], args, kwargs)
@@ -105,9 +179,9 @@ def _globals_of(optimizer) -> "list[dict[str, Any]]":
 
 
 @contextlib.contextmanager
-def traceable(optimizer):
+def traceable(optimizer, counts: "Optional[Counts]" = None):
     """While an optimizer is traced, what would ask a tensor for its value does not, in this
-    thread."""
+    thread. `counts` are tensors that hold numbers of steps."""
     item = torch.Tensor.item
     shims = {"min": (_choose(min, torch.minimum), min), "max": (_choose(max, torch.maximum), max)}
     absent, changed = object(), []
@@ -130,7 +204,7 @@ def traceable(optimizer):
                 for name, value in values.items():
                     changed.append((names, name, names.get(name, absent)))
                     names[name] = value
-            with _Tensors():
+            with _Tensors(counts or Counts()):
                 yield
         finally:
             for names, name, value in changed:
