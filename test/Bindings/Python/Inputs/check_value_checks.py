@@ -1,4 +1,5 @@
 """Python that asks tensors for their values, beside eager PyTorch."""
+import contextlib
 import random
 import warnings
 
@@ -61,8 +62,21 @@ def of_distributions(model, x, y):
         - distributions.Categorical(logits=z).log_prob(y).mean()
 
 
+def handled(model, x, y):
+    """Errors that are raised again, or pass by, go on."""
+    z = model(x)
+    try:
+        with torch.no_grad():
+            errors(model, x, y)
+    except ValueError as error:
+        raise RuntimeError("labels") from error
+    finally:
+        z = 2 * z
+    return F.cross_entropy(z, y)
+
+
 for name, loss in (("assertions", assertions), ("errors", errors), ("numbers", numbers),
-                   ("distributions", of_distributions)):
+                   ("distributions", of_distributions), ("raised again", handled)):
     check(name, loss)
 
 
@@ -99,7 +113,15 @@ def layers_left_out(model, x, y):
     return F.cross_entropy(z, y)
 
 
+def shifted(model, x, y):
+    """Random numbers that are changed in place are no longer from [0, 1)."""
+    u, v = torch.rand(1000).sub_(0.5), torch.rand(1000)
+    v[:] = -1
+    return F.cross_entropy(model(x) * ((u < 0).float().mean() > 0.1) * ((v >= 0).sum() < 1), y)
+
+
 check("layers left out", layers_left_out)
+check("random numbers that change", shifted)
 check("converted", lambda model, x, y: F.cross_entropy(
     model.to(model.weight.dtype).to("cpu")(x), y))
 
@@ -132,6 +154,39 @@ def caught(model, x, y):
         if (y > 5).any():
             raise ValueError
     except ValueError:
+        x = 2 * x
+    return model(x).sum()
+
+
+def caught_around(model, x, y):
+    try:
+        with torch.no_grad():
+            assert (y > 5).any()
+    except AssertionError:
+        x = 2 * x
+    return model(x).sum()
+
+
+def suppressed(model, x, y):
+    with contextlib.suppress(AssertionError):
+        assert (y > 5).any()
+        x = 2 * x
+    return model(x).sum()
+
+
+def try_again(model, x, y):
+    for scale in (1, 2):
+        try:
+            errors(model, x, scale * y)
+        except ValueError:
+            x = 2 * x
+    return model(x).sum()
+
+
+def finite_and_more(model, x, y):
+    is_bad = torch.isnan(x)
+    is_bad |= x > 1
+    if is_bad.any():
         x = 2 * x
     return model(x).sum()
 
@@ -180,7 +235,7 @@ def trigamma(model, x, y):
 
 
 model = layer()
-for loss in (caught, decision, warning, random_decision, conversion, matching,
+for loss in (caught, caught_around, suppressed, try_again, finite_and_more, decision, warning, random_decision, conversion, matching,
              unique_values, factors,
              eigenvalues, trigamma):
     name = {"caught": "error that is caught"}.get(loss.__name__, loss.__name__.replace("_", " "))

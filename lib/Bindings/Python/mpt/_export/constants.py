@@ -109,7 +109,8 @@ class FoldConstants(TorchFunctionMode):
         self.values = WeakTensorKeyDictionary()  # of traced tensors
         self.folded = WeakTensorKeyDictionary()  # what stands for traced tensors
         self.copies = WeakTensorKeyDictionary()  # of others that are not traced
-        # Random numbers from [0, 1), and what depends on one of them.
+        # What holds of tensors until they change in place, with their versions: random numbers
+        # from [0, 1), and what depends on one of them.
         self.uniform = WeakTensorKeyDictionary()
         self.drawn = WeakTensorKeyDictionary()
         # Whether values are finite, and what follows from it: what it is if they are.
@@ -186,46 +187,55 @@ class FoldConstants(TorchFunctionMode):
         bound = args[1]
         answer = (bound >= 1) == (true == 1) if not 0 < bound < 1 else None
         if answer is None:
-            self.drawn[result] = True
+            self.note(self.drawn, result, True)
             return result
         with _disable_current_modes(), torch._C.DisableTorchFunction():
             return self.keep(torch.full(list(result.shape), answer))
 
+    def note(self, notes: WeakTensorKeyDictionary, tensor: torch.Tensor, what: bool) -> None:
+        notes[tensor] = what, tensor._version
+
+    def noted(self, notes: WeakTensorKeyDictionary, tensor: Any) -> "Optional[bool]":
+        """What was noted of a tensor that has not changed in place since, nor a view of it."""
+        what, version = notes.get(tensor, (None, None)) \
+            if isinstance(tensor, torch.Tensor) else (None, None)
+        return what if what is not None and tensor._version == version else None
+
     def note_finite(self, name: str, args: tuple, result: Any) -> Any:
         """A result of `isfinite`, or of such results."""
         if isinstance(result, torch.Tensor):
-            known = [self.finite[a] for a in args if isinstance(a, torch.Tensor)
-                     and a in self.finite]
+            known = [known for a in args if (known := self.noted(self.finite, a)) is not None]
             if name in _FINITE:
-                self.finite[result] = _FINITE[name]
+                self.note(self.finite, result, _FINITE[name])
             elif name in ("logical_not", "__invert__", "bitwise_not") and known:
-                self.finite[result] = not known[0]
+                self.note(self.finite, result, not known[0])
             elif name in _JOINS and known and len(known) == sum(
                     isinstance(a, torch.Tensor) for a in args) and len(set(known)) == 1:
-                self.finite[result] = known[0]
+                self.note(self.finite, result, known[0])
         return result
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
         order = name.strip("_")
-        if order in _ORDERS and len(args) == 2 and isinstance(args[0], torch.Tensor) \
-                and args[0] in self.uniform                 and isinstance(args[1], (int, float)):
+        if order in _ORDERS and len(args) == 2 and self.noted(self.uniform, args[0]) \
+                and isinstance(args[1], (int, float)):
             return self.compare_drawn(order, args, func(*args, **kwargs))
         if name in ("rand", "rand_like"):
             result = func(*args, **kwargs)
-            self.uniform[result] = True
+            self.note(self.uniform, result, True)
             return result
         asks = name in ("__bool__", "item", "is_nonzero") and isinstance(args[0], torch.Tensor)
-        if asks and args[0] in self.finite and self.find(args[0]) is None:
+        finite = self.noted(self.finite, args[0]) if asks else None
+        if finite is not None and self.find(args[0]) is None:
             answer = answer_of_check()
             if answer is not None:
                 return answer
             warnings.warn(
                 "the loss function decides by whether values are finite; a step is the one for "
                 "finite values" + place_of_call(), stacklevel=2)
-            return self.finite[args[0]]
-        if asks and args[0] in self.drawn:
+            return finite
+        if asks and self.noted(self.drawn, args[0]):
             raise ExportError(
                 "the loss function decides by a random number, which a step would do once for "
                 "all batches: set the probability to 0 (that of layers left out is called "

@@ -16,7 +16,11 @@ import sys
 import types
 from typing import Optional
 
+import torch
+
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LOSS = os.path.join(_OWN, "_export", "loss_module.py")
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _SKIPPED = {"CACHE", "EXTENDED_ARG", "NOT_TAKEN", "NOP", "PRECALL", "TO_BOOL"}
 # What may follow a jump without leaving the way to an error.
 _ENDS = ("JUMP", "POP_JUMP", "RETURN", "STORE", "DELETE", "YIELD", "FOR_ITER", "RERAISE", "SEND")
@@ -43,6 +47,28 @@ def _raises(code: types.CodeType, offset: int) -> bool:
     return False
 
 
+def _catches(code: types.CodeType, offset: int) -> bool:
+    """Whether what handles errors from `offset` on may go on after one: `finally` and handlers
+    that raise another error do not."""
+    found, places = _instructions(code)
+    reached, waiting = set(), [places[offset]]
+    while waiting:
+        place = waiting.pop()
+        if place in reached or place >= len(found):
+            continue
+        reached.add(place)
+        name = found[place].opname
+        if name == "POP_EXCEPT":
+            return True
+        if name in ("RAISE_VARARGS", "RERAISE") or name.startswith("RETURN"):
+            continue
+        if "JUMP" in name or name in ("FOR_ITER", "SEND"):
+            waiting.append(places[found[place].argval])
+        if not name.startswith("JUMP"):
+            waiting.append(place + 1)
+    return False
+
+
 def _is_caught(code: types.CodeType, offset: int) -> bool:
     """Whether the function itself may catch an error."""
     found, places = _instructions(code)
@@ -50,10 +76,27 @@ def _is_caught(code: types.CodeType, offset: int) -> bool:
     if entries is None:  # Before Python 3.11 there is no such table.
         return any(one.opname == "SETUP_FINALLY" for one in found)
     for entry in entries:
-        handler = found[places[entry.target]:][:2]
-        if entry.start <= offset < entry.end and len(handler) == 2 and \
-                handler[0].opname == "PUSH_EXC_INFO" and handler[1].opname != "WITH_EXCEPT_START":
+        if entry.start <= offset < entry.end:
+            first, second = [one.opname for one in found[places[entry.target]:][:2]]
+            catches = first == "PUSH_EXC_INFO" and (
+                any(one.argval == "suppress" for one in found)
+                if second == "WITH_EXCEPT_START" else _catches(code, entry.target))
+            # What a `with` or `finally` raises again goes to what surrounds it.
+            if catches or _is_caught(code, entry.target):
+                return True
+    return False
+
+
+def _is_caught_by(frame: types.FrameType) -> bool:
+    """Whether a function may catch an error, or one that calls it up to the loss function.
+    PyTorch's own raise what they catch."""
+    is_first = True
+    while frame is not None and frame.f_code.co_filename != _LOSS:
+        path = frame.f_code.co_filename
+        if (is_first or not path.startswith((_OWN, _TORCH))) \
+                and _is_caught(frame.f_code, frame.f_lasti):
             return True
+        frame, is_first = frame.f_back, False
     return False
 
 
@@ -93,6 +136,6 @@ def answer_of_check() -> "Optional[bool]":
     jumps_if = found[place].opname.endswith("IF_TRUE")
     jump, stay = (_raises(code, offset)
                   for offset in (found[place].argval, found[place + 1].offset))
-    if jump == stay or _is_caught(code, found[place].offset):
+    if jump == stay or _is_caught_by(frame):
         return None
     return (jumps_if if stay else not jumps_if) != negated
