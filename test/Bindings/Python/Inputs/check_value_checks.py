@@ -110,6 +110,7 @@ def layers_left_out(model, x, y):
         z = z * 2
     if torch.rand([]) <= 1.0:
         z = z * 3
+    z = z * (torch.rand(8, 3) < 1.0) + (torch.rand_like(z) > 1.0)  # These decide nothing.
     return F.cross_entropy(z, y)
 
 

@@ -34,9 +34,10 @@ _RANDOM = ("bernoulli", "dropout", "exponential", "multinomial", "normal", "pois
 # What makes constants of no tensor.
 _FACTORIES = {torch.arange, torch.eye, torch.full, torch.linspace, torch.ones, torch.tensor,
               torch.zeros}
-# Comparisons of a random number from [0, 1) with others: from where on they are true, and false.
-# That it is 0 itself, once in 2^24 times, counts as never.
-_ORDERS = {"lt": (1, 0), "le": (1, 0), "gt": (0, 1), "ge": (0, 1)}
+# Comparisons of a random number from [0, 1) with another: whether they are true where that is 1 or
+# more, and false where it is 0 or less. That the first one is 0 itself, once in 2^24 times, counts
+# as never.
+_IS_TRUE_ABOVE = {"lt": True, "le": True, "gt": False, "ge": False}
 # Whether values are finite, each of them, and all.
 _FINITE = {"isfinite": True, "isnan": False, "isinf": False}
 _JOINS = {"all", "any", "logical_and", "logical_or", "__and__", "__or__"}
@@ -183,12 +184,12 @@ class FoldConstants(TorchFunctionMode):
     def compare_drawn(self, name: str, args: tuple, result: torch.Tensor) -> torch.Tensor:
         """Whether random numbers are below or above one that Python knows, as layers do that are
         left out with a probability. With that of 0 or 1 it is a constant."""
-        true, false = _ORDERS[name]
-        bound = args[1]
-        answer = (bound >= 1) == (true == 1) if not 0 < bound < 1 else None
-        if answer is None:
+        if result.numel() != 1:
+            return result  # No decision.
+        if 0 < args[1] < 1:
             self.note(self.drawn, result, True)
             return result
+        answer = (args[1] >= 1) == _IS_TRUE_ABOVE[name]
         with _disable_current_modes(), torch._C.DisableTorchFunction():
             return self.keep(torch.full(list(result.shape), answer))
 
@@ -218,7 +219,7 @@ class FoldConstants(TorchFunctionMode):
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
         order = name.strip("_")
-        if order in _ORDERS and len(args) == 2 and self.noted(self.uniform, args[0]) \
+        if order in _IS_TRUE_ABOVE and len(args) == 2 and self.noted(self.uniform, args[0]) \
                 and isinstance(args[1], (int, float)):
             return self.compare_drawn(order, args, func(*args, **kwargs))
         if name in ("rand", "rand_like"):
