@@ -679,6 +679,96 @@ void duplicateJoins(Block &block) {
   }
 }
 
+bool isWidening(Operation *op) {
+  auto cast = dyn_cast_or_null<CastOp>(op);
+  if (!cast)
+    return false;
+  auto from = dyn_cast<FloatType>(typeOf(cast.getX()).getElementType()),
+       to = dyn_cast<FloatType>(typeOf(cast.getY()).getElementType());
+  return from && to && from.getWidth() < to.getWidth();
+}
+
+/// Whether `value` lies in memory for others: no kernel computes it, or another shape of
+/// it is read.
+bool liesInMemory(Value value, ReshapeOp except) {
+  value = getRenamed(value);
+  Operation *op = value.getDefiningOp();
+  if (!op || !(isFusibleElementwise(op) || isa<ReduceOp>(op)))
+    return true;
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isa<ReshapeOp>(user) && user != except;
+  });
+}
+
+/// A reduction of a tensor in another shape is in another kernel than what computes the
+/// tensor, which is then stored. What widens it, or computes it elementwise of tensors
+/// that are stored anyway, moves after the reshape, to the kernel of the reduction.
+void computeAfterReshapes(Block &block) {
+  auto move = [&](ReshapeOp reshape) {
+    Operation *op = reshape.getX().getDefiningOp();
+    if (!op || op->getBlock() != &block || !op->hasOneUse() ||
+        !isa<ElementwiseOpInterface>(op) || op->getNumResults() != 1 ||
+        typeOf(reshape.getX()).getRank() == 0)
+      return false;
+    const bool widens = isWidening(op);
+    for (Value operand : op->getOperands()) {
+      if (typeOf(operand).getRank() == 0)
+        continue;
+      Operation *maker = operand.getDefiningOp();
+      // A kernel holds a constant of one number as a scalar, unless it is reshaped.
+      if (typeOf(operand).getShape() != typeOf(reshape.getX()).getShape() ||
+          isa_and_nonnull<ConstantOp>(maker))
+        return false;
+      Value stored =
+          isWidening(maker) && maker->hasOneUse() ? maker->getOperand(0) : operand;
+      if (!widens && !liesInMemory(stored, reshape))
+        return false;
+    }
+    ArrayRef<int64_t> shape = typeOf(reshape.getY()).getShape();
+    OpBuilder builder(reshape);
+    // One value for all readers, so that one kernel reads it.
+    auto reshapeOnce = [&](Value operand) -> Value {
+      auto type = typeOf(operand).clone(shape);
+      for (Operation *user : operand.getUsers())
+        if (auto other = dyn_cast<ReshapeOp>(user);
+            other && other.getY().getType() == type && other->getBlock() == &block &&
+            other->isBeforeInBlock(reshape))
+          return other.getY();
+      return ReshapeOp::create(builder, reshape.getLoc(), type, operand);
+    };
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (typeOf(operand).getRank() != 0 && !mapping.contains(operand))
+        mapping.map(operand, reshapeOnce(operand));
+    Operation *moved = builder.clone(*op, mapping);
+    moved->getResult(0).setType(reshape.getY().getType());
+    reshape.getY().replaceAllUsesWith(moved->getResult(0));
+    reshape.erase();
+    op->erase();
+    return true;
+  };
+  auto isReducedAlone = [](ReshapeOp reshape) {
+    return reshape->hasOneUse() && isa<ReduceOp>(*reshape->getUsers().begin());
+  };
+  // Widenings first: what they read is stored then.
+  for (bool widenings : {true, false}) {
+    SmallVector<ReshapeOp> reshapes = llvm::to_vector(block.getOps<ReshapeOp>());
+    for (ReshapeOp reshape : reshapes) {
+      Operation *op = reshape.getX().getDefiningOp();
+      if (!isReducedAlone(reshape) || !op || isWidening(op) != widenings)
+        continue;
+      SmallVector<Value> operands(op->getOperands());
+      if (!move(reshape))
+        continue;
+      // And what widens its operands.
+      for (Value operand : operands)
+        if (isWidening(operand.getDefiningOp()) && operand.hasOneUse())
+          if (auto next = dyn_cast<ReshapeOp>(*operand.getUsers().begin()))
+            move(next);
+    }
+  }
+}
+
 /// Whether `value` is computed elementwise, by a few ops of its shape, of what repeats
 /// along some of the dimensions after the first and not along others: a kernel cannot
 /// have these dimensions as one.
@@ -750,6 +840,7 @@ void fuse(Block &block, const FusionOptions &options) {
   duplicateJoins(block);
   if (options.transposedRows)
     splitColumns(block);
+  computeAfterReshapes(block);
   FusionPlan plan = planFusion(block, options);
   Operation *terminator = block.getTerminator();
 
