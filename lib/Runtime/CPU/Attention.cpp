@@ -883,8 +883,18 @@ MPT_INLINE void runBackward(const Attention &call, int64_t task, int thread) {
 /// The sums of `parts` parts, `step` floats apart, in order, as rows of the result.
 void writeSums(const float *sums, int64_t parts, int64_t step, int64_t rows,
                int64_t rowStep, int64_t width, const Operand &result, int64_t row) {
+  const int64_t at = row * width;
+  // Rows without gaps are one.
+  if (rowStep == width) {
+    rowStep = width *= rows;
+    rows = 1;
+  }
   float piece[4 * kLanes];
-  for (int64_t i = 0; i < rows; ++i)
+  for (int64_t i = 0; i < rows; ++i) {
+    if (parts == 1) {
+      narrow(result.type, sums + i * rowStep, result.data, at + i * width, width);
+      continue;
+    }
     for (int64_t j = 0; j < width; j += 4 * kLanes) {
       const int64_t count = std::min(4 * kLanes, width - j);
       const float *from = sums + i * rowStep + j;
@@ -892,8 +902,9 @@ void writeSums(const float *sums, int64_t parts, int64_t step, int64_t rows,
       for (int64_t p = 1; p < parts; ++p)
         for (int64_t e = 0; e < count; ++e)
           piece[e] += from[p * step + e];
-      narrow(result.type, piece, result.data, (row + i) * width + j, count);
+      narrow(result.type, piece, result.data, at + i * width + j, count);
     }
+  }
 }
 
 /// The rows of the gradients of keys and values of one head of keys from `begin` on.
