@@ -67,12 +67,47 @@ LogicalResult foldTranspose(TransposeOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// A reduction that alone reads a transpose reduces other dimensions of what that reads,
+/// if those that are left keep their order.
+LogicalResult foldIntoReduction(ReduceOp op, PatternRewriter &rewriter) {
+  auto transpose = op.getX().getDefiningOp<TransposeOp>();
+  if (!transpose || !transpose->hasOneUse())
+    return failure();
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  SmallVector<int64_t> axes, kept;
+  for (auto [to, from] : llvm::enumerate(permutation))
+    (llvm::is_contained(op.getAxes(), static_cast<int64_t>(to)) ? axes : kept)
+        .push_back(from);
+  if (axes.empty() || !llvm::is_sorted(kept))
+    return failure();
+  llvm::sort(axes);
+  auto x = cast<RankedTensorType>(transpose.getX().getType());
+  auto type = cast<RankedTensorType>(op.getY().getType());
+  SmallVector<int64_t> shape;
+  for (int64_t dim : kept)
+    shape.push_back(x.getDimSize(dim));
+  auto reduce = cast<ReduceOp>(rewriter.clone(*op));
+  rewriter.modifyOpInPlace(reduce, [&] {
+    reduce.getXMutable().assign(transpose.getX());
+    reduce.setAxes(axes);
+    reduce.setKeepDims(false);
+    reduce.getY().setType(type.clone(shape));
+  });
+  if (op.getKeepDims())
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, reduce.getY());
+  else
+    rewriter.replaceOp(op, reduce.getY());
+  rewriter.eraseOp(transpose);
+  return success();
+}
+
 struct FoldTransposesPass : mpt::impl::FoldTransposesPassBase<FoldTransposesPass> {
   using Base::Base;
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add(foldTranspose);
+    patterns.add(foldIntoReduction);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

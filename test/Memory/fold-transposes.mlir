@@ -30,6 +30,35 @@ func.func @batch(%x: tensor<2x4x4xbf16>) -> tensor<2x4x4xf32> {
 
 // -----
 
+// A mean over images that a transpose has at the end is one over those that it reads.
+// CHECK-LABEL: @means
+// CHECK-NOT: mpt.transpose
+// CHECK: %[[M:.*]] = mpt.reduce %{{.*}} {axes = array<i64: 2, 3>, kind = #mpt.reduce_kind<mean>} : (tensor<2x3x4x5xf32>) -> tensor<2x3xf32>
+// CHECK: mpt.reshape %[[M]] : (tensor<2x3xf32>) -> tensor<2x1x1x3xf32>
+// CHECK: mpt.reduce %{{.*}} {axes = array<i64: 0, 1, 2, 3>, kind = #mpt.reduce_kind<max>} : (tensor<2x3x4x5xf32>) -> tensor<f32>
+func.func @means(%x: tensor<2x3x4x5xf32>) -> (tensor<2x1x1x3xf32>, tensor<f32>) {
+  %t = mpt.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x3x4x5xf32>) -> tensor<2x4x5x3xf32>
+  %m = mpt.reduce %t {axes = array<i64: 1, 2>, keep_dims, kind = #mpt.reduce_kind<mean>} : (tensor<2x4x5x3xf32>) -> tensor<2x1x1x3xf32>
+  %u = mpt.transpose %x {permutation = array<i64: 3, 1, 2, 0>} : (tensor<2x3x4x5xf32>) -> tensor<5x3x4x2xf32>
+  %n = mpt.reduce %u {axes = array<i64: 0, 1, 2, 3>, kind = #mpt.reduce_kind<max>} : (tensor<5x3x4x2xf32>) -> tensor<f32>
+  return %m, %n : tensor<2x1x1x3xf32>, tensor<f32>
+}
+
+// -----
+
+// What is left is in another order, or something else reads the transpose.
+// CHECK-LABEL: @other_means
+// CHECK-COUNT-2: mpt.transpose
+func.func @other_means(%x: tensor<2x3x4x5xf32>) -> (tensor<4x2xf32>, tensor<2x3xf32>, tensor<2x4x5x3xf32>) {
+  %t = mpt.transpose %x {permutation = array<i64: 2, 0, 3, 1>} : (tensor<2x3x4x5xf32>) -> tensor<4x2x5x3xf32>
+  %m = mpt.reduce %t {axes = array<i64: 2, 3>, kind = #mpt.reduce_kind<mean>} : (tensor<4x2x5x3xf32>) -> tensor<4x2xf32>
+  %u = mpt.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x3x4x5xf32>) -> tensor<2x4x5x3xf32>
+  %n = mpt.reduce %u {axes = array<i64: 1, 2>, kind = #mpt.reduce_kind<mean>} : (tensor<2x4x5x3xf32>) -> tensor<2x3xf32>
+  return %m, %n, %u : tensor<4x2xf32>, tensor<2x3xf32>, tensor<2x4x5x3xf32>
+}
+
+// -----
+
 // Returned, read by an addition as well, as the rows of a linear layer, as the left side of a
 // batch with one right side, and other permutations.
 // CHECK-LABEL: @others

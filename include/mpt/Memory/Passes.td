@@ -93,13 +93,16 @@ def DeferGradientsPass : Pass<"mpt-defer-gradients", "::mlir::ModuleOp"> {
 }
 
 def FoldTransposesPass : Pass<"mpt-fold-transposes", "::mlir::ModuleOp"> {
-  let summary = "Matmuls read transposed matrices where they lie";
+  let summary = "Matmuls and reductions read transposed tensors where they lie";
   let description = [{
     An `mpt.transpose` of the last two dimensions that is read by matmuls alone becomes
     their `transpose_lhs`, `transpose_rhs` or `transpose_weight`, so that no copy is made,
     and none is kept for the backward pass. Results keep their bits. It stays where
     something else reads it, or where it is the left side of a matmul of a batch whose
     right side has none: such a batch is more rows of one matrix.
+
+    An `mpt.reduce` that alone reads an `mpt.transpose` reduces dimensions of what that
+    reads, if those that are left keep their order. It adds in another order then.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
