@@ -50,6 +50,8 @@ constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21,
 /// Rows of a task that copies a part of the right side for them, and of one that copies
 /// it for several steps of rows.
 constexpr int64_t taskRows = 3 * lanes, mostTaskRows = 8 * lanes;
+/// Products of a task whose rows are copied for several panels of columns.
+constexpr int64_t mostSharedProducts = 1 << 20;
 /// Columns at a time where their sums wait in a panel.
 constexpr int64_t mostColumnsOfSums = 256;
 
@@ -351,8 +353,11 @@ public:
     } else {
       rowsOfTask = rows;
     }
-    // Rows that are copied once serve all columns.
-    columnsOfTask = copiesLhs && depth == s.k && rows == rowsOfTask ? s.n : width;
+    // Rows that are copied once serve several panels of columns, but not all of them if
+    // there is work for more threads.
+    const bool sharesRows = copiesLhs && depth == s.k && rows == rowsOfTask;
+    const int64_t panels = sharesRows ? mostSharedProducts / (rows * s.k * width) : 1;
+    columnsOfTask = std::max<int64_t>(panels, 1) * width;
     return rows > 0 && rows >= std::min<int64_t>(s.m, 8);
   }
 
