@@ -178,3 +178,23 @@ for precision in ("f32", "bf16", "f16"):
     check("masked norm", masked_norm, layers, (rows, mask), precision, bound=0.1)
     check("penalty through a norm", norm_penalty, layers, (rows,), precision, bound=0.1,
           loss_scale=1.0)
+
+
+# Functions that are computed as others.
+special = jax.scipy.special
+solve = jax.lax.linalg.tridiagonal_solve
+for name, function in {
+        "slope of digamma": lambda x: jax.grad(lambda x: special.digamma(x * x + 0.3).sum())(x),
+        "polygamma": lambda x: special.polygamma(jnp.array([0, 3, 2, 1, 4]), x * x + 0.5),
+        "zeta": lambda x: special.zeta(2.5, x * x + 0.5),
+        "tridiagonal": lambda x: solve(x[:2] * 0.1, 3 + x[1:3] * 0.3, x[2:] * 0.3,
+                                       jnp.stack([x.T, 2 * x.T]))}.items():
+    for gradients in ("mpt", "jax"):
+        check(f"{name} ({gradients})", lambda p, function=function: jnp.sum(
+            jnp.sin(function(p["x"]))), {"x": normal(4, 5)}, (), gradients=gradients)
+try:
+    mpt.jax.train_step(lambda p: solve(p, p, p, p[:, None], perturb_singular=True).sum(),
+                       numpy.ones(4, "f"), ())
+    print("not refused")
+except mpt.Error as error:
+    print("refused:", str(error).splitlines()[0])

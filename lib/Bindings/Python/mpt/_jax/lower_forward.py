@@ -14,14 +14,7 @@ from mpt._diagnostics import Error
 from mpt._jax.checkpoints import evaluate, is_saved, saves_all, saves_inside
 from mpt._jax.derivative_rules import follow_rule, keep_rule, solve_linear
 from mpt._jax.marks import pass_backward
-
-
-def _take_top(operand, *, k, reduction_dimension, is_max_k, **_):
-    """`jax.lax.approx_max_k` and `approx_min_k`, which are exact here, as in XLA on CPUs."""
-    moved = jax.numpy.moveaxis(operand, reduction_dimension, -1)
-    values, places = jax.lax.top_k(moved if is_max_k else -moved, k)
-    return [jax.numpy.moveaxis(x, -1, reduction_dimension)
-            for x in (values if is_max_k else -values, places)]
+from mpt._jax.replacements import make_replacements
 
 
 def lower_forward(jitted, *arguments):
@@ -33,7 +26,7 @@ def lower_forward(jitted, *arguments):
         from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
         from jax.extend.core.primitives import (custom_jvp_call_p, custom_vjp_call_p,
                                                 remat_p, stop_gradient_p)
-        from jax.extend.core.primitives import (approx_top_k_p, igamma_p, igammac_p, random_gamma_p,
+        from jax.extend.core.primitives import (igamma_p, igammac_p, random_gamma_p,
                                                 regularized_incomplete_beta_p)
         from jax.interpreters.mlir import LoweringParameters, lower_fun
         from jax.extend.core.primitives import linear_solve_p
@@ -91,9 +84,21 @@ def lower_forward(jitted, *arguments):
              (custom_vjp_call_p, lower_fun(custom_vjp, multiple_results=True)),
              (remat_p, lower_fun(checkpoint, multiple_results=True)),
              (linear_solve_p, lower_fun(solve_linear, multiple_results=True)),
-             (approx_top_k_p, lower_fun(_take_top, multiple_results=True)),
+             *make_replacements(),
              *(keep_rule(primitive, lower_fun)
                for primitive in (igamma_p, igammac_p, random_gamma_p)),
              # JAX has no gradient of a and b either.
              keep_rule(regularized_incomplete_beta_p, lower_fun, [2]))
     return traced.lower(_private_parameters=LoweringParameters(override_lowering_rules=rules))
+
+
+def lower_whole(jitted, *arguments):
+    """A function with gradients of JAX, as StableHLO."""
+    try:
+        from jax.interpreters.mlir import LoweringParameters
+        rules = make_replacements()
+    except ImportError as error:
+        raise Error(f"jax {jax.__version__}: expected its primitives and rules of lowering "
+                    f"({error}); MPT knows jax 0.10") from error
+    return jitted.trace(*arguments).lower(
+        _private_parameters=LoweringParameters(override_lowering_rules=rules))

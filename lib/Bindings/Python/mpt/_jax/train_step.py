@@ -19,7 +19,7 @@ from mpt._diagnostics import Error, StepProfile
 from mpt._jax.derivative_rules import unscale_rules
 from mpt._jax.leaves import (describe_array, is_key, name_leaves, spell_array, spell_path,
                              strip_keys, to_array, widen)
-from mpt._jax.lower_forward import lower_forward
+from mpt._jax.lower_forward import lower_forward, lower_whole
 from mpt._jax.marks import gradients, make_seed
 from mpt._jax.mlir import import_mlir
 from mpt._stablehlo import inline_calls
@@ -284,7 +284,7 @@ class TrainStep(Reports):
             return (*found, gradients(slopes))
 
         if self._gradients == "jax":
-            lowered = jax.jit(differentiated, keep_unused=True).lower(self._values, *batch)
+            lowered = lower_whole(jax.jit(differentiated, keep_unused=True), self._values, *batch)
         else:
             lowered = lower_forward(jax.jit(flat, keep_unused=True), self._values, *batch)
         shapes = lowered.out_info
