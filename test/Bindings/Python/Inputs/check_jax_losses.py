@@ -112,6 +112,20 @@ def matmul(x, w):
 
 matmul.defvjp(lambda x, w: (x @ w, (x, w)), lambda kept, g: (g @ kept[1].T, kept[0].T @ g))
 
+@jax.custom_vjp
+def clip_twice(x):
+    return clip(2 * x, 0.05)
+
+
+clip_twice.defvjp(lambda x: jax.vjp(lambda x: clip(2 * x, 0.05), x),
+                  lambda pull_back, g: (jnp.clip(pull_back(g)[0], -0.08, 0.08),))
+
+
+def inner(function):
+    """The gradient of a loss within the loss, which has no loss scale."""
+    return lambda x, w: jax.grad(lambda x: jnp.sum(jnp.sin(function(x, w)) ** 2))(x)
+
+
 rows = {"x": normal(6, 5), "w": normal(5, 5) * 0.4}
 cell = lambda w: lambda h, x: (clip(jnp.tanh(h @ w + x), limit=0.1), h)
 for name, function in {
@@ -126,9 +140,20 @@ for name, function in {
         "clipped rows": lambda x, w: jax.vmap(lambda x: clip(x @ w, 0.1) ** 2)(x),
         "normalized": lambda x, w: normalize({"a": x @ w, "b": x})["a"] * x,
         "symbolic zeros": lambda x, w: double(x @ w, 2) ** 2,
+        "clipped twice": lambda x, w: clip_twice(x @ w) ** 2,
+        "clipped twice in a checkpoint": jax.checkpoint(lambda x, w: clip_twice(x @ w) @ w),
+        "clipped in a gradient": inner(lambda x, w: clip(x @ w, 0.1)),
+        "clipped gradient": lambda x, w: clip(inner(jnp.matmul)(x, w), 0.1),
+        "clipped beside a gradient": lambda x, w: inner(lambda y, w: y * clip(x @ w, 0.1))(x, w),
         "multiplied": lambda x, w: matmul(clip(matmul(x, w), 0.1), w)}.items():
     check(name, lambda p, function=function: jnp.sum(jnp.sin(function(p["x"], p["w"]))), rows, (),
           "f16", gradients="jax", loss_scale=1024.0)
+in_jit = lambda p: jnp.sum(inner(jax.jit(lambda x, w: clip(x @ w, 0.1)))(p["x"], p["w"]))
+check("clipped in a jit of a gradient", in_jit, rows, (), "f16", gradients="jax", loss_scale="none")
+try:
+    mpt.jax.train_step(in_jit, rows, (), "sgd", "f16", lr=1.0, gradients="jax")
+except mpt.Error as error:
+    print("refused:", error)
 # A scale that is infinite in f16, and gradients that are nearly 0 there without it.
 check("clipped to small numbers", lambda p, x: jnp.sum(clip(x @ p["w"], 1e-6) * x),
       {"w": numpy.zeros((5, 5), "f")}, (normal(6, 5),), "f16", gradients="jax", bound=0.005,

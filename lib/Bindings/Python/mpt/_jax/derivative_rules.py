@@ -205,13 +205,17 @@ def _unscale_rule(function, scale, arguments):
             lambda x: x * factor.astype(x.dtype) if isinstance(x, jax.Array) and is_float(x) else x,
             tree)
 
+    # What a rule calls gets gradients that have no scale any more, whenever JAX asks for it.
+    plain = [(jax.custom_vjp, "__call__", jax.custom_vjp.__call__)]
+
     def forward(scale, *arguments):
-        found, kept = function.fwd(*arguments)
+        with patched(plain):
+            found, kept = function.fwd(*arguments)
         return found, (kept, scale.value if isinstance(scale, CustomVJPPrimal) else scale)
 
     def backward(*given):
         *own, (kept, scale), gradients = given
-        with set_xla_metadata(**{"mpt.precision": "f32"}):
+        with set_xla_metadata(**{"mpt.precision": "f32"}), patched(plain):
             found = function.bwd(*own, kept, multiply(gradients, 1 / scale))
             return (jax.numpy.zeros_like(scale), *multiply(tuple(found), scale))
 
@@ -219,6 +223,29 @@ def _unscale_rule(function, scale, arguments):
                             nondiff_argnums=tuple(i + 1 for i in function.nondiff_argnums))
     scaled.defvjp(forward, backward, symbolic_zeros=function.symbolic_zeros)
     return scaled(scale, *arguments)
+
+
+def _is_of_inner_gradient(function, arguments) -> bool:
+    """Whether a rule is for a gradient that the loss takes itself, which has no loss scale. Names
+    the traces of JAX from that of each argument on, a LinearizeTrace for each gradient."""
+    is_unknown = False
+    for leaf in jax.tree.leaves(arguments):
+        names, trace = [], getattr(leaf, "_trace", None)
+        while trace is not None:
+            names.append(type(trace).__name__)
+            trace = getattr(trace, "parent_trace", None)
+        if names.count("LinearizeTrace") > 1:
+            if names[0] == "LinearizeTrace":
+                return True
+            is_unknown = True
+    if is_unknown:
+        place = getattr(function.fun, "__qualname__", "a function")
+        raise Error(
+            f"the loss: {place} has a jax.custom_vjp that does more with a gradient than to multiply "
+            "it, in a jit, scan, vmap, branch or checkpoint of which the loss takes a gradient itself: "
+            "nothing says whether what it gets has the loss scale. Call it outside of those, or give "
+            "train_step loss_scale=\"none\"")
+    return False
 
 
 @contextlib.contextmanager
@@ -232,7 +259,8 @@ def unscale_rules(scale):
             if getattr(function, "bwd", None) is not None:
                 bound = inspect.signature(function.fun).bind(*arguments, **named)
                 bound.apply_defaults()
-                if not bound.kwargs and not _multiplies_gradients(function, bound.args):
+                if not bound.kwargs and not _multiplies_gradients(function, bound.args) \
+                        and not _is_of_inner_gradient(function, bound.args):
                     return _unscale_rule(function, scale, bound.args)
             return call(function, *arguments, **named)
 
