@@ -357,6 +357,7 @@ print("moved:", torch.allclose(torch.tensor(step(*batches[0]).loss), loss(model,
 def check_refused(name, change):
     model = Mean(change)
     model.state, model.calls, model.is_begun, model.cache = [torch.zeros(6)], 0, False, None
+    model.average = 1.0
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
 
 
@@ -418,12 +419,16 @@ def counted(self, x):
     self.calls += 1
 
 
+def averaged(self, x):
+    self.average = 0.5 * self.average + 0.5 * x.mean().item()
+
+
 def begun(self, x):
     if not self.is_begun:
         self.mean, self.is_begun = x.mean(0), True
 
 
-for change, attribute in ((counted, "calls"), (begun, "is_begun")):
+for change, attribute in ((counted, "calls"), (averaged, "average"), (begun, "is_begun")):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         check_refused(change.__name__, change)

@@ -24,6 +24,8 @@ from mpt._export.written_parameters import WrittenParameters
 from mpt._patches import patched
 
 _OWN = frozenset(vars(torch.nn.Module()))  # What each module has.
+# What .item() returns of a traced tensor.
+_OF_TENSORS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class ModelChanges(TorchFunctionMode):
@@ -80,7 +82,7 @@ class ModelChanges(TorchFunctionMode):
         for prefix, module in self.modules:
             own = {k: v for k, v in vars(module).items() if k not in _OWN}
             for path, value in pytree.tree_flatten_with_path(own)[0]:
-                if isinstance(value, (torch.Tensor, int, float)):
+                if isinstance(value, (torch.Tensor, int, float, *_OF_TENSORS)):
                     name = str(path[0].key) + pytree.keystr(path[1:])
                     found[f"{prefix}.{name}".lstrip(".")] = value
         return found
@@ -175,7 +177,10 @@ class ModelChanges(TorchFunctionMode):
                     raise self.error(
                         f"the loss function reads the model's attribute {name} and assigns to "
                         "it, which the next step would not see: register it as a buffer")
-            elif old is not None and not isinstance(new, torch.Tensor) and new != old:
+            elif old is not None and not isinstance(new, torch.Tensor) and (
+                    isinstance(new, _OF_TENSORS) or new != old):
+                if isinstance(new, _OF_TENSORS):
+                    new = "a number that .item() takes out of a tensor"
                 remedy = "call the model once before" if isinstance(old, bool) else \
                     "keep numbers that change in a buffer"
                 warnings.warn(f"the loss function changes the model's attribute {name} from {old} "
