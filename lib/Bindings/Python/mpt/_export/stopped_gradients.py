@@ -155,7 +155,11 @@ def mark_stopped_gradients(program: torch.export.ExportedProgram) -> None:
             for result in list(node.users):
                 source = _changed_input(output.args[0][result.args[1]])
                 operand = node.args[2 + inputs.index(source)] if source else None
-                if operand is not None and not has_gradient(operand):
+                # What normalization makes of its statistics has no gradient, unlike a sum of it.
+                if operand is not None and not has_gradient(operand) and not any(
+                        "_norm" in str(user.target)
+                        for value in (*_find_views(operand), *_find_views(result))
+                        for user in value.users):
                     result.replace_all_uses_with(operand)
                     module.graph.erase_node(result)
             # What a later region changes in place, as spectral_norm does when its module is
