@@ -240,14 +240,29 @@ static Value namedRows(Lowering &l, Value indices, int64_t rows, int64_t rank) {
       l.compare(ComparePredicate::GT, scatterRows(l, indices, ones, rows), 0.0), shape);
 }
 
-/// `table` with the rows that `indices` names replaced by `updates`, or added to.
+/// `table` with the rows that `indices` names replaced by `updates`, or added to. Of
+/// several updates of a row the last one replaces it, as in PyTorch on one thread; its
+/// documentation leaves open which one does.
 static Value putRows(Lowering &l, Value table, Value indices, Value updates, bool add) {
   int64_t rows = getShape(table)[0];
   updates = l.cast(updates, getElement(table));
   if (add)
     return l.add(table, scatterRows(l, indices, updates, rows));
-  return l.where(namedRows(l, indices, rows, getRank(table)),
-                 scatterRows(l, indices, updates, rows), table);
+  Value named = namedRows(l, indices, rows, getRank(table));
+  // Numbers of updates are exact in f32 up to here; beyond, updates of one row are added.
+  const int64_t count = getType(indices).getNumElements();
+  if (count > 1 && count <= int64_t(1) << 24) {
+    Type f32 = l.builder.getF32Type();
+    Shape flat{count}, shape(getRank(updates), 1);
+    llvm::copy(getShape(indices), shape.begin());
+    Value place = l.reshape(indices, flat), order = l.iota(flat, 0, f32);
+    Value none = l.constant(-1, f32, {rows});
+    Value last = ScatterReduceOp::create(l.builder, l.loc, none.getType(), place, order,
+                                         none, ReduceKind::Max);
+    Value stays = l.compare(ComparePredicate::EQ, l.gather(last, place), order);
+    updates = l.where(l.reshape(stays, shape), updates, l.number(updates, 0));
+  }
+  return l.where(named, scatterRows(l, indices, updates, rows), table);
 }
 
 /// The elements of the source, in order, where the mask is true.

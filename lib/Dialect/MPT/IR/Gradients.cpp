@@ -369,8 +369,7 @@ namespace {
 // The gradients of convolutions are linear in both operands, too. In a forward function
 // they are transposed convolutions, and gradients that a loss reads (penalties of
 // gradients, meta-learning). Attached apart from the ops' records, since the other ops
-// that
-// `--mpt-autodiff` makes have no gradient.
+// that `--mpt-autodiff` makes have no gradient.
 
 template <typename Op>
 Value makeConv(GradientBuilder &b, Op like, Type type, Value x, Value filter) {

@@ -236,9 +236,8 @@ def trigamma(model, x, y):
 
 
 model = layer()
-for loss in (caught, caught_around, suppressed, try_again, finite_and_more, decision, warning, random_decision, conversion, matching,
-             unique_values, factors,
-             eigenvalues, trigamma):
+for loss in (caught, caught_around, suppressed, try_again, finite_and_more, decision, warning,
+             random_decision, conversion, matching, unique_values, factors, eigenvalues, trigamma):
     name = {"caught": "error that is caught"}.get(loss.__name__, loss.__name__.replace("_", " "))
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
 refused("sparse example", mpt.torch.TrainStep, model, lambda model, a: model(a).sum(), sgd(model),

@@ -239,6 +239,25 @@ def volumes(x):
                for padding in ("zeros", "border") for corners in (False, True))
 
 
+def last_rows(x):
+    """What writes to some places twice leaves, by rows."""
+    zero = torch.zeros_like(x[0, 0])
+    table = torch.stack([x[1, 0], zero, x[3, 0], zero, x[2, 0]])
+    columns = torch.stack([x[0, :, 3], x[0, :, 1], x[0, :, 4]], 1)
+    numbers = torch.stack([x[0, 0, 2], x[0, 0, 1] * 0, x[0, 0, 3]])
+    return weigh(table) + weigh(columns) + weigh(numbers)
+
+
+def writes(x):
+    """The same, as PyTorch on one thread writes it. Its gradients also reach what was overwritten."""
+    place = torch.tensor([0, 0, 4, 2])
+    table = torch.zeros_like(x[:1, 0]).repeat(5, 1)
+    table[place] = x[:4, 0]
+    columns = torch.zeros_like(x[0, :, :3]).index_copy(1, torch.tensor([0, 1, 2, 0, 2]), x[0])
+    numbers = torch.zeros_like(x[0, 0, :3]).scatter(0, torch.tensor([0, 2, 0, 2]), x[0, 0, :4])
+    return weigh(table) + weigh(columns) + weigh(numbers)
+
+
 class Holder(nn.Module):
     def __init__(self, shape):
         super().__init__()
@@ -264,7 +283,8 @@ for name, function, shape in (
         ("memberships", memberships, [3, 5, 7]), ("reduced rows", reduced_rows, [3, 5, 7]),
         ("repeated", repeated, [3, 5, 7]),
         ("weighed embeddings", weighed_embeddings, [3, 5, 7]),
-        ("multilabel", multilabel, [3, 5, 7]), ("volumes", volumes, [2, 2, 3, 4, 5])):
+        ("multilabel", multilabel, [3, 5, 7]), ("volumes", volumes, [2, 2, 3, 4, 5]),
+        ("last rows", last_rows, [4, 3, 5])):
     model = Holder(shape)
     model.function = function
     x = torch.ones(())
@@ -277,6 +297,9 @@ for name, function, shape in (
     try:
         exact = gradient_of(copy.deepcopy(model).double(), x.double())
         single = gradient_of(copy.deepcopy(model), x)
+        if function is last_rows:
+            assert writes(model.w) == last_rows(model.w)
+            model.function = writes
         step = mpt.torch.TrainStep(model, lambda model, x: model(x),
                                    torch.optim.SGD(model.parameters(), 1.0), example=(x,))
         before = model.w.detach().double()

@@ -399,8 +399,9 @@ class Trace:
             if "_local_scalar_dense" in why:
                 why = "it takes the value of a tensor, as .item() and float() do"
             place = raised_at(error)
+            place += "\n" if place else "; "
             raise self.error(
-                f"its step cannot be traced: {why}{place}{chr(10) if place else '; '}a step may not decide by values of tensors: "
+                f"its step cannot be traced: {why}{place}a step may not decide by values of tensors: "
                 "keep numbers that change in tensors, and choose with torch.where"
                 + (", or give the scheduler cycle_momentum=False" if self.scheduled() else "")
             ) from error
