@@ -203,8 +203,6 @@ uint8_t PrecisionGraphBuilder::getLoopDepth(Region *region) {
 
 WalkResult PrecisionGraphBuilder::visit(Operation *op) {
   const OpRecord record = policy.lookup(op);
-  if (isa<GradSeedOp>(op))
-    seeds[op->getBlock()].push_back(op);
   const bool isCast = record.isCast(op);
   if (isCast && isOwn(op)) {
     if (likeGrappler)
@@ -576,37 +574,12 @@ void PrecisionGraphBuilder::index() {
   graph.outputsBegin.push_back(graph.outputs.size());
 }
 
-/// Finds what a backward pass reads of the forward pass before it.
-void PrecisionGraphBuilder::findKept() {
-  if (seeds.empty())
-    return;
-  for (uint32_t value = 0; value < graph.values.size(); ++value) {
-    ValueNode &node = graph.values[value];
-    Operation *maker = node.value.getDefiningOp();
-    if (node.producer != Producer::Vertex || !maker)
-      continue;
-    auto found = seeds.find(maker->getBlock());
-    if (found == seeds.end())
-      continue;
-    auto seed = llvm::partition_point(
-        found->second, [&](Operation *each) { return each->isBeforeInBlock(maker); });
-    node.kept = seed != found->second.end() &&
-                llvm::any_of(graph.getUses(value), [&](const PrecisionGraph::Use &use) {
-                  Operation *reader =
-                      maker->getBlock()->findAncestorOpInBlock(*use.operand->getOwner());
-                  return reader && !reader->hasTrait<OpTrait::IsTerminator>() &&
-                         (*seed)->isBeforeInBlock(reader);
-                });
-  }
-}
-
 void PrecisionGraphBuilder::build(Operation *root) {
   if (options.specializeCalls)
     joinCalls(root);
   root->walk<WalkOrder::PreOrder>([&](Operation *op) { return visit(op); });
   finishJoins();
   index();
-  findKept();
   graph.clusters = findClusters(graph);
 }
 

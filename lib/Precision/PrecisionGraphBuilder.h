@@ -111,7 +111,6 @@ private:
   void joinCalls(mlir::Operation *root);
   void finishJoins();
   void index();
-  void findKept();
 
   void addUse(mlir::OpOperand &operand, uint32_t vertex, bool loose = false) {
     uses.push_back({{&operand, vertex, loose}, indexOf(operand.get())});
@@ -153,8 +152,6 @@ private:
   };
   std::vector<JoinedUse> joinedUses;
   llvm::DenseSet<mlir::OpOperand *> isJoined;
-  /// Where the backward passes of a block begin, in their order.
-  llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Operation *, 1>> seeds;
 };
 
 } // namespace mpt

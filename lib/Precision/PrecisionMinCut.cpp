@@ -23,9 +23,8 @@ public:
   MinCutPlanner(const PrecisionGraph &graph, PrecisionRules &rules,
                 const PrecisionPlanOptions &options, PrecisionPlan &plan)
       : graph(graph), rules(rules),
-        cost(plan.getPaintedOverhead()
-                 ? CastCost::getFlat(*plan.getPaintedOverhead(), options.cost.keptElement)
-                 : options.cost),
+        cost(plan.getPaintedOverhead() ? CastCost::getFlat(*plan.getPaintedOverhead())
+                                       : options.cost),
         gains(options.gains), plan(plan), count(graph.getVertices().size()),
         node(count, kNone) {}
 
@@ -186,8 +185,7 @@ std::vector<bool> MinCutPlanner::findFollowing(ArrayRef<uint32_t> low,
 void MinCutPlanner::weighFollowing() {
   uint64_t total = 1;
   for (uint32_t value = 0; value < graph.getValues().size(); ++value)
-    total += plan.getCastBytes(value) + cost.overhead +
-             graph.getValues()[value].elements * cost.keptElement;
+    total += plan.getCastBytes(value) + cost.overhead;
   // Each is paid twice at most, which leaves all below what stands for infinite.
   byteShift = std::min(llvm::Log2_64_Ceil(count + 1),
                        57 - std::min(57u, llvm::Log2_64_Ceil(total)));
@@ -344,15 +342,12 @@ void MinCutPlanner::addValue(uint32_t value) {
   const uint64_t bytes = (plan.getCastBytes(value) + cost.overhead)
                          << (cost.loopShift * made.loopDepth + byteShift);
   ArrayRef<Label> losing = cost.loosePays ? readers : strict;
-  const uint64_t kept = (plan.isKept(value) ? made.elements * cost.keptElement : 0)
-                        << byteShift;
   if (!anyFree && !maker.isFree() && !chooses) {
     auto isLow = [](Label label) { return label.low; };
     const bool differs = maker.low ? !made.isLow && !llvm::all_of(losing, isLow)
                                    : !made.lowSource && llvm::any_of(strict, isLow);
     if (differs)
       settledCost += bytes;
-    pay({kNone, true}, maker, kept);
     return;
   }
   if (chooses) {
@@ -366,7 +361,6 @@ void MinCutPlanner::addValue(uint32_t value) {
       require(form, Label());
     maker = form;
   }
-  pay({kNone, true}, maker, kept);
   if (!made.lowSource)
     payOnce(strict, maker, bytes);
   if (!made.isLow || made.producer == Producer::Vertex)
@@ -377,7 +371,7 @@ void MinCutPlanner::run() {
   findOwn();
   std::vector<uint32_t> low = findLow();
   if (low.empty()) {
-    plan.setProvedMinimum(plan.getCost(cost));
+    plan.setProvedMinimum(0);
     return;
   }
   rules.spreadDeny();

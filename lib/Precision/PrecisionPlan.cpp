@@ -97,8 +97,6 @@ uint64_t PrecisionPlan::getCost(const CastCost &cost) const {
     }
     if (differs)
       sum += (getCastBytes(value) + cost.overhead) << (cost.loopShift * node.loopDepth);
-    if (isKept(value) && !low)
-      sum += node.elements * cost.keptElement;
   }
   return sum;
 }
@@ -236,11 +234,6 @@ static void planNone(const PrecisionGraph &graph, PrecisionPlan &plan) {
       plan[v] = {true, PrecisionReason::AlreadyLow, PrecisionGraph::kNone};
 }
 
-/// What casts move, and what is kept in f32.
-static uint64_t getBytes(const PrecisionPlan &plan, const PrecisionPlanOptions &options) {
-  return plan.getCost(CastCost::getFlat(0, options.cost.keptElement));
-}
-
 /// The bytes of paint's casts, if they are for the same contractions. Paint keeps no
 /// state and no sums in loops.
 static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
@@ -260,7 +253,7 @@ static std::optional<uint64_t> getPaintedBytes(const PrecisionPlan &plan,
   for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
     if (graph.getVertices()[v].contraction && plan.isLow(v) && !painted.isLow(v))
       return std::nullopt;
-  return getBytes(painted, options);
+  return painted.countCasts().bytes;
 }
 
 /// The distinct values that contractions read and make: the number of casts if only
@@ -293,12 +286,11 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
     return planWithinPaint(*overhead);
   planMinCut(graph, rules, options, plan);
   const PrecisionPlan::Casts casts = plan.countCasts();
-  const uint64_t bytes = getBytes(plan, options);
   // Ops that an earlier run made low are not a plan of paint's to compare with.
   if (casts.bytes == 0 || !options.gains.empty() || !graph.getOwnCasts().empty())
     return;
   std::optional<uint64_t> painted = getPaintedBytes(plan, rules, options);
-  if (!painted || *painted >= bytes) {
+  if (!painted || *painted >= casts.bytes) {
     // Where bytes alone count, the number of casts does not.
     if (options.cost.overhead == 0 ||
         casts.down + casts.up < countContractionValues(graph))
@@ -306,13 +298,13 @@ static void planNoWorseThanPaint(const PrecisionGraph &graph, PrecisionRules &ru
     PrecisionPlan first = plan;
     planWithinPaint(options.cost.overhead);
     const PrecisionPlan::Casts other = plan.countCasts();
-    if (other.down + other.up >= casts.down + casts.up || getBytes(plan, options) > bytes)
+    if (other.down + other.up >= casts.down + casts.up || other.bytes > casts.bytes)
       plan = std::move(first);
     return;
   }
   for (uint64_t overhead = options.cost.overhead;; overhead /= 4) {
     planWithinPaint(overhead);
-    if (overhead == 0 || getBytes(plan, options) <= *painted)
+    if (overhead == 0 || plan.countCasts().bytes <= *painted)
       return;
   }
 }

@@ -61,7 +61,7 @@ PrecisionSummary mpt::summarizePrecision(const PrecisionPlan &plan,
     const PrecisionPlan least = summary.ofMinCut ? plan : planPrecision(graph, options);
     summary.leastCost = least.getProvedMinimum();
     if (least.getPaintedOverhead())
-      measure = CastCost::getFlat(*least.getPaintedOverhead(), options.cost.keptElement);
+      measure = CastCost::getFlat(*least.getPaintedOverhead());
     options.cost = CastCost::getFlat(0);
     if (least.getPaintedOverhead())
       options.paintedOverhead = 0;

@@ -4,8 +4,9 @@
 
 Networks are those of torch_networks, and timm's as timm/NAME. They are trained with AdamW by
 PyTorch (eager, images in channels_last, bf16 by autocast) and, imported by mpt.torch.TrainStep, by
-MPT. Times are processor time of one thread in ms a step: the least step, after three to warm up, of
-rounds in turns. Losses are those of the third step.
+MPT. Times are processor time of one thread in ms a step: the least mean, after three steps to warm up,
+of rounds in turns, each of STEPS steps or 30 ms, whichever is more. (The clock is too coarse for
+single steps of 0.1 ms.) Losses are those of the third step.
 """
 
 import argparse
@@ -52,14 +53,15 @@ def main():
         times = {}
         for _ in range(options.rounds):
             for key, step in steps.items():
-                for _ in range(options.steps):
-                    begin = time.process_time()
+                begin, count = time.process_time(), 0
+                while count < options.steps or time.process_time() - begin < 0.03:
                     step()
-                    spent = 1e3 * (time.process_time() - begin)
-                    times[key] = min(times.get(key, spent), spent)
+                    count += 1
+                spent = 1e3 * (time.process_time() - begin) / count
+                times[key] = min(times.get(key, spent), spent)
         for precision in ("f32", "bf16", "f16"):
             ours, theirs = times["mpt", precision], times.get(("torch", precision))
-            print(f"{name:9} {precision:4} {f'{theirs:9.2f}' if theirs else 9 * ' '} {ours:8.2f}"
+            print(f"{name:9} {precision:4} {f'{theirs:9.3f}' if theirs else 9 * ' '} {ours:8.3f}"
                   f" {f'{theirs / ours:14.2f}' if theirs else 14 * ' '}  "
                   + ", ".join(f"{losses[owner, precision]:.4f}" for owner in ("torch", "mpt")
                               if (owner, precision) in losses), flush=True)

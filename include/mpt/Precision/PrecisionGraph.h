@@ -99,8 +99,6 @@ public:
     /// Constants that do not fit since numbers become zero, each of which is less than
     /// what rounding takes from the largest.
     bool losesLittle = false;
-    /// Made before the gradient of the loss begins (mpt.grad_seed), and read after it.
-    bool kept = false;
   };
 
   struct Use {

@@ -27,8 +27,8 @@
 /// stable ones between two of them that deny does not reach (rules 2 and 3),
 /// stable ones that read a low value, and clear ones next to a vertex that may be low.
 /// Of those it makes the set low whose casts read and write the fewest bytes, with one
-/// shared cast per value and direction, and those of what is kept for a backward pass in
-/// f32; of equal sets the largest. Exact, by a minimum cut.
+/// shared cast per value and direction; of equal sets the largest. Exact, by a minimum
+/// cut.
 ///
 /// `promote` is PyTorch's autocast (aten/src/ATen/autocast_mode.h) as type
 /// promotion over a whole graph: allowed vertices are low, denied ones f32, and all
@@ -74,14 +74,9 @@ struct CastCost {
   /// What an op with f32 results reads low without a cast costs as a cast would: for
   /// the digits that were lost before it.
   bool loosePays = true;
-  /// What an element costs that is kept in f32 for the backward pass: f32 takes 2 bytes
-  /// more of memory until it is read, and a byte of memory counts as 4 that casts move.
-  uint64_t keptElement = 8;
 
   /// Bytes, and the same for each cast wherever it is.
-  static CastCost getFlat(uint64_t overhead, uint64_t keptElement = 0) {
-    return {overhead, 0, false, keptElement};
-  }
+  static CastCost getFlat(uint64_t overhead) { return {overhead, 0, false}; }
 };
 
 class PrecisionPlan {
@@ -106,12 +101,6 @@ public:
     return graph->getValues()[value].elements * 6;
   }
 
-  /// True if the backward pass reads the value, which may be low.
-  bool isKept(uint32_t value) const {
-    const PrecisionGraph::ValueNode &node = graph->getValues()[value];
-    return node.kept && !node.alwaysF32;
-  }
-
   /// A cast that the plan needs.
   struct Cast {
     uint32_t value;
@@ -127,8 +116,7 @@ public:
     uint64_t down = 0, up = 0, bytes = 0;
   };
   Casts countCasts() const;
-  /// What the casts and the values that are kept in f32 cost, and what contractions forgo
-  /// that stay f32 to avoid casts.
+  /// What the casts cost, and what contractions forgo that stay f32 to avoid casts.
   uint64_t getCost(const CastCost &cost) const;
   void setForgone(uint64_t gains) { forgone = gains; }
   /// For a plan by mincut: no assignment that its rules permit costs less, proved by
@@ -177,10 +165,10 @@ struct PrecisionPlanOptions {
 /// for the same contractions, mincut plans again: it may choose every op that paint makes
 /// low, and the cost of a cast that does not depend on its bytes is lowered until the
 /// plan has no more bytes than paint's. So no plan by mincut has more bytes of casts than
-/// one by paint, what is kept in f32 for a backward pass counted with them. Mincut also
-/// plans again where there are as many casts as values that contractions read and make,
-/// and takes that plan if it has fewer casts and no more bytes. A module that was planned
-/// so is marked (kPaintedOverheadAttr), and later runs plan it in the same way.
+/// one by paint. Mincut also plans again where there are as many casts as values that
+/// contractions read and make, and takes that plan if it has fewer casts and no more
+/// bytes. A module that was planned so is marked (kPaintedOverheadAttr), and later runs
+/// plan it in the same way.
 PrecisionPlan planPrecision(const PrecisionGraph &graph,
                             const PrecisionPlanOptions &options);
 
