@@ -294,7 +294,7 @@ class Capsules(nn.Module):
 
     def forward(self, x, y):
         h = self.first(F.relu(self.stem(x)))
-        h = self.squash(h.float().view(h.shape[0], 72, 8))
+        h = self.squash(h.float().reshape(h.shape[0], 72, 8))
         votes = torch.einsum("bic,ijcd->bijd", h, self.weights)
         logits = torch.zeros(h.shape[0], 72, 10)
         for _ in range(3):
