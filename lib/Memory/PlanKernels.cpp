@@ -69,9 +69,10 @@ constexpr double pricesUnasked[] = {0.25, 0.5, 1};
 
 /// Such a step may cost `mostMoreUnasked` more than without, and in addition this share
 /// of the part of the arena that it saves. What is repeated may cost `mostAgainUnasked`
-/// of the step, and as much again if it saved all of the arena: functions take as long in
-/// half precision, where they save half the bytes. Estimates count bytes that caches hold
-/// as if they were moved.
+/// of the step, and as much again if it saved all of the arena, or half of it in half
+/// precision: there functions take as long as in f32 and save half the bytes, and norms
+/// that are not rounded (WideTemporaries.h) take more than in f32 if they are not
+/// repeated. Estimates count bytes that caches hold as if they were moved.
 constexpr double mostMoreUnasked = 0.05, shareOfSaved = 1. / 3, mostAgainUnasked = 0.1;
 
 /// Fuses the steps of a module.
@@ -217,6 +218,13 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
   if (failed(before))
     return failure();
   Variant *chosen = &plain;
+  const bool isHalf = llvm::any_of(target.function.getOps(), [](Operation &op) {
+    return llvm::any_of(op.getResultTypes(), [](Type type) {
+      Type element = getElementTypeOrSelf(type);
+      return element.isBF16() || element.isF16();
+    });
+  });
+  const double share = isHalf ? 2 : 1;
   for (Variant &variant : variants) {
     double again = 0;
     for (const RepeatedOp &op : variant.repeated)
@@ -234,7 +242,7 @@ LogicalResult KernelPlanner::takeSmaller(ModuleOp module, RematTarget &target,
       return failure();
     const double saved = 1 - double(after->bytes) / double(before->bytes),
                  more = mostMoreUnasked + shareOfSaved * saved,
-                 mostAgain = mostAgainUnasked * (1 + saved);
+                 mostAgain = mostAgainUnasked * (1 + std::min(1., share * saved));
     if (saved > 0 && again <= mostAgain * double(before->cost) &&
         double(after->cost) <= (1 + more) * double(before->cost)) {
       chosen = &variant;
