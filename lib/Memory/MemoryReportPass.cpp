@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/Kernel/Transforms/Passes.h"
 #include "mpt/Dialect/MPT/Transforms/NothingToDo.h"
 #include "mpt/Dialect/MPT/Transforms/Passes.h"
 #include "mpt/Dialect/Program/Transforms/MemorySchedule.h"
@@ -152,9 +153,10 @@ LogicalResult MemoryReportPass::reportPareto(ModuleOp module,
       options.rules.assign(rules.begin(), rules.end());
       passes.addPass(createPass(options, curves));
     };
-    if (grain != "ops" && isStep(function))
+    if (grain != "ops" && isStep(function)) {
+      passes.addPass(createWidenTemporariesPass());
       add(PlanKernelsPassOptions(), createKernelCurvePass);
-    else
+    } else
       add(RematerializePassOptions(), createRematCurvePass);
     const bool done = succeeded(runPipeline(passes, copy));
     copy->remove();
@@ -186,7 +188,9 @@ FailureOr<MemoryReport> MemoryReportPass::reportStep(ModuleOp module,
     copy->setDiscardableAttrs(module->getDiscardableAttrDictionary());
     step = function.clone();
     copy.push_back(step);
+    // As --mpt-plan-step does for CPUs.
     OpPassManager passes(ModuleOp::getOperationName());
+    passes.addPass(createWidenTemporariesPass());
     passes.addPass(createFuseAttentionPass());
     PlanKernelsPassOptions fusion;
     fusion.maxThreads = maxThreads;
