@@ -69,34 +69,36 @@ LogicalResult foldTranspose(TransposeOp op, PatternRewriter &rewriter) {
 
 /// A reduction that alone reads a transpose reduces other dimensions of what that reads,
 /// if those that are left keep their order.
-LogicalResult foldIntoReduction(ReduceOp op, PatternRewriter &rewriter) {
-  auto transpose = op.getX().getDefiningOp<TransposeOp>();
-  if (!transpose || !transpose->hasOneUse())
+LogicalResult foldIntoReduction(TransposeOp transpose, PatternRewriter &rewriter) {
+  if (!transpose->hasOneUse())
     return failure();
-  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  auto reduce = dyn_cast<ReduceOp>(*transpose->user_begin());
+  if (!reduce)
+    return failure();
   SmallVector<int64_t> axes, kept;
-  for (auto [to, from] : llvm::enumerate(permutation))
-    (llvm::is_contained(op.getAxes(), static_cast<int64_t>(to)) ? axes : kept)
+  for (auto [to, from] : llvm::enumerate(transpose.getPermutation()))
+    (llvm::is_contained(reduce.getAxes(), static_cast<int64_t>(to)) ? axes : kept)
         .push_back(from);
   if (axes.empty() || !llvm::is_sorted(kept))
     return failure();
   llvm::sort(axes);
   auto x = cast<RankedTensorType>(transpose.getX().getType());
-  auto type = cast<RankedTensorType>(op.getY().getType());
+  auto type = cast<RankedTensorType>(reduce.getY().getType());
   SmallVector<int64_t> shape;
   for (int64_t dim : kept)
     shape.push_back(x.getDimSize(dim));
-  auto reduce = cast<ReduceOp>(rewriter.clone(*op));
+  const bool keepsDims = reduce.getKeepDims();
   rewriter.modifyOpInPlace(reduce, [&] {
     reduce.getXMutable().assign(transpose.getX());
     reduce.setAxes(axes);
     reduce.setKeepDims(false);
     reduce.getY().setType(type.clone(shape));
   });
-  if (op.getKeepDims())
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, reduce.getY());
-  else
-    rewriter.replaceOp(op, reduce.getY());
+  if (keepsDims) {
+    rewriter.setInsertionPointAfter(reduce);
+    auto reshape = ReshapeOp::create(rewriter, reduce.getLoc(), type, reduce.getY());
+    rewriter.replaceAllUsesExcept(reduce.getY(), reshape.getY(), reshape);
+  }
   rewriter.eraseOp(transpose);
   return success();
 }
