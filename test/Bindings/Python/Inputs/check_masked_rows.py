@@ -292,14 +292,6 @@ def length_of_rows(model, x, y):
     return model(x)[y > 0].sum() / len(y[y > 0])
 
 
-def item_as_bound(model, x, y):
-    return model(x).clamp(max=x.max().item()).sum()
-
-
-def item_returned(model, x, y):
-    return {"loss": model(x).sum(), "count": y.sum().item()}
-
-
 def orders(model, x, y):
     return model(x)[:, 0][y != 0].sort()[0].sum()
 
@@ -312,6 +304,6 @@ def two_masks(model, x, y):
     return (model(x)[y == 0] * model(x)[y == 1]).sum()
 
 
-for loss in (softmax_of_columns, places_of_extremes, products, length_of_rows, item_as_bound,
-             item_returned, orders, negative_norm, two_masks):
+for loss in (softmax_of_columns, places_of_extremes, products, length_of_rows, orders,
+             negative_norm, two_masks):
     refused(loss.__name__, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

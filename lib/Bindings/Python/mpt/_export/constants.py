@@ -266,6 +266,11 @@ class FoldConstants(TorchFunctionMode):
         if any(map(_is_sparse, tensors)):
             return self.call_sparse(func, name, args, kwargs, known and not changes)
         if not known:
+            if name in ("__float__", "__int__") and isinstance(args[0], torch.Tensor):
+                raise ExportError(
+                    f"the loss function takes {name.strip('_')}() of a tensor, which Python needs the "
+                    "value for: compute with the tensor itself, or with .item(), which stands for the "
+                    "number in arithmetic; neither may be a size or an index")
             if name in ("__bool__", "is_nonzero") or name == "item" and _is_bool(args[0]):
                 answer = answer_of_check()
                 if answer is not None:

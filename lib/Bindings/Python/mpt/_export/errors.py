@@ -67,6 +67,9 @@ def remedy_of(error: BaseException) -> str:
     if "specialized integer" in text:
         return ("\nint(), float(), len() and range() want numbers of Python, which the graph of a step "
                 "has not: compute with the tensor, or with x.shape[0] in place of len(x)")
+    if "unhashable type" in text and "Sym" in text:
+        return ("\nA number that .item() takes out of a tensor has no value while the graph is made, "
+                "and is no key of a dictionary or set: let constants be the keys")
     if "data-dependent" in text or kind.startswith(("DataDependent", "DynamicOutputShape")):
         return ("\nThe graph of a step is the same for all batches: where Python decides by "
                 "the values of tensors (if, .item(), tolist), use torch.where, or "

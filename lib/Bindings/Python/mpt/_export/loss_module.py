@@ -16,6 +16,7 @@ from mpt._export.errors import ExportError
 from mpt._export.model_changes import ModelChanges
 from mpt._export.refusals import refuse_functions
 from mpt._export.same_masks import SameMasks
+from mpt._export.traced_numbers import NUMBERS, watch_numbers
 
 
 def _random_states() -> "list[str]":
@@ -49,7 +50,12 @@ class LossModule(torch.nn.Module):
         with constants:
             with SameMasks(), changes, changes.watch():
                 states = _random_states()
-                result = self.loss(self.model, *batch)
+                with watch_numbers():
+                    result = self.loss(self.model, *batch)
+                if self.is_loss and isinstance(result, dict):
+                    result = {k: torch.scalar_tensor(v, dtype=torch.float32 if isinstance(
+                        v, torch.SymFloat) else torch.int64) if isinstance(v, NUMBERS[:2]) else v
+                        for k, v in result.items()}
                 if _random_states() != states:
                     warnings.warn(
                         "the loss function draws random numbers by Python's `random` or by numpy, "

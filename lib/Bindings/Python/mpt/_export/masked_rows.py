@@ -10,6 +10,7 @@ ones are, so that zero times their derivative is zero.
 """
 from __future__ import annotations
 
+import builtins
 import contextlib
 import math
 import operator
@@ -17,8 +18,10 @@ from typing import Any, Callable, NamedTuple, Optional
 
 import torch
 import torch.fx
+from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from mpt._export.custom_ops import STOP_GRADIENT
+from mpt._export.traced_numbers import ARITHMETIC, TO_INTEGER, overload_of_tensors
 
 _aten = torch.ops.aten
 
@@ -50,8 +53,6 @@ _ELEMENTWISE_LOSSES = _packets("""mse_loss l1_loss smooth_l1_loss huber_loss sof
     binary_cross_entropy binary_cross_entropy_with_logits kl_div""")
 _ITEM = ("a number that .item() takes out of a tensor, which the next batch changes: compute with "
          "the tensor itself")
-_COUNTS = {operator.mul: _aten.mul, operator.add: _aten.add, operator.sub: _aten.sub,
-           operator.truediv: _aten.div, torch.sym_max: _aten.maximum, torch.sym_min: _aten.minimum}
 # Whose sizes may be the number of chosen rows.
 _SIZED = _packets("view reshape expand zeros ones full new_zeros new_ones new_full")
 _REMEDY = ("rows that a mask has chosen, whose number depends on values: compute with all rows, "
@@ -99,6 +100,7 @@ class _Rewriter:
         self.bodies: "dict[str, _Rewriter]" = {}
         self.regions: "dict[torch.fx.Node, tuple[_Rewriter, Any]]" = {}
         self.returned: "dict[int, tuple[bool, int]]" = {}
+        self.numbers: "set[int]" = set()  # results of a region that numbers of Python were
         self.changed = self.find_changed(graph)
         self.mode = next((n.meta["val"].fake_mode for n in graph.nodes
                           if hasattr(n.meta.get("val"), "fake_mode")), contextlib.nullcontext())
@@ -159,7 +161,7 @@ class _Rewriter:
     @staticmethod
     def unbacked(size) -> "set[Any]":
         return {s for s in size.node.expr.free_symbols
-                if size.node.shape_env.is_unbacked_symint(s)}
+                if symbol_is_type(s, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT))}
 
     def choose(self, mask: torch.fx.Node, symbol: str) -> _Rows:
         key = self.describe(mask)
@@ -417,10 +419,23 @@ class _Rewriter:
 
     # Regions.
 
-    def return_rows(self, output: torch.fx.Node, given: "list[torch.fx.Node]") -> None:
+    def take_number(self, node: torch.fx.Node) -> None:
+        """What is passed to a region as a number of Python is a tensor."""
+        known = node.meta.get("val")
+        if isinstance(known, (torch.SymInt, torch.SymFloat)) and self.unbacked(known):
+            with self.mode:
+                node.meta["val"] = torch.empty([], dtype=torch.int64 if isinstance(
+                    known, torch.SymInt) else torch.float32)
+            self.counts[node] = node
+            self.items.add(node)
+
+    def return_rows(self, output: torch.fx.Node) -> None:
         """A region returns all rows, and the mask if it has made it."""
         results = list(output.args[0])
         for place, value in enumerate(results):
+            if value in self.counts:
+                results[place] = self.counts[value]
+                self.numbers.add(place)
             if value not in self.rows:
                 continue
             mask = next((m for m, r in self.sources.items() if r is self.rows[value]), None)
@@ -437,7 +452,10 @@ class _Rewriter:
         body = next((a for a in node.args if isinstance(a, torch.fx.Node) and a.op == "get_attr"),
                     None)
         found = self.bodies.get(body.target if body else None)
-        if found and found.returned:
+        if found:
+            for number in [n for n in node.all_input_nodes if n in self.counts]:
+                node.replace_input_with(number, self.counts[number])
+        if found and (found.returned or found.numbers):
             self.regions[node] = found, node.args[node.args.index(body) + 1:]
             node.meta["val"] = tuple(v.meta["val"] for v in next(
                 n for n in found.graph.nodes if n.op == "output").args[0])
@@ -446,6 +464,11 @@ class _Rewriter:
         """A result of a region, which may have all rows."""
         region, place = node.args
         found, inputs = self.regions[region]
+        if place in found.numbers:
+            node.meta["val"] = region.meta["val"][place]
+            node.meta.pop("unbacked_bindings", None)
+            self.counts[node] = node
+            self.items.add(node)
         if place not in found.returned:
             return
         is_input, number = found.returned[place]
@@ -556,8 +579,10 @@ class _Rewriter:
         if not given and not counted and not (
                 target is operator.getitem and node.args[0] in self.regions) \
                 or node.op != "call_function":
-            if node.op == "output" and self.is_region and given and not counted:
-                self.return_rows(node, given)
+            if node.op == "output" and self.is_region and (given or counted):
+                self.return_rows(node)
+            elif node.op == "placeholder" and self.is_region:
+                self.take_number(node)
             elif given or counted:
                 what = _ITEM if self.items.intersection(counted) and not given else _REMEDY
                 self.fail((given + counted)[0], f"the loss function returns {what}")
@@ -585,6 +610,8 @@ class _Rewriter:
             value = self.call(_aten.reshape.default, value, [])
         if known.is_floating_point():
             value = self.call(STOP_GRADIENT, value)
+            # Numbers of Python have more digits than those of 16 bits.
+            value = self.converted(value, torch.promote_types(known.dtype, torch.float32))
         elif known.dtype == torch.bool:
             value = self.call(_aten.to.dtype, value, torch.int64)
         self.counts[node] = value
@@ -611,15 +638,7 @@ class _Rewriter:
         if not isinstance(target, torch._ops.OpOverload):
             if self.items.intersection(counted):
                 self.items.add(node)
-            values = [self.counts.get(a, a) for a in node.args]
-            if target in _COUNTS and all(
-                    isinstance(v, (int, float, torch.fx.Node)) for v in values):
-                values = [v if isinstance(v, torch.fx.Node) else self.call(
-                    _aten.full.default, [], v, dtype=torch.int64 if isinstance(v, int)
-                    else torch.float32) for v in values]
-                packet = _COUNTS[target]
-                self.counts[node] = self.call(
-                    packet.Tensor if hasattr(packet, "Tensor") else packet.default, *values)
+            if self.calculate(node):
                 return True
             if target is torch.sym_float:
                 self.counts[node] = self.call(_aten.to.dtype, self.counts[node.args[0]],
@@ -630,6 +649,37 @@ class _Rewriter:
                 return True
             self.fail(node, f"{getattr(target, '__name__', target)} of {self.origin(counted)}")
         return False
+
+    def calculate(self, node) -> bool:
+        """Arithmetic of Python with numbers that are tensors."""
+        target = node.target
+        values = [self.counts.get(a, a) for a in node.args if a is not None]
+        if target not in ARITHMETIC or not all(
+                isinstance(v, (int, float, torch.fx.Node)) for v in values):
+            return False
+        is_rounded = target is builtins.round and len(values) == 2
+        if is_rounded:
+            found = self.call(_aten.round.decimals, values[0], decimals=values[1])
+        elif target is operator.pow and not isinstance(values[1], torch.fx.Node):
+            found = self.call(_aten.pow.Tensor_Scalar, *values)
+        elif target is operator.pow and values[0] == math.e:
+            found = self.call(_aten.exp.default, values[1])
+        else:
+            packet = ARITHMETIC[target]
+            overload = next(getattr(packet, n) for n in ("Tensor", "Tensor_Tensor", "default")
+                            if hasattr(packet, n))
+            found = self.call(overload, *map(self.as_tensor, values))
+        if target in TO_INTEGER and not is_rounded:
+            found = self.call(_aten.to.dtype, found, torch.int64)
+        self.counts[node] = found
+        return True
+
+    def as_tensor(self, value) -> torch.fx.Node:
+        """A number of Python, or one that is a tensor."""
+        if isinstance(value, torch.fx.Node):
+            return self.counts.get(value, value)
+        return self.call(_aten.full.default, [], value, dtype=torch.bool if isinstance(value, bool)
+                         else torch.int64 if isinstance(value, int) else torch.float32)
 
     def replace_by_number(self, node, number) -> None:
         for user in list(node.users):
@@ -890,6 +940,8 @@ class _Rewriter:
             self.fail(node, f"{target} of {_REMEDY}")
         for number in [n for n in node.all_input_nodes if n in self.counts]:
             self.use_count(node, number)
+            if node._erased:
+                return
         if not given:
             rows = self.symbols.get(self.symbol_of(node.meta["val"]))
             self.evaluate(node)
@@ -915,17 +967,63 @@ class _Rewriter:
     def use_count(self, node, number) -> None:
         """A number of chosen rows as an operand, or as the size of a result."""
         packet = node.target.overloadpacket
-        value = self.counts[number]
-        if packet in (_aten.div, _aten.mul, _aten.add, _aten.sub) and len(node.args) > 1 \
-                and node.args[1] is number:
-            node.target = packet.Tensor
-            node.update_arg(1, value)
-            return
-        rows = self.symbols.get(str(number.meta["val"].node.expr))
+        rows = None if number in self.items else \
+            self.symbols.get(str(number.meta["val"].node.expr))
         if rows is not None and packet in _SIZED:
             node.args = torch.fx.map_arg(node.args, lambda n: rows.size if n is number else n)
-            return
-        self.fail(node, f"{node.target} of {self.origin([number])}")
+        elif not self.fill_by_number(node, number) and not self.take_operand(node, number):
+            self.fail(node, f"{node.target} of {self.origin([number])}")
+
+    def converted(self, value, dtype) -> torch.fx.Node:
+        return value if value.meta["val"].dtype == dtype \
+            else self.call(_aten.to.dtype, value, dtype)
+
+    def fill_by_number(self, node, number) -> bool:
+        """New tensors that hold a number, as `torch.full((n,), v)`."""
+        name, known = node.target.overloadpacket.__name__, node.meta["val"]
+        if name not in ("full", "full_like", "new_full", "scalar_tensor", "fill") \
+                or not all(isinstance(s, int) for s in known.shape):
+            return False
+        value = self.converted(self.counts[number], known.dtype)
+        self.replace(node, value if name == "scalar_tensor" else self.call(
+            _aten.add.Tensor, self.call(_aten.full.default, list(known.shape), 0,
+                                        dtype=known.dtype), value)
+            if known.dtype != torch.bool else
+            self.call(_aten.expand.default, value, list(known.shape)))
+        return True
+
+    def take_operand(self, node, number) -> bool:
+        """A number as an operand of an op that has an overload for tensors."""
+        arguments = node.target._schema.arguments
+        given = {a.name: node.args[i] if i < len(node.args) else node.kwargs.get(a.name)
+                 for i, a in enumerate(arguments)}
+        if given.get("alpha") is number and node.target.overloadpacket.__name__.rstrip("_") in (
+                "add", "sub"):
+            other = given["other"]
+            scaled = self.call(_aten.mul.Tensor, other, self.counts[number])
+            if other in self.rows:
+                self.rows[scaled] = self.rows[other]
+            node.update_arg(1, scaled)
+            node.kwargs = {k: v for k, v in node.kwargs.items() if k != "alpha"}
+            return True
+        # Numbers become tensors together, as the bounds of clamp do.
+        names = {a.name for a in arguments if given[a.name] is not None
+                 and (given[a.name] is number or str(a.type) in ("number", "Optional[number]")
+                      and a.name not in ("alpha", "beta"))}
+        overload = overload_of_tensors(node.target, names)
+        if overload is None:
+            return False
+        known = node.meta["val"]
+        for name in names:
+            value = self.as_tensor(given[name])
+            likes = [known, *(n.meta["val"] for n in self.tensors(node))]
+            like = next((t.dtype for t in likes if t.dtype.is_floating_point), None)
+            if name == "value" or like is not None and value.meta["val"].dtype == torch.float64 \
+                    or like is not None and name in ("min", "max"):
+                value = self.converted(value, known.dtype if name == "value" else like)
+            self.set_argument(node, name, value)
+        node.target = overload
+        return True
 
     def join(self, node, given) -> bool:
         """Rows after others, of which some are chosen."""

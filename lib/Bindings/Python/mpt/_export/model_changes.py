@@ -20,12 +20,11 @@ from torch.utils import _pytree as pytree
 
 from mpt._export.absent_attributes import AbsentAttributes
 from mpt._export.constants import FoldConstants
+from mpt._export.traced_numbers import NUMBERS
 from mpt._export.written_parameters import WrittenParameters
 from mpt._patches import patched
 
 _OWN = frozenset(vars(torch.nn.Module()))  # What each module has.
-# What .item() returns of a traced tensor.
-_OF_TENSORS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class ModelChanges(TorchFunctionMode):
@@ -82,7 +81,7 @@ class ModelChanges(TorchFunctionMode):
         for prefix, module in self.modules:
             own = {k: v for k, v in vars(module).items() if k not in _OWN}
             for path, value in pytree.tree_flatten_with_path(own)[0]:
-                if isinstance(value, (torch.Tensor, int, float, *_OF_TENSORS)):
+                if isinstance(value, (torch.Tensor, int, float, *NUMBERS)):
                     name = str(path[0].key) + pytree.keystr(path[1:])
                     found[f"{prefix}.{name}".lstrip(".")] = value
         return found
@@ -177,9 +176,14 @@ class ModelChanges(TorchFunctionMode):
                     raise self.error(
                         f"the loss function reads the model's attribute {name} and assigns to "
                         "it, which the next step would not see: register it as a buffer")
+            elif old is None and isinstance(new, NUMBERS):
+                warnings.warn(f"the loss function keeps a number that .item() takes out of a tensor "
+                              f"in the model's attribute {name}, where neither the next step nor "
+                              "the caller finds it: return the tensor in the loss function's "
+                              "dictionary, or keep numbers that change in a buffer", stacklevel=2)
             elif old is not None and not isinstance(new, torch.Tensor) and (
-                    isinstance(new, _OF_TENSORS) or new != old):
-                if isinstance(new, _OF_TENSORS):
+                    isinstance(new, NUMBERS) or new != old):
+                if isinstance(new, NUMBERS):
                     new = "a number that .item() takes out of a tensor"
                 remedy = "call the model once before" if isinstance(old, bool) else \
                     "keep numbers that change in a buffer"
