@@ -168,11 +168,101 @@ def caught_around(model, x, y):
     return model(x).sum()
 
 
+def any_error_caught(model, x, y):
+    """Which is that of PyTorch, too."""
+    try:
+        assert (y > 5).any()
+    except Exception:
+        x = 2 * x
+    return model(x).sum()
+
+
+def conversion_caught(model, x, y):
+    try:
+        return model.to(torch.float64)(x.double()).float().sum()
+    except RuntimeError:
+        return model(x).sum()
+
+
+def number_caught(model, x, y):
+    try:
+        return model(x)[:int(y.max())].sum()
+    except:
+        return model(x).sum()
+
+
 def suppressed(model, x, y):
     with contextlib.suppress(AssertionError):
         assert (y > 5).any()
         x = 2 * x
     return model(x).sum()
+
+
+class Swallows:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        return kind is not None
+
+
+class Passes:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if error[0] is None:
+            return None
+        return False
+
+
+@contextlib.contextmanager
+def swallowing():
+    try:
+        yield
+    except AssertionError:
+        pass
+
+
+@contextlib.contextmanager
+def passing():
+    with Passes():
+        try:
+            yield
+        finally:
+            pass
+
+
+quiet = contextlib.suppress
+
+
+def make_quiet(kind):
+    return quiet(kind)
+
+
+def make_precision():
+    return torch.autocast("cpu", enabled=False)
+
+
+def managers_that_pass(model, x, y):
+    passes = Passes()
+    with torch.no_grad(), make_precision(), contextlib.nullcontext(), Passes(), passing(), passes:
+        assert (y >= 0).all()
+    with warnings.catch_warnings(), torch.autocast(
+            "cpu", enabled=False), torch.autograd.profiler.record_function("loss"):
+        assert (y < 3).all()
+    return F.cross_entropy(model(x), y)
+
+
+check("managers that pass", managers_that_pass)
+
+
+def suppressed_by(make):
+    def loss(model, x, y):
+        with make() as _, torch.no_grad():
+            assert (y > 5).any()
+        return model(x).sum()
+    return loss
 
 
 def try_again(model, x, y):
@@ -236,10 +326,16 @@ def trigamma(model, x, y):
 
 
 model = layer()
-for loss in (caught, caught_around, suppressed, try_again, finite_and_more, decision, warning,
+for loss in (caught, caught_around, any_error_caught, conversion_caught, number_caught,
+             suppressed, try_again, finite_and_more, decision, warning,
              random_decision, conversion, matching, unique_values, factors, eigenvalues, trigamma):
     name = {"caught": "error that is caught"}.get(loss.__name__, loss.__name__.replace("_", " "))
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])
+for name, make in (("own manager", Swallows), ("own generator", swallowing),
+                   ("other name", lambda: quiet(AssertionError)),
+                   ("made by a function", lambda: make_quiet(AssertionError)),
+                   ("stack of managers", contextlib.ExitStack)):
+    refused(name, mpt.torch.TrainStep, model, suppressed_by(make), sgd(model), batches[0])
 refused("sparse example", mpt.torch.TrainStep, model, lambda model, a: model(a).sum(), sgd(model),
         (batches[0][0].to_sparse(),))
 model.register_buffer("matrix", torch.eye(3).to_sparse())

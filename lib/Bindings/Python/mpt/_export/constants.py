@@ -19,13 +19,14 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from mpt._export.errors import ExportError
-from mpt._export.value_checks import answer_of_check, place_of_call
+from mpt._export.errors import ExportError, note_error
+from mpt._export.value_checks import answer_of_check, is_asked_by_model, place_of_call
 
 # Functions whose result, or its shape, depends on values.
 _ASKS = {"item", "tolist", "nonzero", "argwhere", "masked_select", "bincount", "_unique2",
          "unique", "unique_consecutive", "unique_dim", "equal", "is_nonzero", "allclose",
          "__bool__", "__int__", "__float__", "__index__", "__contains__"}
+_VALUES = {"__bool__", "__index__", "is_nonzero", "item", "tolist"}  # What Python decides by.
 _CHANGES = {"__setitem__", *(f"__i{name}__" for name in (
     "add", "and", "div", "floordiv", "lshift", "mod", "mul", "or", "pow", "rshift", "sub",
     "truediv", "xor"))}
@@ -283,7 +284,12 @@ class FoldConstants(TorchFunctionMode):
             elif name == "masked_select" and len(args) == 2 and self.find(args[1]) is not None \
                     and args[0].shape == args[1].shape:
                 return args[0][self.index_by_numbers(args[1])]
-            return self.note_finite(name, args, func(*args, **kwargs))
+            try:
+                return self.note_finite(name, args, func(*args, **kwargs))
+            except Exception as error:
+                if name in _VALUES and is_asked_by_model():
+                    note_error(error)
+                raise
         if _asks(name, args) or folds and not changes:
             return pytree.tree_map(self.keep, self.compute(func, args, kwargs))
         if changes and target in self.folded:

@@ -23,8 +23,36 @@ _OWN_FOLDERS = tuple(os.path.join(folder, "") for folder in (
 _PYTHON_FOLDER = os.path.join(sysconfig.get_path("stdlib"), "")
 
 
+# What goes wrong while a loss function runs, which may catch it: by thread.
+_noted: "dict[int, list[BaseException]]" = {}
+
+
 class ExportError(RuntimeError):
     """A model that cannot be exported. The message says why, and what to change."""
+
+    def __init__(self, *message):
+        super().__init__(*message)
+        note_error(self)
+
+
+def note_error(error: BaseException) -> None:
+    _noted.get(threading.get_ident(), []).append(error)
+
+
+@contextlib.contextmanager
+def raise_what_is_caught():
+    """At the end, raises the first error that was noted meanwhile: code that catches it goes on as if
+    a value had been the reason."""
+    own = threading.get_ident()
+    before, _noted[own] = _noted.get(own), []
+    try:
+        yield
+        if _noted[own]:
+            raise _noted[own][0]
+    finally:
+        del _noted[own]
+        if before is not None:
+            _noted[own] = before
 
 
 def is_of_model(file: str) -> bool:

@@ -12,7 +12,7 @@ import warnings
 import torch
 
 from mpt._export.constants import FoldConstants
-from mpt._export.errors import ExportError
+from mpt._export.errors import ExportError, raise_what_is_caught
 from mpt._export.model_changes import ModelChanges
 from mpt._export.refusals import refuse_functions
 from mpt._export.same_masks import SameMasks
@@ -50,7 +50,7 @@ class LossModule(torch.nn.Module):
         with constants:
             with SameMasks(), changes, changes.watch():
                 states = _random_states()
-                with watch_numbers():
+                with watch_numbers(), raise_what_is_caught():
                     result = self.loss(self.model, *batch)
                 if self.is_loss and isinstance(result, dict):
                     result = {k: torch.scalar_tensor(v, dtype=torch.float32 if isinstance(

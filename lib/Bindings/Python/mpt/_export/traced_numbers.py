@@ -18,7 +18,7 @@ from typing import Any, Callable, Optional
 
 import torch
 
-from mpt._export.errors import ExportError, is_of_model
+from mpt._export.errors import ExportError, is_of_model, note_error
 from mpt._patches import patched
 
 _aten = torch.ops.aten
@@ -69,7 +69,8 @@ def _asking_frame():
 
 @contextlib.contextmanager
 def watch_numbers():
-    """While it lasts, texts made of symbols are warnings, and numbers of Python errors."""
+    """While it lasts, texts made of symbols are warnings, and numbers of Python errors, also where
+    the model catches these."""
     warned = set()
 
     def as_text(original):
@@ -102,6 +103,16 @@ def watch_numbers():
         return torch._sym_sqrt(torch.sym_float(value)) if isinstance(value, NUMBERS) \
             else math_sqrt(value)
 
+    def noting(original):
+        def decide(self):
+            try:
+                return original(self)
+            except Exception as error:
+                if _asking_frame() is not None:
+                    note_error(error)
+                raise
+        return decide
+
     def refuse_function(name, original):
         def call(*values):
             if not isinstance(values[0], NUMBERS):
@@ -130,6 +141,9 @@ def watch_numbers():
                for name in ("__repr__", "__str__", "__format__")]
     patches += [(torch.SymFloat, "__float__", refuse("a float", torch.SymFloat.__float__)),
                 (torch.SymFloat, "__int__", refuse("an int", torch.SymFloat.__int__)),
+                *((kind, name, noting(getattr(kind, name))) for kind, name in (
+                    (torch.SymBool, "__bool__"), (torch.SymInt, "__int__"),
+                    (torch.SymInt, "__index__"))),
                 (builtins, "max", choose(builtins.max, torch.sym_max)),
                 (builtins, "min", choose(builtins.min, torch.sym_min)),
                 (math, "exp", exp)]
