@@ -32,6 +32,22 @@ if page.endswith("HuggingFace.md"):
                                 args=trainer.args)
     again.train(resume_from_checkpoint=True)
     print("resumed:", equal(final, again.step.state_dict()))
+
+    def train(rows, parts):
+        torch.manual_seed(0)
+        again = names["MPTTrainer"](
+            model=transformers.BertForSequenceClassification(model.config),
+            train_dataset=names["data"][:416], args=transformers.TrainingArguments(
+                "parts", use_cpu=True, num_train_epochs=1, per_device_train_batch_size=rows,
+                gradient_accumulation_steps=parts, save_strategy="no", report_to="none",
+                logging_steps=5))
+        again.train()
+        return again.step.state_dict(), [entry["loss"] for entry in again.state.log_history
+                                         if "loss" in entry]
+
+    # 416 rows are 7 batches of 64, the last one of 32, or 26 of 16, of which the last two are one step.
+    whole, parts = train(64, 1), train(16, 4)
+    print("parts:", equal(whole[0], parts[0]), whole[1] == parts[1])
 else:
     import lightning
     module = trainer.lightning_module
