@@ -574,12 +574,36 @@ void PrecisionGraphBuilder::index() {
   graph.outputsBegin.push_back(graph.outputs.size());
 }
 
+/// Sums of f16: other sums are not denied.
+void PrecisionGraphBuilder::findSums() {
+  std::vector<bool> isSum(graph.vertices.size());
+  for (auto [v, vertex] : llvm::enumerate(graph.vertices)) {
+    auto reduce = vertex.isJoin ? nullptr : dyn_cast<ReduceOp>(vertex.op);
+    isSum[v] =
+        reduce && vertex.precisionClass == PrecisionClass::Deny &&
+        (reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Mean);
+  }
+  auto adds = [&](const PrecisionGraph::Use &use) {
+    return use.vertex != kNone && isSum[use.vertex];
+  };
+  for (auto [v, vertex] : llvm::enumerate(graph.vertices))
+    vertex.feedsSums = !vertex.isJoin && isa<MulOp>(vertex.op) &&
+                       llvm::all_of(graph.getProduced(v), [&](uint32_t value) {
+                         ArrayRef<PrecisionGraph::Use> uses = graph.getUses(value);
+                         return !uses.empty() && llvm::all_of(uses, adds);
+                       });
+  for (PrecisionGraph::Use &use : graph.uses)
+    use.summed =
+        adds(use) || (use.vertex != kNone && graph.vertices[use.vertex].feedsSums);
+}
+
 void PrecisionGraphBuilder::build(Operation *root) {
   if (options.specializeCalls)
     joinCalls(root);
   root->walk<WalkOrder::PreOrder>([&](Operation *op) { return visit(op); });
   finishJoins();
   index();
+  findSums();
   graph.clusters = findClusters(graph);
 }
 

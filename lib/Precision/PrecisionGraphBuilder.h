@@ -111,9 +111,10 @@ private:
   void joinCalls(mlir::Operation *root);
   void finishJoins();
   void index();
+  void findSums();
 
   void addUse(mlir::OpOperand &operand, uint32_t vertex, bool loose = false) {
-    uses.push_back({{&operand, vertex, loose}, indexOf(operand.get())});
+    uses.push_back({{&operand, vertex, loose, /*summed=*/false}, indexOf(operand.get())});
   }
   uint32_t addVertex(const Vertex &vertex) {
     graph.vertices.push_back(vertex);

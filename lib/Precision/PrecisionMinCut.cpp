@@ -79,7 +79,7 @@ private:
   std::vector<uint32_t> node;
   std::vector<PrecisionDecision> ifLow;
   /// Of addValue; kept, since it is called often.
-  std::vector<Label> readers, strict;
+  std::vector<Label> readers, strict, moving;
   MinCut cut;
 };
 
@@ -137,7 +137,7 @@ void MinCutPlanner::freeContractions() {
 
 bool MinCutPlanner::mayBeLow(uint32_t v) const {
   return !plan.isLow(v) && !rules.isDenied(v) && !rules.isBarred(v) &&
-         rules.isClearOrInfer(v);
+         rules.isClearOrInfer(v) && !(cost.sumsWiden && graph.getVertices()[v].feedsSums);
 }
 
 /// What leads to a contraction, nowhere, or out of the function by more than one number:
@@ -323,6 +323,7 @@ void MinCutPlanner::addValue(uint32_t value) {
     return;
   readers.clear();
   strict.clear();
+  moving.clear();
   bool anyFree = false;
   for (const PrecisionGraph::Use &use : uses) {
     Label reader = use.vertex == kNone ? Label() : getLabel(use.vertex);
@@ -330,6 +331,8 @@ void MinCutPlanner::addValue(uint32_t value) {
     readers.push_back(reader);
     if (!use.loose)
       strict.push_back(reader);
+    if (!(use.summed && cost.sumsWiden) && (!use.loose || cost.loosePays))
+      moving.push_back(reader);
   }
   Label maker;
   if (made.producer == Producer::Vertex && !made.alwaysF32)
@@ -339,15 +342,16 @@ void MinCutPlanner::addValue(uint32_t value) {
   const bool chooses =
       made.producer == Producer::Cast || (made.wide && (maker.isFree() || maker.low));
   // A cast in a loop runs each time round.
-  const uint64_t bytes = (plan.getCastBytes(value) + cost.overhead)
-                         << (cost.loopShift * made.loopDepth + byteShift);
+  const unsigned shift = cost.loopShift * made.loopDepth + byteShift;
+  const uint64_t moved = plan.getCastBytes(value) << shift,
+                 started = cost.overhead << shift, bytes = moved + started;
   ArrayRef<Label> losing = cost.loosePays ? readers : strict;
   if (!anyFree && !maker.isFree() && !chooses) {
     auto isLow = [](Label label) { return label.low; };
     const bool differs = maker.low ? !made.isLow && !llvm::all_of(losing, isLow)
                                    : !made.lowSource && llvm::any_of(strict, isLow);
     if (differs)
-      settledCost += bytes;
+      settledCost += maker.low && llvm::all_of(moving, isLow) ? started : bytes;
     return;
   }
   if (chooses) {
@@ -363,8 +367,13 @@ void MinCutPlanner::addValue(uint32_t value) {
   }
   if (!made.lowSource)
     payOnce(strict, maker, bytes);
-  if (!made.isLow || made.producer == Producer::Vertex)
-    payOnce(maker, losing, bytes);
+  if (!made.isLow || made.producer == Producer::Vertex) {
+    // Sums widen what they add: no bytes are moved for them.
+    if (moving.size() == losing.size())
+      return payOnce(maker, losing, bytes);
+    payOnce(maker, losing, started);
+    payOnce(maker, moving, moved);
+  }
 }
 
 void MinCutPlanner::run() {

@@ -88,15 +88,17 @@ uint64_t PrecisionPlan::getCost(const CastCost &cost) const {
     if (node.producer == PrecisionGraph::Producer::Constant)
       continue;
     const bool low = isValueLow(value);
-    bool differs = false;
+    bool differs = false, moves = false;
     for (const PrecisionGraph::Use &use : graph->getUses(value)) {
-      if (low)
-        differs |= !wantsLow(use) && !node.isLow && (!use.loose || cost.loosePays);
-      else
-        differs |= wantsLow(use) && !node.lowSource && !use.loose;
+      const bool pays =
+          low ? !wantsLow(use) && !node.isLow && (!use.loose || cost.loosePays)
+              : wantsLow(use) && !node.lowSource && !use.loose;
+      differs |= pays;
+      moves |= pays && !(low && use.summed && cost.sumsWiden);
     }
     if (differs)
-      sum += (getCastBytes(value) + cost.overhead) << (cost.loopShift * node.loopDepth);
+      sum += ((moves ? getCastBytes(value) : 0) + cost.overhead)
+             << (cost.loopShift * node.loopDepth);
   }
   return sum;
 }

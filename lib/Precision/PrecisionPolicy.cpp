@@ -14,6 +14,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/Interfaces/ElementRegionOpInterface.h"
 
 using namespace mlir;
@@ -295,6 +296,11 @@ void PrecisionPolicy::refine(Operation *op, OpRecord &record) {
     }
   } else if (auto interface = dyn_cast<PrecisionOpInterface>(op)) {
     record.precisionClass = interface.getPrecisionClass(low);
+    // The largest and the smallest are numbers that it reads.
+    if (auto reduce = dyn_cast<ReduceOp>(op);
+        reduce && record.precisionClass == PrecisionClass::Deny &&
+        (reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::Min))
+      record.precisionClass = PrecisionClass::Clear;
     if (interface.hasWideResults())
       record.results = ResultForm::Wide;
     if (record.hasElementRegion)

@@ -53,6 +53,9 @@ public:
     bool unfitScalar = false;
     /// ... since it would be infinite.
     bool infiniteScalar = false;
+    /// Multiplies what sums in f32 alone read (mpt.mul before mpt.reduce): squares of
+    /// what f16 holds need not fit it.
+    bool feedsSums = false;
     /// More of the op than its operands and results depends on its type: regions,
     /// attributes, its name.
     bool hasTypedParts = false;
@@ -108,6 +111,9 @@ public:
     /// The reader, low or f32, takes the value as it is: no cast is made. It
     /// rounds what is f32 itself.
     bool loose = false;
+    /// The reader is a sum in f32, or multiplies for such sums alone. Kernels widen what
+    /// they add while they read it.
+    bool summed = false;
   };
 
   /// Vertices among which no cast can stand: what works on one list by its

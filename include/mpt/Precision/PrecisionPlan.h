@@ -27,8 +27,8 @@
 /// stable ones between two of them that deny does not reach (rules 2 and 3),
 /// stable ones that read a low value, and clear ones next to a vertex that may be low.
 /// Of those it makes the set low whose casts read and write the fewest bytes, with one
-/// shared cast per value and direction; of equal sets the largest. Exact, by a minimum
-/// cut.
+/// shared cast per value and direction; of equal sets the largest. Casts that sums in f32
+/// alone read move none. Exact, by a minimum cut.
 ///
 /// `promote` is PyTorch's autocast (aten/src/ATen/autocast_mode.h) as type
 /// promotion over a whole graph: allowed vertices are low, denied ones f32, and all
@@ -75,8 +75,11 @@ struct CastCost {
   /// the digits that were lost before it.
   bool loosePays = true;
 
+  /// A cast that f32 sums alone read moves no bytes (PrecisionGraph::Use::summed).
+  bool sumsWiden = true;
+
   /// Bytes, and the same for each cast wherever it is.
-  static CastCost getFlat(uint64_t overhead) { return {overhead, 0, false}; }
+  static CastCost getFlat(uint64_t overhead) { return {overhead, 0, false, false}; }
 };
 
 class PrecisionPlan {

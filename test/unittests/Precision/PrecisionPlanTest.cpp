@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Random graphs of unregistered ops, small enough to try all assignments. The
-/// cost of one is counted here from the module itself, not by the plan.
+/// Random graphs, small enough to try all assignments: of unregistered ops, and of MPT's
+/// where sums are concerned. The cost of one is counted here from the module itself, not
+/// by the plan.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -190,6 +192,97 @@ TEST(PrecisionPlan, MinCutIsOptimalAndNoWorseThanPaint) {
   }
   EXPECT_GT(tried, 200u);
   EXPECT_GT(paintedOverhead, 5u);
+}
+
+/// f16's sums widen what they add: a cast for them alone moves no bytes.
+TEST(PrecisionPlan, SumsReadWithoutBytes) {
+  MLIRContext context;
+  context.loadDialect<func::FuncDialect, MPTDialect>();
+  Random random{std::mt19937(5)};
+  const std::string type = "tensor<64x64xf32>";
+  const char *names[] = {"matmul", "mul", "mul", "tanh", "relu", "exp", "reduce"};
+  unsigned tried = 0, withoutBytes = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string text = "func.func @f(%v0: " + type + ") -> " + type + " {\n";
+    unsigned values = 1;
+    for (unsigned i = 0, ops = 6 + random(8); i < ops; ++i) {
+      auto pick = [&] {
+        return "%v" + std::to_string(values - 1 - random(std::min(values, 3u)));
+      };
+      const std::string name = names[random(7)], x = pick();
+      if (name == "reduce") {
+        text += "  %r" + std::to_string(i) + " = mpt.reduce " + x +
+                " {axes = array<i64: 0>, kind = #mpt.reduce_kind<sum>} : (" + type +
+                ") -> tensor<64xf32>\n";
+        continue;
+      }
+      const bool isBinary = name == "matmul" || name == "mul";
+      const std::string operands = x + (isBinary ? ", " + pick() : "");
+      text += "  %v" + std::to_string(values++) + " = mpt." + name + " " + operands +
+              " : (" + type + (isBinary ? ", " + type : "") + ") -> " + type + "\n";
+    }
+    text += "  return %v" + std::to_string(values - 1) + " : " + type + "\n}\n";
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module) << text;
+    PrecisionPolicy policy(Float16Type::get(&context));
+    PrecisionGraph graph(*module, policy, {});
+
+    auto feedsSums = [](Operation *op) {
+      return isa<MulOp>(op) && !op->use_empty() &&
+             llvm::all_of(op->getUsers(), llvm::IsaPred<ReduceOp>);
+    };
+    auto getBytes = [&](const PrecisionPlan &plan) {
+      auto runsLow = [&](Operation *op) {
+        uint32_t vertex = graph.getVertex(op);
+        return vertex != PrecisionGraph::kNone && plan.isLow(vertex);
+      };
+      uint64_t bytes = 0;
+      auto count = [&](Value value, bool low, bool isWide) {
+        bool anyLow = false, anyF32 = false, moves = false;
+        for (Operation *user : value.getUsers()) {
+          (runsLow(user) ? anyLow : anyF32) = true;
+          moves |= !runsLow(user) && !isa<ReduceOp>(user) && !feedsSums(user);
+        }
+        if (isWide && low)
+          low = anyLow && !anyF32; // f32 is as good
+        if (low ? anyF32 : anyLow)
+          bytes += 16384 + (!low || moves ? 64 * 64 * 6 : 0);
+      };
+      auto function = *module->getOps<func::FuncOp>().begin();
+      count(function.getArgument(0), false, false);
+      for (Operation &op : function.getBody().front())
+        for (Value result : op.getResults())
+          count(result, runsLow(&op), isa<MatmulOp>(op));
+      return bytes;
+    };
+    PrecisionPlan found = planPrecision(graph, {});
+    for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+      ASSERT_FALSE(found.isLow(v) && feedsSums(graph.getVertices()[v].op)) << text;
+    if (found.getPaintedOverhead())
+      continue;
+    ASSERT_EQ(found.getCost(CastCost()), getBytes(found)) << text;
+    ASSERT_EQ(*found.getProvedMinimum(), getBytes(found)) << text;
+    std::vector<uint32_t> free;
+    for (uint32_t v = 0; v < graph.getVertices().size(); ++v)
+      if (found[v].reason == PrecisionReason::FewerCasts ||
+          (found.isLow(v) && found[v].reason != PrecisionReason::Allowed))
+        free.push_back(v);
+    if (free.empty() || free.size() > 10)
+      continue;
+    ++tried;
+    PrecisionPlan other = found;
+    uint64_t best = ~uint64_t(0);
+    for (uint32_t labels = 0; labels < 1u << free.size(); ++labels) {
+      for (size_t i = 0; i < free.size(); ++i)
+        other[free[i]].low = labels >> i & 1;
+      best = std::min(best, getBytes(other));
+    }
+    ASSERT_EQ(getBytes(found), best) << text;
+    const PrecisionPlan::Casts casts = found.countCasts();
+    withoutBytes += getBytes(found) < casts.bytes + 16384 * (casts.down + casts.up);
+  }
+  EXPECT_GT(tried, 50u);
+  EXPECT_GT(withoutBytes, 5u);
 }
 
 } // namespace
