@@ -115,8 +115,8 @@ struct Node {
   unsigned depth = 0;
   /// Whether it reduces rows, and whether it sums columns.
   bool reducesRows = false, sumsColumns = false;
-  /// Heavy calls before its last op in program order.
-  unsigned epoch = 0;
+  /// Heavy calls before its last op in program order, and tables that rows were added to.
+  unsigned epoch = 0, tables = 0;
   /// Tensors that it reads from memory.
   llvm::SmallSetVector<Value, 4> reads;
   /// Nodes that read this one.
@@ -132,10 +132,11 @@ public:
     // anything else: the order of sums may depend on what is fused.
     for (bool records : {false, true}) {
       unsigned index = 0;
-      epoch = 0;
+      epoch = tables = 0;
       for (Operation &op : block.without_terminator()) {
         order[&op] = index++;
         epoch += isHeavyCall(&op);
+        tables += isa<ScatterAddOp>(op);
         if (isAlias(&op) || op.hasAttr(kRecordAttr) != records)
           continue;
         const Role role = getRole(&op);
@@ -224,8 +225,8 @@ private:
   SmallVector<unsigned> parent;
   DenseMap<Operation *, unsigned> nodesOf;
   FusionPlan plan;
-  /// Heavy calls so far.
-  unsigned epoch = 0;
+  /// Heavy calls so far, and tables that rows were added to.
+  unsigned epoch = 0, tables = 0;
   /// The kernel that last read a value it does not compute.
   DenseMap<Value, unsigned> lastLoader;
 };
@@ -360,6 +361,12 @@ std::optional<Planner::Depths> Planner::checkMerge(Operation *op, Role role,
     if (nodes[id].epoch != nodes[merged.front()].epoch ||
         (isStored && nodes[id].epoch != epoch))
       return std::nullopt;
+  // Nor is a number computed with others before a table that it comes after: what reads
+  // them, as updates read the check of all gradients, would wait until the table is
+  // there.
+  if (isStored && nodes[merged.front()].domain.empty() &&
+      llvm::any_of(merged, [&](unsigned id) { return nodes[id].tables != tables; }))
+    return std::nullopt;
   bool reducesRows = role == Role::RowReduce || role == Role::FullReduce;
   bool sumsColumns = role == Role::ColumnReduce;
   std::optional<unsigned> rowDim;
@@ -539,6 +546,7 @@ void Planner::place(Operation *op, Role role) {
     unsigned id = nodes.size();
     Node node;
     node.epoch = epoch;
+    node.tables = tables;
     node.ops.push_back(op);
     node.isKernel = role != Role::None;
     for (Value operand : op->getOperands())
