@@ -361,9 +361,13 @@ static Value erfInv(Lowering &l, Value x) {
                  {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
                   0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
   Value y = l.mul(l.where(small, near, far), x);
-  // At -1 and 1 it is infinite.
+  // At -1 and 1 it is infinite. A constant there: a product with infinity would make the
+  // gradients of all other elements NaN.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   Value edge = l.compare(ComparePredicate::EQ, l.abs(x), 1.0);
-  return l.where(edge, l.mul(x, l.number(x, std::numeric_limits<double>::infinity())), y);
+  Value limit = l.where(l.compare(ComparePredicate::LT, x, 0.0), l.number(x, -infinity),
+                        l.number(x, infinity));
+  return l.where(edge, limit, y);
 }
 
 /// The next float after `x` toward `y`: the next integer, as bits, away from or toward 0.
