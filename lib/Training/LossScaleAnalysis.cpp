@@ -13,6 +13,8 @@
 #include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpt;
 
@@ -85,6 +87,23 @@ LossScaleAnalysis::visitOperation(Operation *op,
     set(results[0], raise(operands[0]->getValue(), isa<SqrtOp>(op) ? 1 : -1,
                           isa<ReciprocalOp>(op) ? 1 : 2));
     return success();
+  }
+  if (isa<SignOp>(op)) {
+    set(results[0], raise(operands[0]->getValue(), 0, 1));
+    return success();
+  }
+  if (auto power = dyn_cast<PowOp>(op)) {
+    // A power of which twice the exponent is whole.
+    DenseFPElementsAttr elements;
+    const LossScaling &base = operands[0]->getValue();
+    if (base.getHalves() != 0 && matchPattern(power.getRhs(), m_Constant(&elements)) &&
+        elements.isSplat()) {
+      double twice = 2 * elements.getSplatValue<APFloat>().convertToDouble();
+      set(results[0], std::abs(twice) < 64 && twice == std::floor(twice)
+                          ? raise(base, int(twice), 2)
+                          : LossScaling(LossScaling::Mixed));
+      return success();
+    }
   }
   // What is not finite has any scale: a choice by that is as its finite side.
   if (auto choice = dyn_cast<WhereOp>(op))

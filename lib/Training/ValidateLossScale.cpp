@@ -205,22 +205,108 @@ private:
                << "say mpt.master = \"none\" on it";
       return success();
     }
-    if (failed(checkSum(op, solver)) || failed(checkQuotient(op, solver)))
+    if (failed(checkSum(op, solver)) || failed(checkQuotient(op, solver)) ||
+        failed(checkChoice(op, solver)) || failed(checkCurve(op, solver)))
       return failure();
     return checkMixing(op, solver);
   }
 
-  /// A sum of a scaled value and one of parameters or data.
+  /// A sum of a scaled value and one of parameters, data or numbers.
   LogicalResult checkSum(Operation *op, const DataFlowSolver &solver) {
     if (!isa<AddOp, SubOp>(op))
       return success();
     for (unsigned i : {0u, 1u})
-      if (get(solver, op->getOperand(i)).getKind() == LossScaling::Scaled &&
-          get(solver, op->getOperand(1 - i)).getKind() == LossScaling::Plain)
+      if (LossScaling::Kind other = get(solver, op->getOperand(1 - i)).getKind();
+          (other == LossScaling::Plain ||
+           (other == LossScaling::Constant && !hasNoMagnitude(op->getOperand(1 - i)))) &&
+          isScaledData(op->getOperand(i), solver))
         return op->emitError("operand ")
                << i << " is scaled and the other is not; put mpt.unscale before what is "
                << "added to gradients, such as weight decay";
     return success();
+  }
+
+  /// Whether `value` is what an extreme, a comparison or a choice may meet a scaled value
+  /// with at any scale: zeros, infinities, NaNs, and the largest numbers of its type.
+  static bool hasNoMagnitude(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<BroadcastOp, ReshapeOp, CastOp>(op))
+        break;
+      value = op->getOperand(0);
+    }
+    DenseFPElementsAttr elements;
+    return matchPattern(value, m_Constant(&elements)) &&
+           llvm::all_of(elements.getValues<APFloat>(), [](const APFloat &number) {
+             return number.isZero() || !number.isFinite() || number.isLargest();
+           });
+  }
+
+  /// Whether `value` is computed from loss scales and constants alone, as the next scale
+  /// is.
+  static bool isScaleItself(Value value, DenseSet<Value> &seen) {
+    if (!seen.insert(value).second)
+      return true;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto step = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+      return step && argument.getOwner()->isEntryBlock() &&
+             StepView::getRole(step, argument.getArgNumber()) == Role::LossScale;
+    }
+    Operation *op = value.getDefiningOp();
+    // What chooses between two scales, or says that one grows, is no float.
+    return op->getNumRegions() == 0 && !isa<ScaleLossOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) {
+             return !isa<FloatType>(getElementTypeOrSelf(operand.getType())) ||
+                    isScaleItself(operand, seen);
+           });
+  }
+
+  /// Whether `value` is data that a loss scale multiplies. One that divides what may be
+  /// scaled, such as what a scan carries, unscales it.
+  bool isScaledData(Value value, const DataFlowSolver &solver) {
+    DenseSet<Value> seen;
+    return get(solver, value).getHalves() > 0 && !isScaleItself(value, seen);
+  }
+
+  /// Whether what `op` chooses becomes an 8-bit float, whose scale follows what it reads:
+  /// `op` saturates.
+  static bool isSaturation(Operation *op) {
+    return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
+      if (auto cast = dyn_cast<CastOp>(user))
+        return getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth() == 8;
+      return isa<MaximumOp, MinimumOp, WhereOp>(user) && isSaturation(user);
+    });
+  }
+
+  /// An extreme, a comparison or a choice between a scaled value and one that is not:
+  /// which of both it is depends on the scale.
+  LogicalResult checkChoice(Operation *op, const DataFlowSolver &solver) {
+    if (!isa<MaximumOp, MinimumOp, CompareOp, WhereOp>(op))
+      return success();
+    const unsigned first = isa<WhereOp>(op) ? 1 : 0;
+    for (unsigned i : {0u, 1u}) {
+      Value scaled = op->getOperand(first + i), other = op->getOperand(first + 1 - i);
+      LossScaling::Kind kind = get(solver, other).getKind();
+      if ((kind != LossScaling::Plain && kind != LossScaling::Constant) ||
+          hasNoMagnitude(other) || !isScaledData(scaled, solver) || isSaturation(op))
+        continue;
+      return op->emitError("operand ")
+             << first + i << " is scaled and operand " << first + 1 - i
+             << " is not, so that the result depends on the scale; put mpt.unscale "
+                "before "
+             << "what clips gradients or compares them with a limit";
+    }
+    return success();
+  }
+
+  /// A function that is not linear, of a scaled value.
+  LogicalResult checkCurve(Operation *op, const DataFlowSolver &solver) {
+    if (!isa<ExpOp, LogOp, Log1pOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, SiluOp,
+             SoftplusOp, GeluOp, FloorOp, SoftmaxOp, LogSoftmaxOp>(op) ||
+        !isScaledData(op->getOperand(0), solver))
+      return success();
+    return op->emitError(
+        "operand 0 is scaled, and the op is not linear, so that the scale "
+        "cannot be divided out of its result; put mpt.unscale before it");
   }
 
   /// A scale that is divided out of what has none any more.

@@ -341,3 +341,103 @@ func.func @finite_choice(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>,
   %p1 = mpt.sgd param(%p) grad(%y) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %p1 : tensor<4xf32>
 }
+
+// -----
+
+// Clipping by value: what is above 1 depends on the scale.
+func.func @clip_by_value(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  // expected-error @below {{operand 0 is scaled and operand 1 is not, so that the result depends on the scale; put mpt.unscale before what clips gradients or compares them with a limit}}
+  %c = mpt.minimum %scaled, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %c, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @compared(%g: tensor<4xf32>, %s: tensor<f32>, %w: tensor<4xf32> {mpt.name = "w", mpt.role = "parameter"}) -> tensor<4xi1> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %size = mpt.abs %w : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{operand 1 is scaled and operand 0 is not}}
+  %more = mpt.compare %size, %scaled {predicate = #mpt.predicate<gt>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %more : tensor<4xi1>
+}
+
+// -----
+
+func.func @chosen(%g: tensor<4xf32>, %s: tensor<f32>, %m: tensor<4xi1>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %little = mpt.constant dense<0.1> : tensor<4xf32>
+  // expected-error @below {{operand 2 is scaled and operand 1 is not}}
+  %c = mpt.where %m, %little, %scaled : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
+
+// -----
+
+// A norm that a small number keeps from 0.
+func.func @little_added(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %size = mpt.abs %scaled : (tensor<4xf32>) -> tensor<4xf32>
+  %little = mpt.constant dense<1.0e-6> : tensor<f32>
+  // expected-error @below {{operand 0 is scaled and the other is not}}
+  %sum = mpt.add %size, %little : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c = mpt.div %scaled, %sum : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
+
+// -----
+
+func.func @curve(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{operand 0 is scaled, and the op is not linear, so that the scale cannot be divided out of its result; put mpt.unscale before it}}
+  %c = mpt.tanh %scaled : (tensor<4xf32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %c, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// As it should be at any scale: zeros and what is infinite or the largest number, two scaled
+// values, signs, norms by powers, and unscaled gradients.
+func.func @any_scale(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>, %s: tensor<f32>, %m: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xi1>) {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %zero = mpt.constant dense<0.0> : tensor<1xf32>
+  %wide = mpt.broadcast %zero : (tensor<1xf32>) -> tensor<4xf32>
+  %largest = mpt.constant dense<0x7F7FFFFF> : tensor<f32>
+  %endless = mpt.constant dense<0x7F800000> : tensor<f32>
+  %two = mpt.constant dense<2.0> : tensor<f32>
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %a = mpt.maximum %scaled, %wide : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %b = mpt.minimum %a, %largest : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c = mpt.where %m, %b, %zero : (tensor<4xi1>, tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
+  %d = mpt.maximum %c, %scaled : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %finite = mpt.compare %d, %endless {predicate = #mpt.predicate<lt>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi1>
+  %square = mpt.pow %d, %two : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %sum = mpt.reduce %square {kind = #mpt.reduce_kind<sum>, axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  %norm = mpt.pow %sum, %half : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %sign = mpt.sign %d : (tensor<4xf32>) -> tensor<4xf32>
+  %e = mpt.mul %sign, %norm : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %x, %ok = mpt.unscale %e, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %clipped = mpt.minimum %x, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %curve = mpt.tanh %clipped : (tensor<4xf32>) -> tensor<4xf32>
+  %p1 = mpt.sgd param(%p) grad(%curve) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1, %finite : tensor<4xf32>, tensor<4xi1>
+}
+
+// -----
+
+// The next scale is no gradient.
+func.func @next_scale(%ok: tensor<i1>, %s: tensor<f32> {mpt.name = "loss_scale", mpt.role = "loss_scale"})
+    -> (tensor<f32> {mpt.updates = "loss_scale"}) {
+  %two = mpt.constant dense<2.0> : tensor<f32>
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %most = mpt.constant dense<65536.0> : tensor<f32>
+  %more = mpt.mul %s, %two : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %up = mpt.minimum %more, %most : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %less = mpt.mul %s, %half : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %down = mpt.maximum %less, %two : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %next = mpt.where %ok, %up, %down : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %next : tensor<f32>
+}

@@ -148,6 +148,11 @@ for name, function in {
         "multiplied": lambda x, w: matmul(clip(matmul(x, w), 0.1), w)}.items():
     check(name, lambda p, function=function: jnp.sum(jnp.sin(function(p["x"], p["w"]))), rows, (),
           "f16", gradients="jax", loss_scale=1024.0)
+# JAX keeps what it has traced: without the scale in `check`, and with that of another step.
+traced = jax.jit(lambda x, w: clip(x @ w, 0.001) ** 2)
+for _ in range(2):
+    check("clipped where traced before", lambda p: jnp.sum(jnp.sin(traced(p["x"], p["w"]))), rows,
+          (), "f16", gradients="jax", loss_scale=1024.0)
 in_jit = lambda p: jnp.sum(inner(jax.jit(lambda x, w: clip(x @ w, 0.1)))(p["x"], p["w"]))
 check("clipped in a jit of a gradient", in_jit, rows, (), "f16", gradients="jax", loss_scale="none")
 try:
@@ -212,6 +217,7 @@ for name, function in {
         "slope of digamma": lambda x: jax.grad(lambda x: special.digamma(x * x + 0.3).sum())(x),
         "polygamma": lambda x: special.polygamma(jnp.array([0, 3, 2, 1, 4]), x * x + 0.5),
         "zeta": lambda x: special.zeta(2.5, x * x + 0.5),
+        "erf_inv": lambda x: special.erfinv(jnp.tanh(x)),
         "tridiagonal": lambda x: solve(x[:2] * 0.1, 3 + x[1:3] * 0.3, x[2:] * 0.3,
                                        jnp.stack([x.T, 2 * x.T]))}.items():
     for gradients in ("mpt", "jax"):

@@ -193,6 +193,17 @@ def _multiplies_gradients(function, arguments) -> bool:
         return False
 
 
+# Whose rules get gradients without the loss scale: an object of its own for each step, None for
+# JAX's own rules. What JAX has traced (jit, checkpoint, scan) it keeps for each value.
+_unscaled_for = jax.make_user_context(default_value=None)
+
+
+@contextlib.contextmanager
+def _with_calls(call, owner):
+    with patched([(jax.custom_vjp, "__call__", call)]), _unscaled_for(owner):
+        yield
+
+
 def _unscale_rule(function, scale, arguments):
     """`function`, with a rule that gets gradients divided by `scale`, and gives them times it.
     All of it is f32: gradients without their scale are too small for f16, and the scale too
@@ -206,16 +217,16 @@ def _unscale_rule(function, scale, arguments):
             tree)
 
     # What a rule calls gets gradients that have no scale any more, whenever JAX asks for it.
-    plain = [(jax.custom_vjp, "__call__", jax.custom_vjp.__call__)]
+    call = jax.custom_vjp.__call__
 
     def forward(scale, *arguments):
-        with patched(plain):
+        with _with_calls(call, None):
             found, kept = function.fwd(*arguments)
         return found, (kept, scale.value if isinstance(scale, CustomVJPPrimal) else scale)
 
     def backward(*given):
         *own, (kept, scale), gradients = given
-        with set_xla_metadata(**{"mpt.precision": "f32"}), patched(plain):
+        with set_xla_metadata(**{"mpt.precision": "f32"}), _with_calls(call, None):
             found = function.bwd(*own, kept, multiply(gradients, 1 / scale))
             return (jax.numpy.zeros_like(scale), *multiply(tuple(found), scale))
 
@@ -255,7 +266,7 @@ def unscale_rules(scale):
     call = jax.custom_vjp.__call__
 
     def unscaled(function, *arguments, **named):
-        with patched([(jax.custom_vjp, "__call__", call)]):
+        with _with_calls(call, None):
             if getattr(function, "bwd", None) is not None:
                 bound = inspect.signature(function.fun).bind(*arguments, **named)
                 bound.apply_defaults()
@@ -264,5 +275,5 @@ def unscale_rules(scale):
                     return _unscale_rule(function, scale, bound.args)
             return call(function, *arguments, **named)
 
-    with patched([(jax.custom_vjp, "__call__", unscaled)]):
+    with _with_calls(unscaled, object()):
         yield
