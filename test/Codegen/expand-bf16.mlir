@@ -149,3 +149,24 @@ func.func @eight(%x: vector<8xf32>, %y: vector<16xf32>)
   %b = arith.truncf %y : vector<16xf32> to vector<16xbf16>
   return %a, %b : vector<8xbf16>, vector<16xbf16>
 }
+
+// Longer vectors take one instruction for sixteen lanes, and one branch.
+// NATIVE-LABEL: func.func @long(
+// NATIVE-SAME: %[[X:.*]]: vector<32xf32>
+// NATIVE: %[[LOW:.*]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [16]
+// NATIVE: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%[[LOW]])
+// NATIVE: %[[FLAGS:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%[[LOW]],
+// NATIVE: %[[HIGH:.*]] = vector.extract_strided_slice %[[X]] {offsets = [16], sizes = [16]
+// NATIVE: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%[[HIGH]])
+// NATIVE: %[[MORE:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%[[HIGH]],
+// NATIVE: arith.ori %[[FLAGS]], %[[MORE]] : vector<16xi1>
+// NATIVE: %[[R:.*]]:2 = scf.if {{.*}} -> (vector<16xi16>, vector<16xi16>)
+// NATIVE-NOT: scf.if
+// NATIVE: %[[FIRST:.*]] = vector.insert_strided_slice %[[R]]#0, {{.*}} {offsets = [0]
+// NATIVE: %[[BOTH:.*]] = vector.insert_strided_slice %[[R]]#1, %[[FIRST]] {offsets = [16]
+// NATIVE: %[[Y:.*]] = arith.bitcast %[[BOTH]] : vector<32xi16> to vector<32xbf16>
+// NATIVE: return %[[Y]]
+func.func @long(%x: vector<32xf32>) -> vector<32xbf16> {
+  %y = arith.truncf %x : vector<32xf32> to vector<32xbf16>
+  return %y : vector<32xbf16>
+}

@@ -354,37 +354,6 @@
   mpt_kernel.yield %s : f32
 }) : () -> ()
 
-// What is rounded to bf16 is computed for two vectors before either is stored: 53 columns
-// are such a pair, a vector and a tail.
-// CHECK-LABEL: func.func @rounded_pairs(
-// CHECK: %[[PAIR:.*]] = arith.constant 32 : i64
-// CHECK: scf.for {{.*}} to %[[PAIR]]
-// CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
-// CHECK-NOT: llvm.store
-// CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
-// CHECK: llvm.store
-// CHECK: llvm.store
-// CHECK-NOT: llvm.store
-// CHECK: scf.for
-// CHECK: arith.truncf
-// CHECK: llvm.store
-// CHECK-NOT: llvm.store
-// CHECK: llvm.store {{.*}} : vector<4xi16>
-// CHECK: %[[REST:.*]] = vector.extract_strided_slice {{.*}} {offsets = [4], sizes = [1]
-// CHECK: %[[PLACE:.*]] = llvm.getelementptr %{{.*}}[4]
-// CHECK: llvm.store %[[REST]], %[[PLACE]] {{.*}} : vector<1xi16>
-"mpt_kernel.func"() <{sym_name = "rounded_pairs", kind = #mpt_kernel.kind<row>,
-    domain = array<i64: 4, 53>, chunk_rows = 2 : i64,
-    function_type = (tensor<4x53xf32>) -> tensor<4x53xbf16>,
-    operand_maps = [affine_map<(i, j) -> (i, j)>],
-    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
-^bb0(%a: f32):
-  %s = mpt_kernel.row_reduce <sum> %a : f32
-  %d = arith.subf %a, %s : f32
-  %y = arith.truncf %d : f32 to bf16
-  mpt_kernel.yield %y : bf16
-}) : () -> ()
-
 // Extremes of halves as they lie in memory are those of integers: 32 lanes, and the
 // number of NaNs of one sign is taken away, or added, so that a NaN wins.
 // CHECK-LABEL: func.func @half_extremes(

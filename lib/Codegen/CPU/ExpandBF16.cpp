@@ -50,8 +50,13 @@ bool hasElement(Value value, function_ref<bool(Type)> is) {
   return is(getElementTypeOrSelf(value.getType()));
 }
 
-/// Whether one VCVTNEPS2BF16 rounds so many lanes. Four would need a mask.
-bool isNativeLength(int64_t lanes) { return lanes == 8 || lanes == 16; }
+/// Lanes that one VCVTNEPS2BF16 rounds.
+constexpr int64_t mostNativeLanes = 16;
+
+/// Whether VCVTNEPS2BF16 rounds so many lanes. Four would need a mask.
+bool isNativeLength(int64_t lanes) {
+  return lanes == 8 || (lanes > 0 && lanes % mostNativeLanes == 0);
+}
 
 int64_t getLanes(arith::TruncFOp op) {
   return cast<VectorType>(op.getType()).getNumElements();
@@ -182,13 +187,14 @@ private:
                                    arith::ShRUIOp::create(b, rounded, shift));
   }
 
-  /// The processor's instruction, and the other one for lanes that have a subnormal
-  /// number, if there is any.
+  /// The processor's instruction for each `mostNativeLanes`, and the other arithmetic for
+  /// lanes that have a subnormal number, if there is any.
   void expandNatively(RoundingGroup &group) {
     const Location loc = group.roundings.front().getLoc();
-    const int64_t lanes = getLanes(group.roundings.front());
-    const std::string suffix = std::to_string(32 * lanes);
-    SmallVector<Value> narrow, isSubnormal;
+    const int64_t lanes = getLanes(group.roundings.front()),
+                  length = std::min(lanes, mostNativeLanes);
+    const std::string suffix = std::to_string(32 * length);
+    SmallVector<Value> wide, narrow, isSubnormal;
     SmallVector<Type> types;
     Value any;
     for (arith::TruncFOp op : group.roundings) {
@@ -198,19 +204,25 @@ private:
                                              arguments)
             .getResults();
       };
-      Type words = withElement(op.getType(), b.getI16Type());
-      narrow.push_back(arith::BitcastOp::create(
-          b, words, call("llvm.x86.avx512bf16.cvtneps2bf16.", op.getType(), op.getIn())));
-      types.push_back(words);
-      constexpr int32_t subnormal = 0x20; // among the classes of VFPCLASSPS
-      Value classes = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(subnormal));
-      isSubnormal.push_back(call("llvm.x86.avx512.fpclass.ps.",
-                                 withElement(op.getType(), b.getI1Type()),
-                                 {op.getIn(), classes}));
-      any = any ? arith::OrIOp::create(b, any, isSubnormal.back()) : isSubnormal.back();
+      auto vectorOf = [&](Type element) { return VectorType::get({length}, element); };
+      const Type halves = vectorOf(getElementTypeOrSelf(op.getType())),
+                 words = vectorOf(b.getI16Type()), flags = vectorOf(b.getI1Type());
+      for (int64_t first = 0; first < lanes; first += length) {
+        wide.push_back(lanes == length ? op.getIn()
+                                       : vector::ExtractStridedSliceOp::create(
+                                             b, op.getIn(), first, length, int64_t(1)));
+        narrow.push_back(arith::BitcastOp::create(
+            b, words, call("llvm.x86.avx512bf16.cvtneps2bf16.", halves, wide.back())));
+        types.push_back(words);
+        constexpr int32_t subnormal = 0x20; // among the classes of VFPCLASSPS
+        Value classes = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(subnormal));
+        isSubnormal.push_back(
+            call("llvm.x86.avx512.fpclass.ps.", flags, {wide.back(), classes}));
+        any = any ? arith::OrIOp::create(b, any, isSubnormal.back()) : isSubnormal.back();
+      }
     }
     ImplicitLocOpBuilder b(loc, group.reader);
-    Type mask = b.getIntegerType(lanes);
+    Type mask = b.getIntegerType(length);
     Value zero = LLVM::ConstantOp::create(b, b.getIntegerAttr(mask, 0));
     Value isAny = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne,
                                        LLVM::BitcastOp::create(b, mask, any), zero);
@@ -219,15 +231,25 @@ private:
     auto branch = scf::IfOp::create(b, types, isAny, /*withElseRegion=*/true);
     ImplicitLocOpBuilder inner(loc, branch.getThenBodyBuilder());
     SmallVector<Value> mended;
-    for (auto [op, number, flags] : llvm::zip_equal(group.roundings, narrow, isSubnormal))
+    for (auto [number, rounded, flags] : llvm::zip_equal(wide, narrow, isSubnormal))
       mended.push_back(arith::SelectOp::create(
-          inner, flags, takeUpperHalves(inner, roundNumbers(inner, op.getIn())), number));
+          inner, flags, takeUpperHalves(inner, roundNumbers(inner, number)), rounded));
     scf::YieldOp::create(inner, mended);
     inner = ImplicitLocOpBuilder(loc, branch.getElseBodyBuilder());
     scf::YieldOp::create(inner, narrow);
-    for (auto [op, result] : llvm::zip_equal(group.roundings, branch.getResults())) {
+    ResultRange results = branch.getResults();
+    for (arith::TruncFOp op : group.roundings) {
+      Value joined = results.front();
+      if (lanes != length) {
+        auto type = VectorType::get({lanes}, b.getI16Type());
+        joined = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+        for (int64_t first = 0; first < lanes; first += length)
+          joined = vector::InsertStridedSliceOp::create(b, results[first / length],
+                                                        joined, first, int64_t(1));
+      }
+      results = results.drop_front(lanes / length);
       op.replaceAllUsesWith(
-          arith::BitcastOp::create(b, op.getType(), result).getResult());
+          arith::BitcastOp::create(b, op.getType(), joined).getResult());
       op.erase();
     }
   }

@@ -48,7 +48,7 @@ struct ConvertKernelsToVectorPass
       if (rowLanes.isBetter())
         rowLanes.emit(builder);
       else
-        KernelEmitter(kernel).emit(builder);
+        KernelEmitter(kernel, /*hasManyRegisters=*/avx512).emit(builder);
       kernel.erase();
     }
   }

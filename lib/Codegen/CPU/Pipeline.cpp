@@ -21,13 +21,17 @@ using namespace mpt;
 
 void mpt::readMachine(const llvm::TargetMachine &machine, KernelsToLLVMOptions &options) {
   const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
-  options.avx512BF16 = machine.getTargetTriple().isX86() &&
-                       processor.checkFeatures("+avx512bf16,+avx512dq,+avx512vl");
+  const bool isX86 = machine.getTargetTriple().isX86();
+  options.avx512 = isX86 && processor.checkFeatures("+avx512f");
+  options.avx512BF16 =
+      isX86 && processor.checkFeatures("+avx512bf16,+avx512dq,+avx512vl");
 }
 
 void mpt::buildKernelsToLLVMPipeline(OpPassManager &passes,
                                      const KernelsToLLVMOptions &options) {
-  passes.addPass(createConvertKernelsToVectorPass());
+  ConvertKernelsToVectorPassOptions vectors;
+  vectors.avx512 = options.avx512;
+  passes.addPass(createConvertKernelsToVectorPass(vectors));
   passes.addPass(createShareKernelsPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());

@@ -55,11 +55,11 @@ static KernelBuffer describe(ShapedType type, AffineMap map, size_t rank) {
   return buffer;
 }
 
-KernelEmitter::KernelEmitter(kernel::FuncOp kernel)
+KernelEmitter::KernelEmitter(kernel::FuncOp kernel, bool hasManyRegisters)
     : kernel(kernel), info(kernel), body(kernel.getBody().front()), loc(kernel.getLoc()),
       domain(kernel.getDomain()),
       tasks(getKernelTasks(kernel.getDomain(), kernel.getChunkRows())),
-      rowsPerTask(kernel.getChunkRows()) {
+      rowsPerTask(kernel.getChunkRows()), hasManyRegisters(hasManyRegisters) {
   auto add = [&](TypeRange types, ArrayAttr maps) {
     for (auto [type, map] : llvm::zip(types, maps))
       buffers.push_back(describe(cast<ShapedType>(type),
@@ -197,42 +197,48 @@ Value KernelEmitter::getColumnStep(OpBuilder &b, int64_t step) {
       b, loc, DenseElementsAttr::get(type, static_cast<int32_t>(step)));
 }
 
+KernelEmitter::Frame KernelEmitter::makeFrame(OpBuilder &b, Frame &rowFrame,
+                                              Value column) {
+  Frame frame;
+  frame.builder = &b;
+  frame.lanes = lanes;
+  frame.column = column;
+  frame.outer = &rowFrame;
+  return frame;
+}
+
+SmallVector<Value> KernelEmitter::forVectors(
+    OpBuilder &b, Frame &rowFrame, Value begin, Value end, ValueRange init,
+    function_ref<SmallVector<Value>(Frame &, ValueRange)> emitBody) {
+  SmallVector<Value> carried(init);
+  const bool carriesColumns = countsColumns && !flatBegin;
+  Value step;
+  if (carriesColumns) {
+    carried.push_back(getFirstColumns(b));
+    step = getColumnStep(b, lanes);
+  }
+  auto loop = scf::ForOp::create(b, loc, begin, end, constant(b, lanes), carried);
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Frame frame = makeFrame(inner, rowFrame, loop.getInductionVar());
+  ValueRange before = loop.getRegionIterArgs();
+  if (carriesColumns)
+    frame.columnNumbers = before.back();
+  SmallVector<Value> next = emitBody(frame, before.take_front(init.size()));
+  if (carriesColumns)
+    next.push_back(arith::AddIOp::create(inner, loc, before.back(), step));
+  if (!carried.empty())
+    scf::YieldOp::create(inner, loc, next);
+  return llvm::to_vector_of<Value>(loop.getResults().take_front(init.size()));
+}
+
 SmallVector<Value> KernelEmitter::forColumns(
     OpBuilder &b, Frame &rowFrame, ValueRange init,
     function_ref<SmallVector<Value>(Frame &, ValueRange)> emitBody) {
   int64_t whole = columns / lanes * lanes;
   SmallVector<Value> carried(init);
-  auto makeFrame = [&](OpBuilder &inner, Value column) {
-    Frame frame;
-    frame.builder = &inner;
-    frame.lanes = lanes;
-    frame.column = column;
-    frame.outer = &rowFrame;
-    return frame;
-  };
-  if (whole > 0) {
-    const bool carriesColumns = countsColumns && !flatBegin;
-    Value step;
-    if (carriesColumns) {
-      carried.push_back(getFirstColumns(b));
-      step = getColumnStep(b, lanes);
-    }
-    auto loop = scf::ForOp::create(b, loc, flatBegin ? flatBegin : constant(b, 0),
-                                   flatEnd ? flatEnd : constant(b, whole),
-                                   constant(b, lanes), carried);
-    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-    Frame frame = makeFrame(inner, loop.getInductionVar());
-    ValueRange before = loop.getRegionIterArgs();
-    if (carriesColumns)
-      frame.columnNumbers = before.back();
-    SmallVector<Value> next = emitBody(frame, before.take_front(init.size()));
-    if (carriesColumns)
-      next.push_back(arith::AddIOp::create(inner, loc, before.back(), step));
-    if (!carried.empty())
-      scf::YieldOp::create(inner, loc, next);
-    ResultRange results = loop.getResults().take_front(init.size());
-    carried.assign(results.begin(), results.end());
-  }
+  if (whole > 0)
+    carried = forVectors(b, rowFrame, flatBegin ? flatBegin : constant(b, 0),
+                         flatEnd ? flatEnd : constant(b, whole), init, emitBody);
   if (whole < columns) {
     SmallVector<bool> exists(lanes);
     for (int64_t lane = 0; lane < lanes; ++lane)
@@ -241,7 +247,7 @@ SmallVector<Value> KernelEmitter::forColumns(
     OpBuilder inner = b;
     if (flatTail)
       inner = scf::IfOp::create(b, loc, flatTail).getThenBodyBuilder();
-    Frame frame = makeFrame(inner, constant(inner, whole));
+    Frame frame = makeFrame(inner, rowFrame, constant(inner, whole));
     frame.mask = arith::ConstantOp::create(
         inner, loc,
         DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()),
@@ -251,70 +257,83 @@ SmallVector<Value> KernelEmitter::forColumns(
   return carried;
 }
 
-bool KernelEmitter::takesPairs() {
-  auto yield = cast<kernel::YieldOp>(body.getTerminator());
-  return isForVectors() && walksAlongRows() &&
-         llvm::any_of(yield.getValues(), [&](Value value) {
-           return value.getType().isBF16() && isFull(value) &&
-                  value.getDefiningOp<arith::TruncFOp>();
-         });
+/// Whether `op` takes one instruction for a vector, or few whose values 32 registers hold
+/// for four vectors.
+static bool isShort(Operation *op) {
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (type.getIntOrFloatBitWidth() > 32)
+      return false;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+          arith::MulSIExtendedOp, arith::MulUIExtendedOp>(op))
+    return false;
+  return !isa<math::MathDialect>(op->getDialect()) ||
+         isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
+             math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
 }
 
-void KernelEmitter::forResults(OpBuilder &b, Frame &rowFrame,
-                               function_ref<void(Frame &)> evaluate,
-                               function_ref<void(Frame &)> store) {
-  const int64_t step = 2 * lanes, paired = columns / step * step;
-  auto forEach = [&] {
-    forColumns(b, rowFrame, {}, [&](Frame &frame, ValueRange) {
-      evaluate(frame);
-      store(frame);
-      return SmallVector<Value>();
-    });
-  };
-  if (paired == 0 || !takesPairs())
-    return forEach();
-  Value begin = flatBegin ? flatBegin : constant(b, 0);
-  Value end = constant(b, paired);
-  if (flatBegin) {
-    Value count = arith::SubIOp::create(b, loc, flatEnd, flatBegin);
-    Value rest = arith::RemUIOp::create(b, loc, count, constant(b, step));
-    end = arith::SubIOp::create(b, loc, flatEnd, rest);
+/// Whether `op` becomes a polynomial, a long chain of ops that each need the one before.
+static bool isChain(Operation *op) {
+  return getElementTypeOrSelf(op->getResult(0).getType()).isF32() &&
+         isa<math::ErfOp, math::ExpOp, math::LogOp, math::TanhOp>(op);
+}
+
+int64_t KernelEmitter::getLongLanes() {
+  if (!hasManyRegisters || !isForVectors() || !walksAlongRows() || lanes != kLanes)
+    return 0;
+  // What is read or written one by one gains nothing.
+  if (!tables.empty() || llvm::any_of(buffers, [&](const KernelBuffer &buffer) {
+        return laneStride(buffer) > 1 || laneStride(buffer) < 0;
+      }))
+    return 0;
+  bool hasChain = false;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<kernel::ColumnReduceOp, kernel::RowReduceOp>(op) || !isFull(op.getResult(0)))
+      continue;
+    if (isChain(&op))
+      hasChain = true;
+    else if (!isShort(&op))
+      return 0;
   }
-  const bool carriesColumns = countsColumns && !flatBegin;
-  SmallVector<Value> carried;
-  if (carriesColumns)
-    carried.push_back(getFirstColumns(b));
-  auto loop = scf::ForOp::create(b, loc, begin, end, constant(b, step), carried);
-  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-  Frame frames[2];
-  for (auto [i, frame] : llvm::enumerate(frames)) {
-    frame.builder = &inner;
-    frame.lanes = lanes;
-    frame.column = loop.getInductionVar();
-    if (i == 1)
-      frame.column =
-          arith::AddIOp::create(inner, loc, frame.column, constant(inner, lanes));
-    frame.outer = &rowFrame;
-    if (carriesColumns)
-      frame.columnNumbers =
-          i == 0 ? loop.getRegionIterArg(0)
-                 : arith::AddIOp::create(inner, loc, loop.getRegionIterArg(0),
-                                         getColumnStep(inner, lanes))
-                       .getResult();
-    evaluate(frame);
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
+  const bool roundsToBF16 = llvm::any_of(yield.getValues(), [&](Value value) {
+    return value.getType().isBF16() && isFull(value) &&
+           value.getDefiningOp<arith::TruncFOp>();
+  });
+  for (int64_t count : {4, 2})
+    if (columns >= count * lanes && (hasChain || (roundsToBF16 && count == 2)))
+      return count * lanes;
+  return 0;
+}
+
+SmallVector<Value> KernelEmitter::forLongColumns(
+    OpBuilder &b, Frame &rowFrame, ValueRange init,
+    function_ref<SmallVector<Value>(Frame &, ValueRange)> emitBody) {
+  SmallVector<Value> carried(init);
+  llvm::SaveAndRestore first(flatBegin), last(flatEnd);
+  const bool isWholeRow = !flatBegin;
+  int64_t done = 0;
+  for (int64_t step = getLongLanes(); step > lanes; step /= 2) {
+    // Of a flat kernel's task less than one of the longest vectors is left.
+    const int64_t covered = done + (columns - done) / step * step;
+    if (covered == done || (done > 0 && !isWholeRow))
+      continue;
+    Value begin = flatBegin ? flatBegin : constant(b, 0), end = constant(b, covered);
+    if (!isWholeRow) {
+      Value count = arith::SubIOp::create(b, loc, flatEnd, flatBegin);
+      Value rest = arith::RemUIOp::create(b, loc, count, constant(b, step));
+      end = arith::SubIOp::create(b, loc, flatEnd, rest);
+    }
+    {
+      llvm::SaveAndRestore width(lanes, step);
+      carried = forVectors(b, rowFrame, begin, end, carried, emitBody);
+    }
+    // What is left: shorter vectors, and the masked tail.
+    flatBegin = end;
+    if (isWholeRow)
+      flatEnd = constant(b, columns / lanes * lanes);
+    done = covered;
   }
-  for (Frame &frame : frames)
-    store(frame);
-  if (carriesColumns)
-    scf::YieldOp::create(inner, loc,
-                         arith::AddIOp::create(inner, loc, loop.getRegionIterArg(0),
-                                               getColumnStep(inner, step))
-                             .getResult());
-  // What is left: a vector, and the masked tail.
-  llvm::SaveAndRestore first(flatBegin, end);
-  llvm::SaveAndRestore last(flatEnd,
-                            flatEnd ? flatEnd : constant(b, columns / lanes * lanes));
-  forEach();
+  return forColumns(b, rowFrame, carried, emitBody);
 }
 
 Type KernelEmitter::getReducedType(kernel::RowReduceOp reduce) const {
@@ -462,9 +481,10 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
           b, loc,
           DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), false)));
   SmallVector<Value> sums =
-      forColumns(b, rowFrame, init, [&](Frame &frame, ValueRange carried) {
+      forLongColumns(b, rowFrame, init, [&](Frame &frame, ValueRange carried) {
         SmallVector<Value> next, flags;
         ValueRange flagsBefore = carried.drop_front(count);
+
         for (auto [reduce, sum, tracks] :
              llvm::zip_equal(reductions, carried.take_front(count), tracksNaN)) {
           OpBuilder &inner = *frame.builder;
@@ -476,25 +496,43 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
           } else {
             value = evaluate(getReducedValue(reduce), frame);
           }
-          if (value.getType() != sum.getType())
-            value = arith::BitcastOp::create(inner, loc, sum.getType(), value);
+          Type element = getElementTypeOrSelf(sum.getType());
+          auto vector = dyn_cast<VectorType>(value.getType());
+          if (getElementTypeOrSelf(value.getType()) != element)
+            value = arith::BitcastOp::create(
+                inner, loc, vector ? vector.clone(element) : element, value);
           if (frame.mask)
             value = arith::SelectOp::create(
                 inner, loc, frame.mask, value,
                 identity(inner, reduce.getKind(), value.getType()));
-          if (!tracks) {
-            next.push_back(combine(inner, reduce.getKind(), sum, value));
-            continue;
+          // The vectors of a longer one come one after the other.
+          SmallVector<Value> parts = {value};
+          auto shape = dyn_cast<VectorType>(sum.getType());
+          if (vector && shape && vector.getNumElements() > shape.getNumElements()) {
+            parts.clear();
+            const int64_t length = shape.getNumElements();
+            for (int64_t first = 0; first < vector.getNumElements(); first += length)
+              parts.push_back(vector::ExtractStridedSliceOp::create(inner, loc, value,
+                                                                    first, length, 1));
           }
+          Value total = sum, flag = tracks ? flagsBefore[flags.size()] : Value();
           const auto wins = reduce.getKind() == ReduceKind::Max
                                 ? arith::CmpFPredicate::OGT
                                 : arith::CmpFPredicate::OLT;
-          Value isBetter = arith::CmpFOp::create(inner, loc, wins, value, sum);
-          next.push_back(arith::SelectOp::create(inner, loc, isBetter, value, sum));
-          Value isNaN =
-              arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UNO, value, value);
-          flags.push_back(
-              arith::OrIOp::create(inner, loc, flagsBefore[flags.size()], isNaN));
+          for (Value part : parts) {
+            if (!tracks) {
+              total = combine(inner, reduce.getKind(), total, part);
+              continue;
+            }
+            Value isBetter = arith::CmpFOp::create(inner, loc, wins, part, total);
+            total = arith::SelectOp::create(inner, loc, isBetter, part, total);
+            Value isNaN =
+                arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UNO, part, part);
+            flag = arith::OrIOp::create(inner, loc, flag, isNaN);
+          }
+          next.push_back(total);
+          if (tracks)
+            flags.push_back(flag);
         }
         llvm::append_range(next, flags);
         for (auto [value, row] : kept) {
@@ -551,6 +589,7 @@ void KernelEmitter::emitRowReductions(OpBuilder &b, Frame &rowFrame, unsigned le
 /// one is soon followed by its successor, which the processor fetches by itself, and two
 /// longer ones with what is kept do not fit the second-level cache.
 static constexpr int64_t leastPrefetchedBytes = 16384, mostPrefetchedBytes = 262144;
+static constexpr int64_t cacheLine = 64;
 
 void KernelEmitter::prefetchNextRow(Frame &frame) {
   OpBuilder &b = *frame.builder;
@@ -564,9 +603,11 @@ void KernelEmitter::prefetchNextRow(Frame &frame) {
         bytes < leastPrefetchedBytes || bytes > mostPrefetchedBytes)
       continue;
     // Beyond the last row lies what another task reads, or nothing: no fault either way.
-    Value next = elementOf(b, pointerTo(operand, frame), buffer.element,
-                           constant(b, buffer.strides[rowIndices.size() - 1]));
-    LLVM::Prefetch::create(b, loc, next, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    for (int64_t first = 0; first < frame.lanes; first += cacheLine / width) {
+      Value next = elementOf(b, pointerTo(operand, frame), buffer.element,
+                             constant(b, buffer.strides[rowIndices.size() - 1] + first));
+      LLVM::Prefetch::create(b, loc, next, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    }
   }
 }
 
@@ -642,26 +683,23 @@ void KernelEmitter::emitRowAtIndices(OpBuilder &b, Value task) {
   for (const ColumnPartials &part : info.getColumnPartials())
     anyFull |= isFull(kernel::ColumnReduceOp(part.op).getValue());
   if (anyFull)
-    forResults(
-        b, rowFrame,
-        [&](Frame &frame) {
-          // All loads of a point before its stores: a result may share its bytes
-          // with an operand.
-          for (Value value : yield.getValues())
-            if (isFull(value))
-              (void)evaluate(value, frame);
-          for (const ColumnPartials &part : info.getColumnPartials())
-            if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
-              (void)evaluate(kernel::ColumnReduceOp(part.op).getValue(), frame);
-        },
-        [&](Frame &frame) {
-          for (const ColumnPartials &part : info.getColumnPartials())
-            if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
-              accumulate(part, task, frame);
-          for (auto [i, value] : llvm::enumerate(yield.getValues()))
-            if (isFull(value))
-              store(i, evaluate(value, frame), frame);
-        });
+    forLongColumns(b, rowFrame, {}, [&](Frame &frame, ValueRange) {
+      // All loads of a point before its stores: a result may share its bytes with an
+      // operand.
+      for (Value value : yield.getValues())
+        if (isFull(value))
+          (void)evaluate(value, frame);
+      for (const ColumnPartials &part : info.getColumnPartials())
+        if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
+          (void)evaluate(kernel::ColumnReduceOp(part.op).getValue(), frame);
+      for (const ColumnPartials &part : info.getColumnPartials())
+        if (isFull(kernel::ColumnReduceOp(part.op).getValue()))
+          accumulate(part, task, frame);
+      for (auto [i, value] : llvm::enumerate(yield.getValues()))
+        if (isFull(value))
+          store(i, evaluate(value, frame), frame);
+      return SmallVector<Value>();
+    });
   for (const ColumnPartials &part : info.getColumnPartials())
     if (!isFull(kernel::ColumnReduceOp(part.op).getValue()))
       accumulate(part, task, rowFrame);

@@ -48,7 +48,8 @@ mlir::Type storageOf(mlir::Type element);
 /// vectors instead of rows; the last task also runs the tail.
 class KernelEmitter {
 public:
-  explicit KernelEmitter(kernel::FuncOp kernel);
+  /// With `hasManyRegisters` a processor has 32 of `kLanes` lanes of f32.
+  explicit KernelEmitter(kernel::FuncOp kernel, bool hasManyRegisters = false);
   virtual ~KernelEmitter() = default;
 
   /// Checks that the code generator can do every type and op of the body.
@@ -112,19 +113,27 @@ protected:
   virtual llvm::SmallVector<Value> forColumns(
       mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
       llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)> body);
+  /// forColumns from vector `begin` to `end`, without a tail.
+  llvm::SmallVector<Value> forVectors(
+      mlir::OpBuilder &builder, Frame &rowFrame, Value begin, Value end,
+      mlir::ValueRange init,
+      llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)> body);
+  Frame makeFrame(mlir::OpBuilder &builder, Frame &rowFrame, Value column);
   /// Numbers of the first columns, as i32, and by how much they grow in each lane: an
   /// addition takes less than making them of the first one's. What no op reads is removed
   /// later.
   Value getFirstColumns(mlir::OpBuilder &builder);
   Value getColumnStep(mlir::OpBuilder &builder, int64_t step);
-  /// Runs `evaluate`, then `store`, for all columns. If takesPairs(), for two vectors at
-  /// a time: what both compute comes before what either stores.
-  void forResults(mlir::OpBuilder &builder, Frame &rowFrame,
-                  llvm::function_ref<void(Frame &)> evaluate,
-                  llvm::function_ref<void(Frame &)> store);
-  /// Whether results of full rows are made by two vectors at a time. Roundings of both to
-  /// bf16 then share a branch (`--mpt-expand-bf16`).
-  bool takesPairs();
+  /// forColumns, with loops over longer vectors before if getLongLanes() has a number:
+  /// `body` gets frames of `lanes` or of that many. LLVM makes several vectors of one, op
+  /// by op, so that a processor has work while it waits for one of them.
+  llvm::SmallVector<Value> forLongColumns(
+      mlir::OpBuilder &builder, Frame &rowFrame, mlir::ValueRange init,
+      llvm::function_ref<llvm::SmallVector<Value>(Frame &, mlir::ValueRange)> body);
+  /// Lanes of vectors that are computed side by side, or 0. Four vectors take three
+  /// fourths of the time of one after the other where each is a long chain of ops, as
+  /// exponentials are. Two that are rounded to bf16 share a branch (`--mpt-expand-bf16`).
+  int64_t getLongLanes();
   /// Where values are evaluated that do not vary along a row.
   virtual Frame makeRowFrame(mlir::OpBuilder &builder);
   /// Elements between two lanes.
@@ -226,6 +235,7 @@ protected:
   llvm::SmallVector<ReduceKind> reducedKinds;
   /// Whether an op reads the column's number as i32.
   bool countsColumns = false;
+  bool hasManyRegisters;
   /// Values that one walk over a row computes and later ones read, with its level.
   llvm::DenseMap<Value, unsigned> keptValues;
 

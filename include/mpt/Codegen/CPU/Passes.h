@@ -33,6 +33,11 @@ namespace mpt {
 
 /// What kernels are compiled to for a CPU.
 struct KernelsToLLVMOptions : mlir::PassPipelineOptions<KernelsToLLVMOptions> {
+  Option<bool> avx512{
+      *this, "avx512",
+      llvm::cl::desc("Compute several vectors at once where that takes less time, for "
+                     "processors with the 32 registers of AVX-512"),
+      llvm::cl::init(false)};
   Option<bool> avx512BF16{
       *this, "avx512-bf16",
       llvm::cl::desc("Round to bf16 by the instruction of AVX512_BF16, for processors "

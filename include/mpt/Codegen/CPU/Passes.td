@@ -20,7 +20,14 @@ def ConvertKernelsToVectorPass : Pass<"mpt-convert-kernels-to-vector", "::mlir::
     so the same bits, for every element. 16 lanes are two AVX2 or one AVX-512
     register; the number is the same on every machine, and with it the order of
     every reduction.
+
+    With `avx512`, four such vectors are computed side by side where an exponential or the
+    like makes each wait for what it has just computed, and two where results are rounded to
+    bf16. No bit changes: reductions take them one after the other.
   }];
+  let options = [
+    Option<"avx512", "avx512", "bool", /*default=*/"false",
+           "The processor has AVX-512: 32 registers, each of 16 lanes">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
@@ -53,7 +60,7 @@ def ExpandBF16Pass : Pass<"mpt-expand-bf16"> {
     upper bits of its payload, and becomes quiet; one of bf16 that no arithmetic has met
     may stay signaling.
 
-    With `avx512-bf16`, vectors of 8 or 16 lanes of which something reads the 16 bits are
+    With `avx512-bf16`, vectors of 8 lanes, or of a multiple of 16, of which something reads the 16 bits are
     rounded by VCVTNEPS2BF16, to the same bits. That instruction takes subnormal numbers for zero:
     if VFPCLASSPS finds any, integer arithmetic rounds their lanes. One branch, which is
     expected not to be taken, decides for all roundings of one length before the first op that
@@ -65,7 +72,7 @@ def ExpandBF16Pass : Pass<"mpt-expand-bf16"> {
     Option<"avx512BF16", "avx512-bf16", "bool", /*default=*/"false",
            "The processor has AVX512_BF16, AVX512DQ and AVX512VL">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::scf::SCFDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif // MPT_CODEGEN_CPU_PASSES_TD
