@@ -148,6 +148,165 @@ def alike():
     return model
 
 
+class Deciding(optim.Optimizer):
+    """Decisions for each parameter by values of its own, as of AdamP and NovoGrad."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state["size"] = torch.zeros((), dtype=p.dtype)
+                size = p.grad.norm()
+                if state["size"] == 0:
+                    state["size"].copy_(size)
+                else:
+                    state["size"].mul_(0.9).add_(0.1 * size)
+                update = p.grad / state["size"]
+                if update.sum() > 0.1:
+                    update = update * 0.5 + 0.01
+                p.sub_(update, alpha=group["lr"])
+
+
+class Together(optim.Optimizer):
+    """One decision by all parameters, which changes them all."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr, "limit": 0.5, "step": 0})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            group["step"] += 1
+            for p in group["params"]:
+                if group["step"] == 1:  # The same question for each, as of Xie et al., 2022.
+                    p.mul_(0.9)
+            total = sum(p.grad.square().sum() for p in group["params"])
+            if total > group["limit"] or total < 1e-3:
+                for p in group["params"]:
+                    p.grad.mul_(0.5 / total.sqrt())
+            for p in group["params"]:
+                p.sub_(p.grad, alpha=group["lr"])
+
+
+class Later(optim.Optimizer):
+    """Another step from the fourth on."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                state["step"] = state.get("step", 0) + 1
+                p.sub_(p.grad, alpha=group["lr"])
+                if state["step"] > 4:
+                    p.mul_(0.9)
+
+
+class BySize(optim.Optimizer):
+    """Large matrices have state of their own, as in Jordan et al.'s Muon."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                update = p.grad
+                if p.numel() > 20:
+                    rows = self.state[p].setdefault("rows", torch.zeros(len(p), dtype=p.dtype))
+                    rows.add_(p.grad.square().sum(1))
+                    update = update / (rows.sqrt() + 1)[:, None]
+                p.sub_(update, alpha=group["lr"])
+
+
+class Stateless(optim.Optimizer):
+    """Taniguchi et al., 2024: its first step is the one that finds no state."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                is_first = len(state) == 0
+                if is_first:
+                    state["square"] = torch.zeros_like(p)
+                    state["mean"] = torch.zeros_like(p)
+                if not is_first:
+                    p.mul_(1 - 0.1 * group["lr"])
+                    state["mean"].lerp_(p.grad / state["square"].sqrt().clamp(min=1e-6), 0.1)
+                    p.sub_(state["mean"], alpha=group["lr"])
+                state["square"].mul_(0.9).addcmul_(p.grad, p.grad)
+
+
+class ScheduleFree(optim.Optimizer):
+    """Defazio et al., 2024: counts and sums in the groups, and state that begins as the weights."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {
+            "lr": lr, "betas": (0.9, 0.99), "k": 0, "warmup_steps": 3, "weight_sum": 0.0,
+            "lr_max": -1.0, "train_mode": True, "weight_decay": 0.1})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            if not group["train_mode"]:
+                raise RuntimeError("not in train mode")
+            k, (beta1, beta2) = group["k"], group["betas"]
+            rise = (k + 1) / group["warmup_steps"] if k < group["warmup_steps"] else 1.0
+            correction = 1 - beta2 ** (k + 1)
+            lr = group["lr"] * rise
+            most = group["lr_max"] = max(lr, group["lr_max"])
+            weight = (k + 1) ** 0.5 * most ** 2.0
+            total = group["weight_sum"] = group["weight_sum"] + weight
+            try:
+                part = weight / total
+            except ZeroDivisionError:
+                part = 0
+            for p in group["params"]:
+                state = self.state[p]
+                if "z" not in state:
+                    state["z"] = torch.clone(p)
+                    state["exp_avg_sq"] = torch.zeros_like(p)
+                square = state["exp_avg_sq"]
+                square.mul_(beta2).addcmul_(p.grad, p.grad, value=1 - beta2)
+                update = p.grad.div(square.div(correction).sqrt_().add_(1e-8))
+                update.add_(p, alpha=group["weight_decay"])
+                p.lerp_(end=state["z"], weight=part)
+                p.add_(update, alpha=lr * (beta1 * (1 - part) - 1))
+                state["z"].sub_(update, alpha=lr)
+            group["k"] = k + 1
+
+
+@torch.compile
+def orthogonal(gradient):
+    return gradient / (gradient.norm() + 1e-7)
+
+
+class Compiled(optim.Optimizer):
+    """A part of its step is compiled, as in Jordan et al.'s Muon."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.sub_(orthogonal(p.grad), alpha=group["lr"])
+
+
 def network():
     """The last layer's bias has one element."""
     torch.manual_seed(0)
@@ -239,6 +398,14 @@ check("ByPlace", lambda m: ByPlace(m.parameters()), network=alike)
 check("ById", lambda m: ById(m.parameters()), network=plain)
 check("ByKey", lambda m: ByKey(m.parameters()), network=plain)
 check("ByAttribute", lambda m: ByAttribute(m.parameters()), network=alike)
+check("Later", lambda m: Later(m.parameters(), 1e-2))
+check("Deciding", lambda m: Deciding(m.parameters(), 1e-2))
+check("Together", lambda m: Together(m.parameters(), 1e-2))
+check("BySize", lambda m: BySize(m.parameters(), 1e-2))
+check("Stateless", lambda m: Stateless(m.parameters(), 1e-2))
+check("ScheduleFree", lambda m: ScheduleFree(m.parameters(), 1e-2))
+with torch.compiler.set_stance("force_eager"):  # No compiler is needed here.
+    check("Compiled", lambda m: Compiled(m.parameters(), 1e-2))
 check("NAdam", lambda m: optim.NAdam(m.parameters()), "f16")
 check("RMSprop", lambda m: optim.RMSprop(m.parameters(), 1e-3, eps=1e-3), "bf16")
 # Its matmuls are of bf16, and their sums have another order.
@@ -405,25 +572,6 @@ print("at first:", all(torch.allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
 # What cannot be traced.
-class Later(AtFirst):
-    """Three steps are no proof of what others do."""
-
-    def step(self, closure=None):
-        super().step()
-        with torch.no_grad():
-            for p in (p for group in self.param_groups for p in group["params"]):
-                if self.state[p]["step"] > 100:
-                    p.mul_(0.9)
-
-
-class Deciding(Lion):
-    def step(self, closure=None):
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad.sum() > 0:
-                    p.data.sub_(p.grad)
-
-
 class Hidden(Lion):
     count = 0
 
@@ -446,12 +594,21 @@ class Elsewhere(Lion):
         self.last = self.all[0].grad.sum().item()
 
 
-class BySize(Lion):
+class Restless(Lion):
     def step(self, closure=None):
         for group in self.param_groups:
             for p in group["params"]:
-                if p.numel() > 20:
-                    self.state[p].setdefault("rows", torch.zeros(len(p)))
+                for limit in range(8):
+                    if p.grad.sum() > limit:
+                        p.data.sub_(p.grad)
+
+
+class Valued(Lion):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                for _ in range(int(p.grad.abs().sum())):
+                    p.data.sub_(p.grad)
                 p.data.sub_(p.grad)
 
 
@@ -494,13 +651,12 @@ def without_rate(m):
     return optimizer
 
 
-for make in (Later, Sharpness, Kernel, Bare):
+for make in (Restless, Sharpness, Kernel, Bare):
     refused(lambda m: make(m.parameters()))
 refused(without_rate)
-refused(lambda m: Deciding(m.parameters()))
+refused(lambda m: Valued(m.parameters()))
 refused(lambda m: Hidden(m.parameters()))
 refused(lambda m: Elsewhere(m.parameters()))
-refused(lambda m: BySize(m.parameters()))
 refused(lambda m: optim.LBFGS(m.parameters()))
 refused(lambda m: [optim.RMSprop(m.parameters()), optim.AdamW([m[2].weight])])
 refused(lambda m: [optim.RMSprop(m.parameters()), 0.1])

@@ -24,6 +24,8 @@ FUNCTION = "optimizer"
 # Largest size of a dimension of the parameters on which a trace is checked.
 _CHECKED_SIZE = 3
 _CHECKED_STEPS = 3
+# Most ways that a step may take by its decisions, and those of several parameters of each rank.
+_PATHS, PATHS_OF_MANY = 64, 8
 # Of state that the first step makes of other than constants: that step is another one.
 FIRST = "first"
 # State, and its place: whether a step is the first one for such state, 1 or 0.
@@ -36,12 +38,8 @@ def in_f32(value: torch.Tensor) -> torch.Tensor:
     return value if value.dtype == torch.float32 else torch.empty(value.shape)
 
 
-def _small(shape: "Sequence[int]") -> "tuple[int, ...]":
-    return tuple(min(size, _CHECKED_SIZE) for size in shape)
-
-
-def optimizer_error(optimizer, why: str) -> Error:
-    return Error(f"optimizer: {name_of(optimizer)}: {why}")
+def optimizer_error(optimizer, why: str, kind: type = Error) -> Error:
+    return kind(f"optimizer: {name_of(optimizer)}: {why}")
 
 
 def outputs(graph: torch.fx.GraphModule) -> "list[torch.fx.Node]":
@@ -56,11 +54,35 @@ def _is_narrow(graph: torch.fx.GraphModule) -> bool:
                for n in graph.graph.nodes)
 
 
-def choose_two(group: "Sequence[torch.Tensor]") -> "list[int]":
-    """Places of at most two parameters of each rank, and of the last one."""
+def _join_equal(graph: torch.fx.GraphModule) -> None:
+    """What ways of a step compute alike is computed once, and a choice between one and the same is
+    that."""
+    first: "dict[Any, torch.fx.Node]" = {}
+    for node in list(graph.graph.nodes):
+        if node.op == "get_attr":
+            value = getattr(graph, node.target)
+            key = str(value.dtype), repr(value.tolist()) \
+                if isinstance(value, torch.Tensor) and value.numel() == 1 else node.target
+        elif node.op != "call_function" or torch.Tag.nondeterministic_seeded in getattr(
+                node.target, "tags", ()):
+            continue
+        else:
+            key = repr((str(node.target), node.args, node.kwargs))
+        same = first.setdefault(key, node)
+        if node.target is torch.ops.aten.where.self and node.args[1] is node.args[2]:
+            same = node.args[1]
+        if same is not node:
+            node.replace_all_uses_with(same)
+            graph.graph.erase_node(node)
+    graph.graph.eliminate_dead_code()
+    graph.recompile()
+
+
+def choose_few(group: "Sequence[torch.Tensor]", most: int = 2) -> "list[int]":
+    """Places of at most `most` parameters of each rank, and of the last one."""
     found: "dict[int, list[int]]" = collections.defaultdict(list)
     for i, parameter in enumerate(group):
-        if len(found[parameter.dim()]) < 2:
+        if len(found[parameter.dim()]) < most:
             found[parameter.dim()].append(i)
     return sorted({i for places in found.values() for i in places} | {*range(len(group))[-1:]})
 
@@ -71,18 +93,37 @@ def _drop_state(shadow, g, i) -> None:
         shadow.optimizer.state[shadow.members[g][i]].clear()
 
 
+class Mismatch(Error):
+    """What is traced of a step is another one."""
+
+
+class ByShape(Error):
+    """A step that treats shapes of parameters differently."""
+
+
+class ManyPaths(Error):
+    """A step that decides too often."""
+
+
 class Trace:
     """A step of an optimizer for some of its parameters, those of each group in a list.
 
     initial: the state before the first step by (group, place in the group, key): a number,
         None for what the optimizer has already, or FIRST.
     kinds: types of state after a step, of which numbers are int or float.
-    has_own_counts: whether parameters have taken different numbers of steps."""
+    has_own_counts: whether parameters have taken different numbers of steps.
+    is_whole: whether steps are tried on parameters of their own size, not on a few elements."""
 
-    def __init__(self, optimizer, parameters, names, initial, kinds, has_own_counts=False):
+    def __init__(self, optimizer, parameters, names, initial, kinds, has_own_counts=False,
+                 is_whole=False):
         self.optimizer, self.parameters, self.names = optimizer, parameters, names
         self.initial, self.kinds = initial, kinds
-        self.has_own_counts = has_own_counts
+        self.has_own_counts, self.is_whole = has_own_counts, is_whole
+        self.paths = _PATHS
+
+    def small(self, shape: "Sequence[int]") -> "tuple[int, ...]":
+        """The shape of a parameter that stands for one in trials."""
+        return tuple(shape) if self.is_whole else tuple(min(n, _CHECKED_SIZE) for n in shape)
 
     def is_count(self, place) -> bool:
         """Whether the state is the number of steps: torch.optim's `step`."""
@@ -98,10 +139,10 @@ class Trace:
         return Trace(self.optimizer,
                      [[self.parameters[g][i] for i in group] for g, group in enumerate(chosen)],
                      [[self.names[g][i] for i in group] for g, group in enumerate(chosen)],
-                     keep(self.initial), keep(self.kinds), self.has_own_counts)
+                     keep(self.initial), keep(self.kinds), self.has_own_counts, self.is_whole)
 
-    def error(self, why: str) -> Error:
-        return optimizer_error(self.optimizer, why)
+    def error(self, why: str, kind: type = Error) -> Error:
+        return optimizer_error(self.optimizer, why, kind)
 
     def find_initial(self) -> None:
         """Fills in `initial` and `kinds`."""
@@ -113,9 +154,9 @@ class Trace:
             self.initial[place] = value if second.get(place) == (value, kind) else FIRST
             self.kinds[place] = kind
         # Numbers of groups that a step changes now and then.
-        sample = self.take([choose_two(group) for group in self.parameters])
+        sample = self.take([choose_few(group) for group in self.parameters])
         for place, (shape, dtype) in sample.find_types(
-                [[torch.rand(_small(p.shape)) for p in group] for group in sample.parameters],
+                [[torch.rand(self.small(p.shape)) for p in group] for group in sample.parameters],
                 are_all_known=False).items():
             g, i, key = place
             old = self.optimizer.param_groups[g].get(key)
@@ -151,7 +192,7 @@ class Trace:
                         kept.append(value)
 
         def run(has_state):
-            members = [[torch.nn.Parameter(torch.rand(_small(p.shape))) for p in group]
+            members = [[torch.nn.Parameter(torch.rand(self.small(p.shape))) for p in group]
                        for group in self.parameters]
             shadow = self.shadow(members, has_state)
             for group in shadow.optimizer.param_groups:
@@ -193,6 +234,11 @@ class Trace:
                              "param_groups")
         for name, value in self.describe(shadow).items():
             if own.get(name) != value:
+                if isinstance(getattr(self.optimizer, name, None), torch.optim.Optimizer):
+                    raise self.error(
+                        f"it holds another optimizer, its attribute {name!r}, whose state a compiled "
+                        "step would not see: give TrainStep that one, and its ema for averages "
+                        "of weights")
                 raise self.error(f"a step changes its attribute {name!r}; keep what changes in "
                                  "optimizer.state or as a number in param_groups")
         members = {id(p) for group in shadow.members for p in group}
@@ -280,12 +326,32 @@ class Trace:
 
         def function(parameters, gradients, rates, step, state):
             arguments = (parameters, gradients, rates, step, state)
-            counts = Counts()
-            results = run(*arguments, counts)
-            if FLAG in places or counts.decides:
+            paths = 0
+
+            def follow(is_first, answers=()):
+                """The results for all answers after those given, and whether the step has asked
+                whether it is the first one."""
+                nonlocal paths
+                paths += 1
+                if paths > self.paths:
+                    raise self.error(
+                        f"its step decides by values of tensors in more than {self.paths} ways: choose "
+                        "with torch.where, or decide for each parameter by itself", ManyPaths)
+                counts = Counts(is_first, answers)
+                results, decides = run(*arguments, counts), counts.decides
+                taken = [answer for _, answer in counts.conditions]
+                for i in reversed(range(len(answers), len(taken))):
+                    others, also = follow(is_first, [*taken[:i], False])
+                    results = [torch.where(counts.conditions[i][0], a, b)
+                               for a, b in zip(results, others)]
+                    decides |= also
+                return results, decides
+
+            results, decides = follow(False)
+            if FLAG in places or decides:
                 is_first = state[places.index(FLAG)] > 0.5 if FLAG in places else step <= 1
-                results = [torch.where(is_first, a, b) for a, b in
-                           zip(run(*arguments, Counts(is_first=True)), results)]
+                results = [torch.where(is_first, a, b)
+                           for a, b in zip(follow(True)[0], results)]
             return results[:len(parameters)], results[len(parameters):]
         return function
 
@@ -309,7 +375,7 @@ class Trace:
                 for key, value in self.optimizer.state.get(parameter, {}).items():
                     if isinstance(value, torch.Tensor):
                         value = value.detach()[tuple(
-                            slice(_CHECKED_SIZE) for _ in value.shape)].clone()
+                            slice(n) for n in self.small(value.shape))].clone()
                     shadow.write({(g, i, key): value})
         return shadow
 
@@ -330,7 +396,7 @@ class Trace:
                 continue
             if place not in types:
                 raise self.error(f"whether it has the state {place[2]!r} is not the same for "
-                                 "each parameter of some shape or in each step")
+                                 "each parameter of some shape or in each step", ByShape)
             initial, (shape, dtype) = self.initial[place], types[place]
             if initial is None or is_real and self.is_given(place):
                 value = self.given(place).to(dtype)
@@ -368,7 +434,7 @@ class Trace:
                     value = self.given(place)
                     shape, dtype = value.shape, value.dtype
                     if fakes[place[0]][place[1]].shape != self.parameters[place[0]][place[1]].shape:
-                        shape = _small(shape)
+                        shape = self.small(shape)
                     shadow.write({place: torch.zeros(shape, dtype=dtype)})
             with self.named_errors(), traceable(self.optimizer, counts):
                 run_step(shadow.optimizer)
@@ -378,7 +444,7 @@ class Trace:
                 is_state = value is not None and not isinstance(value, (bool, str))
                 if are_all_known and i is not None and is_state and place not in self.initial:
                     raise self.error(f"whether it has the state {key!r} is not the same for each "
-                                     "shape of a parameter")
+                                     "shape of a parameter", ByShape)
                 if isinstance(value, torch.Tensor) and self.kinds.get(place) not in (int, float):
                     found[place] = tuple(value.shape), value.dtype
                 elif place in self.initial:
@@ -414,13 +480,15 @@ class Trace:
                      torch.tensor(1), state)
         with self.named_errors():
             graph = make_fx(function, tracing_mode="fake", _allow_non_fake_inputs=True)(*arguments)
-            return make_fx(torch.func.functionalize(graph, remove="mutations"),
-                           tracing_mode="fake", _allow_non_fake_inputs=True)(*arguments)
+            graph = make_fx(torch.func.functionalize(graph, remove="mutations"),
+                            tracing_mode="fake", _allow_non_fake_inputs=True)(*arguments)
+        _join_equal(graph)
+        return graph
 
     def check(self) -> torch.fx.GraphModule:
         """Compares steps of the traced function with those of the optimizer, on parameters
         of a few elements."""
-        small = [[torch.rand(_small(p.shape)) for p in group] for group in self.parameters]
+        small = [[torch.rand(self.small(p.shape)) for p in group] for group in self.parameters]
         state = self.make_state(small)
         graph = self.make_graph(small, state)
         members = [[torch.nn.Parameter(p.clone()) for p in group] for group in small]
@@ -452,7 +520,7 @@ class Trace:
                         f"what is traced of its step is not its step: after {number} of them "
                         f"{name} differs by {float((a - b).abs().max()):.3g}; a step may depend "
                         "on tensors, and on numbers in the optimizer's state and groups, but "
-                        "not on other values that change")
+                        "not on other values that change", Mismatch)
         return graph
 
     def is_separate(self, graph: torch.fx.GraphModule) -> bool:
@@ -478,7 +546,7 @@ class Trace:
     def is_same_alone(self, graph: torch.fx.GraphModule, g: int, i: int) -> bool:
         """Whether a parameter is updated as if it were the only one. It is not where a step
         counts parameters, or their places."""
-        small = [[torch.rand(_small(p.shape)) for p in group] for group in self.parameters]
+        small = [[torch.rand(self.small(p.shape)) for p in group] for group in self.parameters]
         chosen = [[i] if g == other else [] for other in range(len(self.parameters))]
         part = self.take(chosen)
         alone = [[small[other][i] for i in group] for other, group in enumerate(chosen)]

@@ -9,10 +9,11 @@ import inspect
 import math
 import operator
 import types
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Sequence
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -24,14 +25,22 @@ _COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le
 
 
 class Counts:
-    """Which steps the numbers of a traced step stand for: the first one, or all others.
+    """Which steps the numbers of a traced step stand for: the first one, or all others, and
+    what it hears where it decides by other values.
 
     is_first: which of both is traced.
+    answers: to its first questions; it hears True to others.
     decides: whether the step has decided by that, as by `if step == 1`.
+    conditions: what it has asked for, with the answers.
     """
 
-    def __init__(self, is_first: bool = False):
+    def __init__(self, is_first: bool = False, answers: "Sequence[bool]" = ()):
         self.is_first, self.decides = is_first, False
+        self.given, self.conditions = answers, []
+        # By what a question was computed from: the answer, and numbers of what nodes compute.
+        self.heard: "dict[int, bool]" = {}
+        self.origins: "dict[torch.fx.Node, int]" = {}
+        self.numbers: "dict[Any, int]" = {}
         # Of counts: in the first step, and the least in others; None for what is the same in all.
         self.values = WeakTensorKeyDictionary()
         self.answers = WeakTensorKeyDictionary()
@@ -73,11 +82,42 @@ class Counts:
         elif result is args[0]:
             self.values.pop(result, None)
 
-    def answer(self, value: torch.Tensor) -> "Optional[bool]":
-        if value not in self.answers:
+    def answer(self, value: torch.Tensor) -> bool:
+        if value in self.answers:
+            self.decides = True
+            return self.answers[value]
+        key = self.origin(value)
+        if key in self.heard:
+            return self.heard[key]
+        place = len(self.conditions)
+        answer = self.given[place] if place < len(self.given) else True
+        self.conditions.append((value.detach().reshape([]) != 0, answer))
+        if key is not None:
+            self.heard[key] = answer
+        return answer
+
+    def origin(self, value: torch.Tensor) -> "Optional[int]":
+        """A number for what a traced tensor is computed from, the same where several parameters ask
+        for what depends on the step alone. None if nothing is known of it."""
+        mode = get_proxy_mode()
+        slot = get_proxy_slot(value, mode.tracer, None) if mode is not None else None
+        if slot is None:
             return None
-        self.decides = True
-        return self.answers[value]
+        for node in mode.tracer.graph.nodes:
+            if node in self.origins:
+                continue
+            key: Any = node
+            if node.op == "get_attr":
+                tensor = getattr(mode.tracer.root, node.target, None)
+                if isinstance(tensor, torch.Tensor) and tensor.numel() == 1 \
+                        and not isinstance(tensor, FakeTensor):
+                    key = repr(tensor.tolist())
+            elif node.op != "placeholder" and torch.Tag.nondeterministic_seeded not in getattr(
+                    node.target, "tags", ()):
+                args = torch.fx.map_arg((node.args, node.kwargs), lambda n: f"%{self.origins[n]}")
+                key = repr((str(node.target), args))
+            self.origins[node] = self.numbers.setdefault(key, len(self.numbers))
+        return self.origins[slot.proxy.node]
 
 
 class _Tensors(TorchFunctionMode):
@@ -89,8 +129,8 @@ class _Tensors(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
-        if name == "__bool__" and (answer := self.counts.answer(args[0])) is not None:
-            return answer
+        if name == "__bool__" and isinstance(args[0], FakeTensor) and args[0].numel() == 1:
+            return self.counts.answer(args[0])
         result = self.call(function, args, kwargs)
         self.counts.follow(name, args, result)
         return result

@@ -20,8 +20,9 @@ from mpt._export.errors import ExportError
 from mpt._export.graph_printer import GraphPrinter, quote
 from mpt._optimizer.options import has_own_counts, name_of, parts_of
 from mpt._optimizer.shadow import KEPT, describe, find_mentions
-from mpt._optimizer.trace import (FIRST, FLAG, FUNCTION, IS_FIRST, Trace, choose_two, in_f32,
-                                  optimizer_error, outputs)
+from mpt._optimizer.trace import (FIRST, FLAG, FUNCTION, IS_FIRST, PATHS_OF_MANY, ByShape,
+                                  ManyPaths, Mismatch, Trace, choose_few, in_f32, optimizer_error,
+                                  outputs)
 from mpt._patches import export_lock
 
 
@@ -57,18 +58,17 @@ class TracedOptimizer:
                         f"{name} of {str(parameter.dtype)[6:]}; call model.float(), TrainStep's "
                         "precision rounds them where they are read")
         # The random numbers of training are those that other optimizers leave.
-        with export_lock, torch.random.fork_rng(devices=[]), _without_gradients(parameters):
+        with export_lock, torch.random.fork_rng(devices=[]), _without_gradients(parameters), \
+                _uncompiled():
             torch.manual_seed(0)
-            self._make(parameters, names)
+            try:
+                self._make(parameters, names)
+            except ByShape:  # It may be that of a few elements.
+                self._make(parameters, names, is_whole=True)
 
-    def _make(self, parameters, names) -> None:
-        self._all = Trace(self._optimizer, parameters, names, {}, {},
-                          has_own_counts(self._optimizer, parameters))
-        self._all.find_initial()
+    def _make(self, parameters, names, is_whole=False) -> None:
         self._types: "dict[Any, dict]" = {}
-        # These say what all do.
-        sample = self._all.take([choose_two(group) for group in parameters])
-        is_separate = sample.is_separate(sample.check())
+        is_separate = self._try(parameters, names, is_whole)
         self.keys = {n: {} for group in names for n in group}
         self.group_keys = [{} for _ in names]
         self.scheduled: "list[dict[str, str]]" = [{} for _ in names]
@@ -78,6 +78,40 @@ class TracedOptimizer:
         self.first: "dict[str, torch.Tensor]" = {}
         self.text = self._print(self._trace_each() if is_separate else
                                 [self._trace(self._all)])
+
+    def _try(self, parameters, names, is_whole) -> bool:
+        """Tries steps, and says whether parameters are updated one by one."""
+        self._all = Trace(self._optimizer, parameters, names, {}, {},
+                          has_own_counts(self._optimizer, parameters), is_whole)
+        self._all.find_initial()
+        # These say what all do.
+        most = 2
+
+        def check():
+            nonlocal most
+            try:
+                sample = self._all.take([choose_few(group, most) for group in parameters])
+                sample.paths = PATHS_OF_MANY if most > 1 else sample.paths
+                return sample, sample.check()
+            except ManyPaths:
+                if most == 1:
+                    raise
+                most = 1
+                return check()
+
+        try:
+            sample, graph = check()
+        except Mismatch:
+            # The first step may be the one that finds no state at all.
+            if self._all.has_state:
+                raise
+            constants = [place for place, value in self._all.initial.items()
+                         if place[1] is not None and not self._all.is_count(place)]
+            if not constants:
+                raise
+            self._all.initial.update(dict.fromkeys(constants, FIRST))
+            sample, graph = check()
+        return sample.is_separate(graph)
 
     def _trace_each(self):
         """Traces one parameter of each group, shape and attributes for all."""
@@ -182,6 +216,12 @@ class TracedOptimizer:
             + printer.constant_lines + printer.lines
             + [f"  return {', '.join(v[0] for v, _ in results)} : "
                f"{', '.join(v[1] for v, _ in results)}", "}", ""])
+
+
+def _uncompiled():
+    """While it lasts, what torch.compile has made of a function is that function."""
+    stance = getattr(torch.compiler, "set_stance", None)
+    return stance("force_eager") if stance else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
