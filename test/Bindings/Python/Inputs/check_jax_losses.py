@@ -210,6 +210,37 @@ for precision in ("f32", "bf16", "f16"):
           loss_scale=1.0)
 
 
+# A jit whose rule calls it.
+@jax.jit
+@jax.custom_jvp
+def twice(x):
+    return 2 * jnp.sin(x)
+
+
+twice.__wrapped__.defjvp(lambda primals, tangents: (
+    twice(*primals), 3 * jnp.cos(primals[0]) * twice(*primals) * tangents[0]))
+
+
+# Rules that read the batch, which is outside of them.
+def reads_batch(is_vjp):
+    def loss(params, x):
+        function = (jax.custom_vjp if is_vjp else jax.custom_jvp)(jnp.cos)
+        if is_vjp:
+            function.defvjp(lambda p: (jnp.cos(p), None), lambda _, g: (x * g,))
+        else:
+            function.defjvp(lambda primals, tangents: (jnp.cos(primals[0]), x * tangents[0]))
+        return function(params["x"]).sum()
+
+    try:
+        mpt.jax.train_step(loss, {"x": normal(3)}, (normal(3),))
+        print("not refused")
+    except mpt.Error as error:
+        print("refused:", error)
+
+
+reads_batch(False)
+reads_batch(True)
+
 # Functions that are computed as others.
 special = jax.scipy.special
 solve = jax.lax.linalg.tridiagonal_solve
@@ -218,6 +249,13 @@ for name, function in {
         "polygamma": lambda x: special.polygamma(jnp.array([0, 3, 2, 1, 4]), x * x + 0.5),
         "zeta": lambda x: special.zeta(2.5, x * x + 0.5),
         "erf_inv": lambda x: special.erfinv(jnp.tanh(x)),
+        # Their functions choose, iterate or move bits: only their rules have a derivative.
+        "ldexp": lambda x: jnp.ldexp(x, 2),
+        "expn": lambda x: special.expn(2, x * x + 0.5),
+        "xlogy": lambda x: special.xlogy(jnp.where(x > 0, x, 0), 0.5),
+        "i1": lambda x: special.i1(6 * x) * jnp.exp(-jnp.abs(6 * x)),
+        "i1 of large numbers": lambda x: special.i1e(9 + 20 * x * x),
+        "rule that calls": lambda x: twice(x),
         "tridiagonal": lambda x: solve(x[:2] * 0.1, 3 + x[1:3] * 0.3, x[2:] * 0.3,
                                        jnp.stack([x.T, 2 * x.T]))}.items():
     for gradients in ("mpt", "jax"):

@@ -126,25 +126,29 @@ def follow_rule(primitive, is_vjp, *values, call_jaxpr, **params):
     return [stop(y) + dy if is_float(y) else y for y, dy in zip(found, moved)]
 
 
+def replace_rule(ctx, primitive, *rules):
+    """A context of lowering with `rules`, or JAX's own, for a primitive."""
+    module = ctx.module_context
+    return ctx.replace(module_context=module.replace(
+        lowering_parameters=dataclasses.replace(
+            module.lowering_parameters, override_lowering_rules=tuple(
+                rule for rule in module.lowering_parameters.override_lowering_rules
+                if rule[0] is not primitive) + tuple((primitive, rule) for rule in rules)),
+        lowering_cache={}, cached_primitive_lowerings={}))
+
+
 def keep_rule(primitive, lower_fun, places=None):
     """A rule of lowering for a primitive that JAX computes by loops whose derivatives are not
     the primitive's. places: the operands for which it has one, if not all floats."""
     def lower(ctx, *values, **params):
         # What is inside is lowered as JAX lowers it.
-        module = ctx.module_context
-        inner = module.replace(
-            lowering_parameters=dataclasses.replace(
-                module.lowering_parameters, override_lowering_rules=tuple(
-                    rule for rule in module.lowering_parameters.override_lowering_rules
-                    if rule[0] is not primitive)),
-            lowering_cache={}, cached_primitive_lowerings={})
+        inner = replace_rule(ctx, primitive)
 
         def function(*given):
             return _add_derivative(lambda *all: [primitive.bind(*all, **params)], given,
                                    places)
 
-        return lower_fun(function, multiple_results=True)(ctx.replace(module_context=inner),
-                                                          *values)
+        return lower_fun(function, multiple_results=True)(inner, *values)
 
     return primitive, lower
 

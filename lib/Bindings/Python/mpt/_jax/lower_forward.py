@@ -4,17 +4,37 @@
 """Lowers losses that MPT differentiates."""
 from __future__ import annotations
 
+import functools
 import os
-import sys
 import warnings
 
 import jax
 
 from mpt._diagnostics import Error
 from mpt._jax.checkpoints import evaluate, is_saved, saves_all, saves_inside
-from mpt._jax.derivative_rules import follow_rule, keep_rule, solve_linear
+from mpt._jax.derivative_rules import follow_rule, keep_rule, replace_rule, solve_linear
 from mpt._jax.marks import pass_backward
 from mpt._jax.replacements import make_replacements
+
+
+# Functions of JAX with a rule of jax.custom_jvp that is what MPT derives from the function, some
+# as ops of their own. Others choose, iterate or move bits, so that only the rule has a derivative.
+_OWN_DERIVATIVES = ("relu", "relu6", "_softmax", "logaddexp", "logaddexp2", "logit",
+                    "_slogdet_small", "_slogdet_lu", "_slogdet_qr")
+
+
+def refuse_outer(kind, source, rule):
+    """`rule`, of lowering a function whose rule may not read what the function around it
+    computes: that is traced already, and no constant."""
+    def lower(*arguments, **params):
+        try:
+            return rule(*arguments, **params)
+        except (RecursionError, TypeError, jax.errors.UnexpectedTracerError) as error:
+            raise Error(
+                f"the loss: {source or 'a function at an unknown place'} has a {kind} whose rule reads "
+                "what is computed outside of it, for which MPT has no word. Give train_step "
+                "gradients=\"jax\", or pass the value as an argument that has a derivative") from error
+    return lower
 
 
 def lower_forward(jitted, *arguments):
@@ -34,23 +54,38 @@ def lower_forward(jitted, *arguments):
         raise Error(f"jax {jax.__version__}: expected its primitives and rules of lowering "
                     f"({error}); MPT knows jax 0.10") from error
     traced = jitted.trace(*arguments)
-    modules = [jax, sys.modules.get("optax.losses")]  # What is not imported is not called.
-    libraries = tuple(os.path.join(os.path.dirname(os.path.abspath(module.__file__)), "")
-                      for module in modules if module is not None)
+    library = os.path.join(os.path.dirname(os.path.abspath(jax.__file__)), "")
     mark = jax.lax.composite(lambda x: x, name="mpt.stop_gradient")
 
-    def custom_jvp(*values, call_jaxpr, **params):
-        name, _, file = (call_jaxpr.jaxpr.debug_info.func_src_info or "").partition(" at ")
-        # Those of libraries, as relu's and logaddexp's, are the functions' derivatives, but
-        # not where the function divides by 0 or iterates.
-        if file.startswith(libraries) and name not in ("_det", "_custom_root", "_pinv"):
-            return jaxpr_as_fun(call_jaxpr)(*values)
-        return follow_rule(custom_jvp_call_p, False, *values, call_jaxpr=call_jaxpr, **params)
+    def evaluate_plainly(*values, call_jaxpr, **_):
+        return jaxpr_as_fun(call_jaxpr)(*values)
 
-    def custom_vjp(*values, call_jaxpr, **params):
+    def lower_jvp(followed):
+        """Follows rules of jax.custom_jvp. Of those in `followed`, which the rules call, only the
+        values are read."""
+        plain = lower_fun(evaluate_plainly, multiple_results=True)
+        follow = lower_fun(functools.partial(follow_rule, custom_jvp_call_p, False),
+                           multiple_results=True)
+
+        def lower(ctx, *values, call_jaxpr, **params):
+            source = call_jaxpr.jaxpr.debug_info.func_src_info or ""
+            name, _, file = source.partition(" at ")
+            if source in followed or (name in _OWN_DERIVATIVES and file.startswith(library)):
+                return plain(ctx, *values, call_jaxpr=call_jaxpr, **params)
+            inner = replace_rule(ctx, custom_jvp_call_p,
+                                 lower_jvp({*followed, source} if source else followed))
+            return refuse_outer("jax.custom_jvp", source, follow)(
+                inner, *values, call_jaxpr=call_jaxpr, **params)
+        return lower
+
+    def lower_vjp(ctx, *values, call_jaxpr, **params):
         if params["bwd"] is pass_backward:
-            return jaxpr_as_fun(call_jaxpr)(*values)
-        return follow_rule(custom_vjp_call_p, True, *values, call_jaxpr=call_jaxpr, **params)
+            rule = lower_fun(evaluate_plainly, multiple_results=True)
+        else:
+            rule = refuse_outer("jax.custom_vjp", call_jaxpr.jaxpr.debug_info.func_src_info,
+                                lower_fun(functools.partial(follow_rule, custom_vjp_call_p, True),
+                                          multiple_results=True))
+        return rule(ctx, *values, call_jaxpr=call_jaxpr, **params)
 
     def checkpoint(*values, jaxpr, policy, **_):
         def as_function(jaxpr):
@@ -80,8 +115,8 @@ def lower_forward(jitted, *arguments):
         return list(found)[:len(jaxpr.outvars)]
 
     rules = ((stop_gradient_p, lower_fun(mark, multiple_results=False)),
-             (custom_jvp_call_p, lower_fun(custom_jvp, multiple_results=True)),
-             (custom_vjp_call_p, lower_fun(custom_vjp, multiple_results=True)),
+             (custom_jvp_call_p, lower_jvp(frozenset())),
+             (custom_vjp_call_p, lower_vjp),
              (remat_p, lower_fun(checkpoint, multiple_results=True)),
              (linear_solve_p, lower_fun(solve_linear, multiple_results=True)),
              *make_replacements(),

@@ -4,7 +4,10 @@
 """What is computed in place of primitives of JAX that MPT has no op for."""
 from __future__ import annotations
 
+import functools
+
 import jax
+import numpy
 
 from mpt._diagnostics import Error
 
@@ -54,6 +57,35 @@ def _polygamma(n, x):
         jax.lax.lgamma(order + 1)) * _zeta(order + 1, x))
 
 
+@functools.cache
+def _expand_i1e():
+    """The exponentially scaled Bessel function i1e(x) / x up to 8, and sqrt(x) i1e(x) of 16 / x - 1
+    beyond, in Chebyshev polynomials: Clenshaw's expansions, which Cephes has, too."""
+    from numpy.polynomial import chebyshev
+    import scipy.special
+    near = chebyshev.chebinterpolate(
+        lambda t: scipy.special.i1e(4 * (t + 1) + 1e-300) / (4 * (t + 1) + 1e-300), 24)
+    far = chebyshev.chebinterpolate(
+        lambda t: numpy.sqrt(16 / (t + 1 + 1e-9)) * scipy.special.i1e(16 / (t + 1 + 1e-9)), 8)
+    return near, far
+
+
+def _i1e(x):
+    def sum_up(coefficients, t):
+        # Clenshaw's recurrence.
+        first = second = jax.numpy.zeros_like(t)
+        for number in reversed(coefficients[1:].tolist()):
+            first, second = 2 * t * first - second + number, first
+        return t * first - second + float(coefficients[0])
+
+    near, far = _expand_i1e()
+    size = jax.numpy.abs(x)
+    beyond = jax.numpy.maximum(size, 8)
+    return jax.numpy.where(
+        size <= 8, x * sum_up(near, jax.numpy.minimum(size, 8) / 4 - 1),
+        jax.numpy.sign(x) * sum_up(far, 16 / beyond - 1) / jax.numpy.sqrt(beyond))
+
+
 def _solve_tridiagonal(lower, diagonal, upper, right, *, perturb_singular=False, **_):
     """Thomas's algorithm, without pivots, as JAX has it on TPUs."""
     if perturb_singular:
@@ -83,10 +115,11 @@ def _solve_tridiagonal(lower, diagonal, upper, right, *, perturb_singular=False,
 
 def make_replacements():
     """Rules of lowering."""
-    from jax.extend.core.primitives import (approx_top_k_p, polygamma_p, tridiagonal_solve_p,
-                                            zeta_p)
+    from jax.extend.core.primitives import (approx_top_k_p, bessel_i1e_p, polygamma_p,
+                                            tridiagonal_solve_p, zeta_p)
     from jax.interpreters.mlir import lower_fun
     return ((approx_top_k_p, lower_fun(_take_top, multiple_results=True)),
             *((primitive, lower_fun(_in_f32(function), multiple_results=False))
               for primitive, function in ((zeta_p, _zeta), (polygamma_p, _polygamma),
+                                          (bessel_i1e_p, _i1e),
                                           (tridiagonal_solve_p, _solve_tridiagonal))))
