@@ -80,7 +80,15 @@ def nanmedian_of_rows(x, dim, keepdim=False):
 
 
 def nanmedian(x):
-    return nanmedian_of_rows(x.reshape(-1), 0)[0]
+    """Its gradient goes in equal parts to all elements that equal it."""
+    value = nanmedian_of_rows(x.reshape(-1), 0)[0]
+    if not x.is_floating_point():
+        return value
+    value = STOP_GRADIENT(value)
+    equal = x == value
+    # Infinity minus infinity is no zero.
+    chosen = torch.where(equal & torch.isfinite(x), x, 0.0)
+    return value + (chosen - STOP_GRADIENT(chosen)).sum() / equal.sum().clamp(min=1)
 
 
 def renorm(x, p, dim, maxnorm):
@@ -174,8 +182,9 @@ def combinations(x, r=2, with_replacement=False):
 
 
 def isin(x, among, *, assume_unique=False, invert=False):
-    x, among = (t if isinstance(t, torch.Tensor) else torch.scalar_tensor(
-        t, dtype=(among if t is x else x).dtype) for t in (x, among))
+    kind = torch.result_type(x, among)
+    x, among = (t if isinstance(t, torch.Tensor) else torch.scalar_tensor(t, dtype=kind)
+                for t in (x, among))
     found = (x.unsqueeze(-1) == among.reshape(-1)).any(-1)
     return ~found if invert else found
 
@@ -183,8 +192,7 @@ def isin(x, among, *, assume_unique=False, invert=False):
 def index_reduce(x, dim, index, source, reduce, *, include_self=True):
     shape = [1] * source.dim()
     shape[dim] = -1
-    return x.scatter_reduce(dim, index.reshape(shape).expand(source.shape), source,
-                            {"mean": "mean", "prod": "prod"}.get(reduce, reduce),
+    return x.scatter_reduce(dim, index.reshape(shape).expand(source.shape), source, reduce,
                             include_self=include_self)
 
 
