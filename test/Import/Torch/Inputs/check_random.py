@@ -5,10 +5,12 @@ deviations, sqrt(variance / N), and so must the share of numbers below the media
 """
 import math
 import sys
+import unittest.mock
 
 import torch
 
 import mpt.torch
+from mpt._export import formulas
 import steps
 
 N = 1 << 16
@@ -93,6 +95,12 @@ def main():
         print(f"{name}: {'as expected' if ok else 'DIFFERS'}: mean {mine.mean():.4f} of "
               f"{mean:.4f}, variance {mine.var():.4f} of {variance:.4f}")
         failed |= not ok
+    # A random 0, which is one number of 2^24, does not choose what has probability 0.
+    with unittest.mock.patch("torch.rand_like", torch.zeros_like):
+        for dtype in (torch.float32, torch.float16):
+            chosen = formulas.multinomial(torch.tensor([0.0, 1.0], dtype=dtype), 1).item()
+            print(f"multinomial of 0 in {dtype}: {'as expected' if chosen == 1 else 'DIFFERS'}")
+            failed |= chosen != 1
     sys.exit(failed)
 
 

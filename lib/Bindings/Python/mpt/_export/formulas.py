@@ -236,7 +236,9 @@ def multinomial(p, num_samples, replacement=False, *, generator=None):
     """By exponential random numbers (Efraimidis and Spirakis, 2006), as PyTorch's own."""
     if replacement and num_samples > 1:
         p = p.unsqueeze(-2).expand([*p.shape[:-1], num_samples, p.shape[-1]])
-    keys = p / -torch.log1p(-torch.rand_like(p))
+    # A random 0 may not choose what has probability 0. f16 has no number as small as the least one.
+    p = p.to(torch.promote_types(p.dtype, torch.float32))
+    keys = p / (-torch.log1p(-torch.rand_like(p))).clamp(min=2.0 ** -25)
     if replacement:
         return keys.argmax(-1, keepdim=num_samples == 1)
     return keys.topk(num_samples, dim=-1)[1]
