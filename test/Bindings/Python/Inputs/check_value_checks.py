@@ -103,6 +103,17 @@ check("clusters", lambda model, x, y: model(x, y).loss + 0.01 * model(x, y).outp
       clusters, words)
 check("clusters of one row", lambda model, x, y: model(x[0], y[0]).loss, clusters, words[:1])
 
+# Targets out of range.
+for target in (-1, 40):
+    x, y = words[0]
+    model = clusters()
+    step = mpt.torch.TrainStep(model, lambda model, x, y: model(x, y).loss, sgd(model), (x, y))
+    try:
+        step(x, torch.where(y == 39, target, y))
+        print("no error")
+    except mpt.Error as error:
+        print(f"target {target}:", str(error).splitlines()[0])
+
 
 def layers_left_out(model, x, y):
     z = model(x)

@@ -113,7 +113,9 @@ def _adaptive_log_softmax(self, input, target):
                            f"targets of [N], found {list(input.shape)} and {list(target.shape)}")
     input, target = (t if is_batch else t.unsqueeze(0) for t in (input, target))
     head = torch.log_softmax(self.head(input), 1)
-    place, found = target.clamp(0, self.shortlist_size - 1), 0
+    # A target out of range is an error when the step runs: gather would count negative ones from
+    # the end.
+    place, found = torch.where(target < 0, head.shape[1], target), 0
     for index, cluster in enumerate(self.tail):
         low, high = self.cutoffs[index:index + 2]
         inside = (target >= low) & (target < high)
