@@ -1004,7 +1004,7 @@ func.func @masked_variance(%x: tensor<4x3xf32>, %mask: tensor<4x1xi1>) -> tensor
 }
 
 // Not where the divisor is no count of what the mask shows, nor where the sums are divided by other numbers, nor of
-// two tensors.
+// two tensors, nor where what divides the sums repeats them.
 // CHECK-LABEL: func.func @other_count
 //       CHECK:   %[[D:.*]] = mpt.sub %{{.*}}, %{{.*}} : (tensor<3xf32>, tensor<3xf32>)
 //       CHECK:   return %[[D]]
@@ -1045,4 +1045,18 @@ func.func @other_tensor(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> tensor<3xf3
   %square = mpt.mul %mean, %mean : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   %var = mpt.sub %means, %square : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   return %var : tensor<3xf32>
+}
+// CHECK-LABEL: func.func @repeated_sums
+//       CHECK:   %[[D:.*]] = mpt.sub %{{.*}}, %{{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>)
+//       CHECK:   return %[[D]]
+func.func @repeated_sums(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %n = mpt.constant dense<0.125> : tensor<4x8xf32>
+  %sum = mpt.reduce %x {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %mean = mpt.mul %sum, %n : (tensor<4x1xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %squares = mpt.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %sums = mpt.reduce %squares {axes = array<i64: 1>, keep_dims, kind = #mpt.reduce_kind<sum>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %means = mpt.mul %sums, %n : (tensor<4x1xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %square = mpt.mul %mean, %mean : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %var = mpt.sub %means, %square : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %var : tensor<4x8xf32>
 }

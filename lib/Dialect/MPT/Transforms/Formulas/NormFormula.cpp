@@ -585,7 +585,11 @@ static std::optional<ScaledSum> getScaledSum(Value value) {
     } else {
       return std::nullopt;
     }
-    value = op->getOperand(second ? 1 : 0);
+    Value next = op->getOperand(second ? 1 : 0);
+    // A factor or divisor may not repeat the sums.
+    if (isa<MulOp, DivOp>(op) && getShape(next) != getShape(value))
+      return std::nullopt;
+    value = next;
   }
   return std::nullopt;
 }
