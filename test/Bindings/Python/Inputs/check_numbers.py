@@ -150,6 +150,7 @@ for name, loss in (
         ("logarithm", lambda model, x, y: model(x).sum() * math.log(x.square().mean().item())),
         ("key", lambda model, x, y: {y.sum().item(): model(x).sum()}[0]),
         ("size", lambda model, x, y: model(x).sum() * torch.ones(y.sum().item()).sum()),
+        ("slice", lambda model, x, y: model(x)[:y.sum().item() % 8].sum()),
         ("slope", lambda model, x, y: F.leaky_relu(model(x), x.mean().item()).sum()),
         ("decision", lambda model, x, y: model(x).sum() * (2 if x.mean().item() > 1 else 3))):
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

@@ -293,6 +293,11 @@ def finite_and_more(model, x, y):
     return model(x).sum()
 
 
+def any_row(model, x, y):
+    z, chosen = model(x), y > 0
+    return z[chosen].sum() if chosen.any() else 0 * z.sum()
+
+
 def decision(model, x, y):
     if (y > 5).any():
         x = 2 * x
@@ -338,7 +343,7 @@ def trigamma(model, x, y):
 
 model = layer()
 for loss in (caught, caught_around, any_error_caught, conversion_caught, number_caught,
-             suppressed, try_again, finite_and_more, decision, warning,
+             suppressed, try_again, finite_and_more, any_row, decision, warning,
              random_decision, conversion, matching, unique_values, factors, eigenvalues, trigamma):
     name = {"caught": "error that is caught"}.get(loss.__name__, loss.__name__.replace("_", " "))
     refused(name, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

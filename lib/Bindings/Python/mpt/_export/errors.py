@@ -89,6 +89,10 @@ def short_message(error: BaseException) -> str:
                     str(error).strip(), maxsplit=1)[0] or type(error).__name__
 
 
+# A line that may ask whether a mask chooses any row.
+_ASKS_FOR_ANY = re.compile(r"\bif\b.*(\.any\(\)|\.numel\(\)|\.sum\(\)|\.shape\[0\])")
+
+
 def remedy_of(error: BaseException) -> str:
     """What to change in the model, where PyTorch's message does not say it."""
     text, kind = str(error), type(error).__name__
@@ -102,7 +106,9 @@ def remedy_of(error: BaseException) -> str:
         return ("\nThe graph of a step is the same for all batches: where Python decides by "
                 "the values of tensors (if, .item(), tolist), use torch.where, or "
                 "decide outside of the loss function, or by tensors that are constants: those "
-                "in a closure, and buffers with persistent=False")
+                "in a closure, and buffers with persistent=False"
+                + ("\nWhether a mask chooses any row need not be asked: x[mask] of none adds nothing "
+                   "to sums and writes" if _ASKS_FOR_ANY.search(raised_at(error)) else ""))
     if "higher order operator" in text:
         return ("\nHigher-order ops, such as torch.cond, scan and while_loop, have no counterpart: "
                 "for torch.cond compute both and choose by torch.where, for scan write a loop of "

@@ -972,7 +972,12 @@ class _Rewriter:
         if rows is not None and packet in _SIZED:
             node.args = torch.fx.map_arg(node.args, lambda n: rows.size if n is number else n)
         elif not self.fill_by_number(node, number) and not self.take_operand(node, number):
-            self.fail(node, f"{node.target} of {self.origin([number])}")
+            what = self.origin([number])
+            if packet in (_aten.slice, _aten.narrow) and number in self.items:
+                what = ("a number that .item() takes out of a tensor, where a step has the same shapes "
+                        "for all batches: compute with all, and weigh by a mask, as torch.arange(n) "
+                        "< length")
+            self.fail(node, f"{node.target} of {what}")
 
     def converted(self, value, dtype) -> torch.fx.Node:
         return value if value.meta["val"].dtype == dtype \
