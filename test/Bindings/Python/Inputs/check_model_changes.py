@@ -415,6 +415,11 @@ for change in (with_gradient, of_other_shape, of_other_type, data_of_other_shape
     check_refused(change.__name__, change)
 
 
+model = Mean(lambda self, x: self.layer.weight.data.clamp_(-0.3, 0.3)).bfloat16()
+refused("of 16 bits", mpt.torch.TrainStep, model, loss, sgd(model),
+        tuple(t.bfloat16() if t.is_floating_point() else t for t in batches[0]))
+
+
 def counted(self, x):
     self.calls += 1
 

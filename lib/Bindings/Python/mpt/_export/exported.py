@@ -21,21 +21,23 @@ class Exported:
     name for itself (`lr_`, `mpt_.weight`). Files, and programs, have a complex tensor as one
     of its real and imaginary parts, in a last dimension (`torch.view_as_real`). `names` are the `mpt.name`s of the batch,
     in order. `results` maps the `mpt.name` of each result of the loss function to its key
-    there. `trained` are the names in `weights` of parameters that have a gradient. `outside`
-    are weak references to tensors that the loss function reads and that are no part of the
-    model: constants of the text.
+    there. `trained` are the names in `weights` of parameters that have a gradient, and `written`
+    of those among them that the loss function changes. `outside` are weak references to tensors
+    that the loss function reads and that are no part of the model: constants of the text.
     """
 
     def __init__(self, text: str, weights: "dict[str, torch.Tensor]",
                  names: "Sequence[str]" = (), results: "Optional[dict[str, str]]" = None,
                  trained: "Collection[str]" = (),
-                 outside: "Sequence[weakref.ref[torch.Tensor]]" = ()):
+                 outside: "Sequence[weakref.ref[torch.Tensor]]" = (),
+                 written: "Collection[str]" = ()):
         self.text = text
         self.weights = weights
         self.names = list(names)
         self.results = dict(results or {})
         self.trained = frozenset(trained)
         self.outside = list(outside)
+        self.written = frozenset(written)
 
     def save(self, path: str, weights: Optional[str] = None) -> None:
         """Writes the text to `path` and the values to `weights`, a .safetensors file."""

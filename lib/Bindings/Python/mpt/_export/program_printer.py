@@ -153,7 +153,8 @@ class ProgramPrinter(GraphPrinter):
             + [f"  return {', '.join(v[0] for v, _ in results)} : "
                f"{', '.join(v[1] for v, _ in results)}", "}", ""])
         return Exported(text, self.weights, self.names, result_names, trained,
-                        self.module.found.outside)
+                        self.module.found.outside,
+                        [owner[name] for name in known if owner.get(name) in trained])
 
     def find_reached(self, specs, tensors) -> "set[int]":
         """The `id`s of parameters that the loss has a gradient for; of a function that is no

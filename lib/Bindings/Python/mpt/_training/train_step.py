@@ -182,6 +182,16 @@ class TrainStep(Reports):
                            if p.requires_grad and id(p) in in_groups}
         self._first: Optional[Compiled] = None
         exported = self._export(self._batch.example)
+        for name in sorted(exported.written):
+            why = f"the loss function changes the parameter {name} without a gradient, "
+            if exported.weights[name].dtype in (torch.float16, torch.bfloat16):
+                raise Error(f"{why}which is of {str(exported.weights[name].dtype)[6:]} and follows a "
+                            "float32 copy that the optimizer updates: call model.float(); "
+                            "TrainStep's precision rounds it where it is read")
+            if parallel is not None:
+                raise Error(f"parallel={parallel!r}: {why}which each process would do by its own part "
+                            "of the batch: train in one process, or change it between steps, after "
+                            "step.sync_to(model)")
         # Of tied parameters the program has one, under one of their names.
         self._ids = {id(value): name for name, value in exported.weights.items()}
         for name, parameter in model.named_parameters():
