@@ -583,7 +583,7 @@ class _Rewriter:
                 self.return_rows(node)
             elif node.op == "placeholder" and self.is_region:
                 self.take_number(node)
-            elif given or counted:
+            elif given or any(self.counts[n] is not n for n in counted):
                 what = _ITEM if self.items.intersection(counted) and not given else _REMEDY
                 self.fail((given + counted)[0], f"the loss function returns {what}")
             return
