@@ -149,13 +149,11 @@ for schedule in one_cycle, cyclic:
             ("groups", lambda m: optim.AdamW([
                 {"params": m[0].parameters()},
                 {"params": m[2].parameters(), "weight_decay": 0.1}], 0.01)),
-            ("NAdam", lambda m: optim.NAdam(m.parameters(), 0.01))):
+            ("NAdam", lambda m: optim.NAdam(m.parameters(), 0.01)),
+            # It decides by the momentum.
+            ("RMSprop", lambda m: optim.RMSprop(m.parameters(), 0.01, momentum=0.1))):
         compare(f"{schedule.__name__}, {name}", network, loss, batches,
                 with_scheduler(make, schedule), advance)
-model = network()
-refused("RMSprop", mpt.torch.TrainStep, model, loss,
-        with_scheduler(lambda m: optim.RMSprop(m.parameters(), momentum=0.1), one_cycle)(model),
-        batches[0])
 model = network()
 optimizer = sgd(model)
 step = mpt.torch.TrainStep(model, loss, optimizer, batches[0])

@@ -468,9 +468,7 @@ class Trace:
             place += "\n" if place else "; "
             raise self.error(
                 f"its step cannot be traced: {why}{place}a step may not decide by values of tensors: "
-                "keep numbers that change in tensors, and choose with torch.where"
-                + (", or give the scheduler cycle_momentum=False" if self.scheduled() else "")
-            ) from error
+                "keep numbers that change in tensors, and choose with torch.where") from error
 
     def make_graph(self, members, state) -> torch.fx.GraphModule:
         function = self.function(members)
