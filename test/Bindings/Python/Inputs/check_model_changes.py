@@ -153,6 +153,9 @@ def lists(self, x):
     with torch.no_grad():
         torch._foreach_mul_([self.layer.weight, self.layer.bias], 0.9)
         torch._foreach_add_([self.layer.weight, self.mean], [self.layer.weight, x.mean(0)])
+        torch._foreach_maximum_([self.layer.bias, self.mean], [0 * self.layer.bias, -x.mean(0)])
+        torch._foreach_addcdiv_([self.layer.weight], [self.layer.weight],
+                                [self.layer.weight.square() + 1], [0.5])
 
 
 def memory(self, x):

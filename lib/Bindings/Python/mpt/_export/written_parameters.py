@@ -84,7 +84,16 @@ class WrittenParameters:
     def for_each(self, name: str, args: tuple, kwargs: "dict[str, Any]") -> Any:
         """The calls that one on lists stands for, as `torch._foreach_mul_` for `mul_`."""
         lists = [a if isinstance(a, (list, tuple)) else [a] * len(args[0]) for a in args]
-        results = [self.call(getattr(torch.Tensor, name), each, kwargs) for each in zip(*lists)]
+        results = []
+        for each in zip(*lists):
+            named = kwargs
+            if len(each) == 4:  # Of addcmul and addcdiv, which have a factor by name.
+                each, named = each[:3], {**kwargs, "value": each[3]}
+            if hasattr(torch.Tensor, name):
+                results.append(self.call(getattr(torch.Tensor, name), each, named))
+            else:  # As maximum_.
+                value = self.call(getattr(torch.Tensor, name[:-1]), each, named)
+                results.append(self.call(torch.Tensor.copy_, (each[0], value), {}))
         return None if name.endswith("_") else tuple(results)
 
     def find_written(self) -> None:
