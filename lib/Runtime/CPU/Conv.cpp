@@ -42,6 +42,18 @@ int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 /// Channels that lie side by side in blocked images.
 constexpr int64_t channelBlock = 16;
 
+/// Points of an image that oneDNN multiplies slower by itself than with others.
+constexpr int64_t fewPoints = 16;
+
+/// Whether oneDNN may get images of one chunk as one. oneDNN 2.6 makes wrong sums of some
+/// if it emulates the instructions for bf16; with AMX that is untested.
+bool joinsImages(DataType operands) {
+  const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+  auto has = [&](dnnl_cpu_isa_t set) { return (isa & set) == unsigned(set); };
+  return operands == DataType::F32 ||
+         (has(dnnl_cpu_isa_avx512_core_bf16) && !has(dnnl_cpu_isa_avx512_core_amx));
+}
+
 /// A convolution of one chunk of images, or one of its gradients.
 class ChunkConv {
 public:
@@ -63,12 +75,20 @@ public:
     const int64_t groups = attributes.groups;
     const int64_t in = (swapped ? allOut : allIn) / inSlices,
                   out = (swapped ? allIn : allOut) / outSlices;
+    // Points meet a filter of one point each by itself: small images are one high image.
+    // oneDNN multiplies an image at a time, and one of a point at a fifth of its usual
+    // rate.
+    const bool isOneImage = joinsImages(operands) && !blocked && groups == 1 &&
+                            kh * kw == 1 && y[1] * y[2] <= fewPoints &&
+                            attributes.strides == std::array<int64_t, 2>{1, 1} &&
+                            attributes.padding == std::array<int64_t, 4>{};
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
                      int64_t channels, bool isResult) {
       if (blocked)
         return makeBlockedDesc(desc, {images, channels, d[1], d[2]});
-      return makeDesc(desc, {images, channels, d[1], d[2]},
-                      {d[1] * d[2] * channels, 1, d[2] * channels, channels},
+      const int64_t count = isOneImage ? 1 : images, height = images / count * d[1];
+      return makeDesc(desc, {count, channels, height, d[2]},
+                      {height * d[2] * channels, 1, d[2] * channels, channels},
                       isResult ? result : operands);
     };
     // The filter as it is stored, and a slice of it without the others.

@@ -883,6 +883,25 @@ TEST(ConvTest, ManyImages) {
 }
 
 // Results are zeros (and biases), not what was there.
+// Images of a chunk are one high image to oneDNN, but with strides, padding or groups.
+TEST(ConvTest, FiltersOfOnePoint) {
+  for (DataType type : {F32, BF16, F16}) {
+    check({37, 1, 1, 48, 64, 1, 1}, type);
+    check({35, 2, 3, 32, 80, 1, 1}, type);
+    check({19, 3, 2, 7, 21, 1, 1}, type);
+    check({4, 7, 7, 40, 24, 1, 1}, type);
+    check({6, 3, 3, 16, 16, 1, 1, 2, 2}, type);
+    check({5, 3, 2, 16, 32, 1, 1, 1, 1, 1, 0, 0, 1}, type);
+    check({5, 2, 2, 32, 32, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 4}, type);
+  }
+  // Large filters have several images a chunk, and slices.
+  Problem large{18, 1, 1, 256, 1024, 1, 1};
+  for (CallId id : {CallId::Conv2D, CallId::Conv2DInputGrad})
+    EXPECT_GT(planOf(id, large, F32, 2).chunk, 1);
+  check(large);
+  check(large, BF16);
+}
+
 TEST(ConvTest, SumsOfNothing) {
   for (DataType type : {F32, BF16}) {
     check({0, 5, 5, 2, 3, 3, 3}, type);
