@@ -617,7 +617,9 @@ TEST(ConvTest, RoundsWhileReading) {
     }
 }
 
-/// The layout of the filter changes neither the plan nor a bit of the result.
+/// The layout of the filter changes neither the plan nor a bit of the result, but where
+/// filter gradients are matmuls, which are transposed then: oneDNN's for AVX2 add some
+/// columns in another order.
 TEST(ConvTest, LayoutsOfFilters) {
   for (Problem p :
        {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
@@ -668,7 +670,15 @@ TEST(ConvTest, LayoutsOfFilters) {
     ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, df), "");
     ASSERT_EQ(runCall(q.call(CallId::Conv2DFilterGrad), {&x, &dy}, stored), "");
     swap(stored, sameDf, /*isToOIHW=*/false);
-    EXPECT_EQ(df.bytes(), sameDf.bytes());
+    if (planOf(CallId::Conv2DFilterGrad, p, F32, 2).inBlock == 0) {
+      EXPECT_EQ(df.bytes(), sameDf.bytes());
+      continue;
+    }
+    // Each sum of n products of numbers below 1 is at most n^2 2^-24 off.
+    const double terms = double(p.images) * p.outHeight() * p.outWidth(),
+                 bound = 2 * terms * terms * 0x1p-24;
+    for (int64_t i = 0; i < df.count(); ++i)
+      EXPECT_NEAR(df[i], sameDf[i], bound) << i;
   }
 }
 
@@ -858,7 +868,6 @@ TEST(ConvTest, BF16Operands) {
     check({4, 1, 300, 25, out, 1, 1}, BF16, true);
 }
 
-/// The way of CPUs without bf16, wherever this runs.
 /// Taps of a filter that meet only padding: their gradients are zeros. With strides of 2
 /// and bf16 oneDNN leaves what was in memory there.
 TEST(ConvTest, TapsOfPadding) {
@@ -871,6 +880,7 @@ TEST(ConvTest, TapsOfPadding) {
               check({7, 6, width, 29, 32, 2, kw, 1, stride, 0, 1, left, right}, BF16);
 }
 
+/// The way of CPUs without bf16, wherever this runs.
 TEST(ConvTest, WidenedBF16) {
   check({3, 6, 5, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, BF16, false);
 }
@@ -882,7 +892,6 @@ TEST(ConvTest, ManyImages) {
   check({37, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1, 1, 1}, BF16);
 }
 
-// Results are zeros (and biases), not what was there.
 // Images of a chunk are one high image to oneDNN, but with strides, padding or groups.
 TEST(ConvTest, FiltersOfOnePoint) {
   for (DataType type : {F32, BF16, F16}) {
@@ -902,6 +911,7 @@ TEST(ConvTest, FiltersOfOnePoint) {
   check(large, BF16);
 }
 
+// Results are zeros (and biases), not what was there.
 TEST(ConvTest, SumsOfNothing) {
   for (DataType type : {F32, BF16}) {
     check({0, 5, 5, 2, 3, 3, 3}, type);
