@@ -44,7 +44,7 @@ _OF_TENSORS = ("Tensor", "Tensor_Tensor", "Tensor_mode", "self", "default")
 
 def overload_of_tensors(target: torch._ops.OpOverload, names: "set[str]") \
         -> "Optional[torch._ops.OpOverload]":
-    """That of the same op whose arguments `names` are tensors, where it is a number of `target`."""
+    """The overload of the same op that takes tensors for `names`, where `target` takes numbers."""
     given = [a.name for a in target._schema.arguments]
     for name in _OF_TENSORS:
         found = getattr(target.overloadpacket, name, None)
@@ -57,7 +57,8 @@ def overload_of_tensors(target: torch._ops.OpOverload, names: "set[str]") \
 
 
 def _asking_frame():
-    """The line of the model that asks, if no other code does. Python's own passes on."""
+    """The frame of the model's code that asks for a value, or None if other code does. Frames of
+    Python's `logging` and `string` are passed over."""
     frame = sys._getframe(2)
     while frame is not None and "mpt" in frame.f_globals.get("__name__", "").split(".")[:1]:
         frame = frame.f_back
@@ -69,8 +70,8 @@ def _asking_frame():
 
 @contextlib.contextmanager
 def watch_numbers():
-    """While it lasts, texts made of symbols are warnings, and numbers of Python errors, also where
-    the model catches these."""
+    """Meanwhile, making a text of a symbol is a warning. Making a Python number of one is an error,
+    even where the model catches it."""
     warned = set()
 
     def as_text(original):
