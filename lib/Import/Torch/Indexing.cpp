@@ -718,16 +718,15 @@ static std::function<void(Lowering &)> sortBy(unsigned dimOperand, unsigned desc
   };
 }
 
-/// The element at place `k` of the order along `dim`, and its index; with `findsNaN` the
-/// first NaN if there is one.
-static void setKth(Lowering &l, Value x, int64_t dim, int64_t k, bool findsNaN) {
-  Value last = getRank(x) ? l.moveToLast(x, dim) : l.reshape(x, {1});
+/// The index of the element at place `k` of the order of each row; with `findsNaN` of the
+/// first NaN if there is one. Null if there is none.
+static Value findKth(Lowering &l, Value last, int64_t k, bool findsNaN) {
   int64_t size = getShape(last).back();
   if (!l.require(k >= 0 && k < size, "an element that is not there"))
-    return;
+    return nullptr;
   Value index = l.indexAtPlace(last, k);
   if (!l.refusal.empty())
-    return;
+    return nullptr;
   if (findsNaN && isa<FloatType>(getElement(last))) {
     Type i64 = l.builder.getI64Type();
     Value first = l.reduceLast(ReduceKind::Min,
@@ -738,9 +737,17 @@ static void setKth(Lowering &l, Value x, int64_t dim, int64_t k, bool findsNaN) 
     index = l.where(l.compare(ComparePredicate::LT, first, static_cast<double>(size)),
                     first, index);
   }
+  return index;
+}
+
+/// The element at place `k` of the order along `dim`, and its index.
+static void setKth(Lowering &l, Value x, int64_t dim, int64_t k, bool findsNaN) {
+  Value last = getRank(x) ? l.moveToLast(x, dim) : l.reshape(x, {1});
+  Value index = findKth(l, last, k, findsNaN);
+  if (!index)
+    return;
   l.set(l.reshape(l.takeLast(last, index), l.resultType(0).getShape()));
-  if (l.op->getNumResults() > 1)
-    l.set(l.reshape(index, l.resultType(1).getShape()), 1);
+  l.set(l.reshape(index, l.resultType(1).getShape()), 1);
 }
 
 static void kthValue(Lowering &l) {
@@ -750,15 +757,31 @@ static void kthValue(Lowering &l) {
          l.integer(1) - 1, /*findsNaN=*/false);
 }
 
-/// The lower of the two in the middle.
+/// The lower of the two in the middle, of a dimension or of all elements.
 static void median(Lowering &l) {
   Value x = l.get(0);
-  bool all = l.op->getNumResults() == 1;
-  if (all)
-    x = l.reshape(x, {getType(x).getNumElements()});
-  int64_t dim = all ? 0 : l.dimension(1, getRank(x));
-  if (l.require(getType(x).hasStaticShape(), "the median of an open dimension"))
-    setKth(l, x, dim, ((getRank(x) ? getShape(x)[dim] : 1) - 1) / 2, /*findsNaN=*/true);
+  if (!l.require(getType(x).hasStaticShape(), "the median of an open dimension"))
+    return;
+  if (l.op->getNumResults() > 1) {
+    int64_t dim = l.dimension(1, getRank(x));
+    return setKth(l, x, dim, ((getRank(x) ? getShape(x)[dim] : 1) - 1) / 2,
+                  /*findsNaN=*/true);
+  }
+  const int64_t size = getType(x).getNumElements();
+  x = l.reshape(x, {size});
+  Value index = findKth(l, x, (size - 1) / 2, /*findsNaN=*/true);
+  if (!index)
+    return;
+  Value found = l.takeLast(x, index);
+  if (isa<FloatType>(getElement(x))) {
+    // Its gradient goes to all elements that equal it, in equal parts.
+    found = l.unary<StopGradientOp>(found);
+    Value equal = l.compare(ComparePredicate::EQ, x, found);
+    Value count = l.reduceLast(ReduceKind::Sum, l.cast(equal, getElement(x)), true);
+    Value total = l.reduceLast(ReduceKind::Sum, passGradient(l, x, equal), true);
+    found = l.add(found, l.div(total, l.binary<MaximumOp>(count, l.number(count, 1))));
+  }
+  l.set(l.reshape(found, l.resultType().getShape()));
 }
 
 /// How many of the sorted boundaries are below (or equal to) each value.

@@ -199,6 +199,9 @@ mlir::Value diagonalOf(Lowering &l, mlir::Value x, int64_t offset, int64_t a, in
 mlir::Value scanLast(Lowering &l, mlir::Value last, double neutral,
                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
+/// Zeros that pass their gradient on to x where the condition holds and x is finite.
+mlir::Value passGradient(Lowering &l, mlir::Value x, mlir::Value where);
+
 /// The gradient of a convolution for its input, whose result is x [N, H, W, C] and whose
 /// filter, [C, O / groups, KH, KW], is this one as it is. Refuses the op, and returns
 /// none, if a number is out of range.

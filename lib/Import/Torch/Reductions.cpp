@@ -185,6 +185,13 @@ static Value distancesByMatmul(Lowering &l, Value x, Value y) {
   return l.where(isNear, l.number(square, 0), root);
 }
 
+Value mpt::torch::passGradient(Lowering &l, Value x, Value where) {
+  Value none = l.number(x, 0);
+  Value finite = l.where(l.compare(ComparePredicate::LT, l.abs(x), infinity), x, none);
+  Value chosen = l.where(where, finite, none);
+  return l.sub(chosen, l.unary<StopGradientOp>(chosen));
+}
+
 /// Distances of each row of x to each row of y: of differences where PyTorch multiplies
 /// no matrices, so that rows that are equal have a distance of 0 and no gradient.
 static void distancesOfPairs(Lowering &l) {
@@ -209,7 +216,16 @@ static void distancesOfPairs(Lowering &l) {
   rows.insert(rows.end() - 1, 1);
   columns.insert(columns.end() - 2, 1);
   Value difference = l.sub(l.reshape(x, rows), l.reshape(y, columns));
-  norm(l, p, {difference, {getRank(difference) - 1}, /*keepDims=*/false});
+  if (p != infinity)
+    return norm(l, p, {difference, {getRank(difference) - 1}, /*keepDims=*/false});
+  // Each difference that is as large has all of the gradient.
+  difference = l.abs(difference);
+  Value largest =
+      l.unary<StopGradientOp>(l.reduceLast(ReduceKind::Max, difference, true));
+  Value equal = l.compare(ComparePredicate::EQ, difference, largest);
+  Value found = l.add(
+      largest, l.reduceLast(ReduceKind::Sum, passGradient(l, difference, equal), true));
+  l.set(l.reshape(found, l.resultType().getShape()));
 }
 
 static void logSumExp(Lowering &l) {

@@ -346,9 +346,14 @@ Value mpt::torch::maxPool(Lowering &l, Value x, const PoolWindows &h,
     for (int64_t j = 0; j < w.kernel; ++j) {
       Value part = l.slice(x, 1, i * h.dilation, h.count, h.stride);
       part = l.slice(part, 2, j * w.dilation, w.count, w.stride);
-      largest =
-          largest ? l.where(l.compare(ComparePredicate::GT, part, largest), part, largest)
-                  : part;
+      if (!largest) {
+        largest = part;
+        continue;
+      }
+      // A NaN is the largest.
+      Value isNaN = l.compare(ComparePredicate::NE, part, part);
+      largest = l.where(l.compare(ComparePredicate::GT, part, largest), part,
+                        l.where(isNaN, part, largest));
     }
   return largest;
 }

@@ -8,6 +8,8 @@
 
 #include "GradientCases.h"
 
+#include <limits>
+
 using namespace mpt::test;
 
 using Arguments = std::vector<GradientArgument>;
@@ -157,6 +159,14 @@ void addMatmuls(Cases &c) {
         "window = array<i64: 3, 2>, strides = array<i64: 2, 1>, "
         "padding = array<i64: 1, 1, 1, 0>",
         "1x5x4x2xf64");
+  // Windows of -infinity, whose first elements lie after padding.
+  c.add("max_pool_grad",
+        {{"dy", "1x3x2x1xf64"},
+         {"x", "1x4x3x1xf64", 0, 0,
+          std::vector<double>(12, -std::numeric_limits<double>::infinity())}},
+        "window = array<i64: 3, 3>, strides = array<i64: 2, 2>, "
+        "padding = array<i64: 2, 1, 1, 1>",
+        "1x4x3x1xf64");
   c.add("attention", {{"q", "2x1x3x4xf64"}, {"k", "2x1x5x4xf64"}, {"v", "2x1x5x2xf64"}},
         "", "2x1x3x2xf64", {"2x1x3xf64"});
   c.add("attention", {{"q", "1x2x3x4xf64"}, {"k", "1x2x5x4xf64"}, {"v", "1x2x5x2xf64"}},

@@ -455,19 +455,29 @@ struct MaxPoolGradRule
   /// what lies at its place.
   static void selectAlong(GradientBuilder &b, Value &x, Value &gradient, int64_t dim,
                           int64_t window, int64_t stride, int64_t low, int64_t high) {
-    auto pad = [&](Value value, double with) -> Value {
+    auto pad = [&](Value value, int64_t first, double with) -> Value {
       SmallVector<int64_t> before(4), after(4);
-      before[dim] = low;
+      before[dim] = first;
       after[dim] = high;
-      return low || high
+      return first || high
                  ? b.make<PadOp>(value, b.builder.getDenseI64ArrayAttr(before),
                                  b.builder.getDenseI64ArrayAttr(after),
                                  DenseI64ArrayAttr(), b.builder.getF64FloatAttr(with))
                  : value;
     };
-    x = pad(x, -std::numeric_limits<double>::infinity());
-    gradient = pad(gradient, 0);
     SmallVector<int64_t> offsets(4), sizes(getTensor(x).getShape()), strides(4, 1);
+    // Where all of a window is -infinity, its first element is the largest, whose
+    // gradient lies in the padding before it, too.
+    if (low) {
+      sizes[dim] = 1;
+      Value first = b.make<SliceOp>(gradient, offsets, sizes, strides);
+      SmallVector<Value> parts(low, first);
+      parts.push_back(gradient);
+      gradient = b.make<ConcatOp>(parts, uint64_t(dim));
+    }
+    x = pad(x, low, -std::numeric_limits<double>::infinity());
+    gradient = pad(gradient, 0, 0);
+    sizes = llvm::to_vector(getTensor(x).getShape());
     sizes[dim] = (sizes[dim] - window) / stride + 1;
     strides[dim] = stride;
     Value best, ofBest;

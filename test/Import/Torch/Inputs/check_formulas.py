@@ -166,7 +166,7 @@ def least_squares(x):
         torch.linalg.lstsq(tall, x[:, :, 4:]).residuals.numel()
 
 
-def nanmedians(x):
+def medians(x):
     kept = torch.where(torch.arange(x.numel()).reshape(x.shape) % 4 == 1, nan, 0.0).to(x.dtype) + x
     few = torch.where(x[0] == x[0], nan, x[0])
     results = [torch.nanmedian(kept), torch.nanmedian(kept, 1)[0], x.nanmedian(-1, keepdim=True)[0]]
@@ -175,7 +175,8 @@ def nanmedians(x):
     rounded = x[0].round().detach() + (x[0] - x[0].detach())
     infinite = torch.where(x[1] == x[1], float("inf"), x[1]).nanmedian()
     return sum(map(weigh, results)) + few.nanmedian().isnan() * x.sum() + \
-        3 * rounded.nanmedian() + infinite.isinf() * x.sum()
+        3 * rounded.nanmedian() + infinite.isinf() * x.sum() + 2 * rounded.median() + \
+        x.median() + kept.median().isnan() * x.sum()
 
 
 def contractions(x):
@@ -187,7 +188,9 @@ def contractions(x):
 
 
 def pairs(x):
-    return weigh(F.pdist(x[0])) + weigh(F.pdist(x[1], 1.0)) + weigh(F.pdist(x[2], 3.0)) + \
+    # Of some distances several differences are the largest.
+    rounded = x[0].round().detach() + (x[0] - x[0].detach())
+    return weigh(F.pdist(rounded, torch.inf)) + weigh(F.pdist(x[0])) + weigh(F.pdist(x[1], 1.0)) + weigh(F.pdist(x[2], 3.0)) + \
         weigh(torch.combinations(x[0, :, 0])) + weigh(torch.combinations(x[0, :, 1], 3)) + \
         weigh(torch.combinations(x[0, :, 2], 2, with_replacement=True))
 
@@ -283,7 +286,7 @@ for name, function, shape in (
         ("at pixels", deformed(0.0), [2, 4, 7, 6]), ("regions", regions, [2, 3, 9, 10]),
         ("strided", strided, [3, 4, 5]),
         ("pseudoinverses", pseudoinverses, [2, 5, 3]), ("norms", matrix_norms, [2, 4, 3]),
-        ("least squares", least_squares, [2, 5, 6]), ("nanmedians", nanmedians, [3, 5, 7]),
+        ("least squares", least_squares, [2, 5, 6]), ("medians", medians, [3, 5, 7]),
         ("contractions", contractions, [3, 5, 7]), ("pairs", pairs, [3, 5, 7]),
         ("memberships", memberships, [3, 5, 7]), ("reduced rows", reduced_rows, [3, 5, 7]),
         ("repeated", repeated, [3, 5, 7]),

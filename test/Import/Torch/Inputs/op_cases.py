@@ -1458,6 +1458,13 @@ def _(d):
     return [torch.cat([d.float([8], -15, 15), torch.zeros(1)])], lambda op, x: op(x)
 
 
+@case("max_pool2d")
+def _(d):
+    x = d.distinct([2, 3, 7, 6])
+    x[0, 1, 2, 3] = float("nan")
+    return [x], lambda op, x: torch.nan_to_num(op(x, [2, 2], [1, 1], [0, 0], [2, 2]), nan=0.5)
+
+
 @case("max_pool2d_with_indices")
 def _(d):
     return [d.distinct([2, 3, 6, 5])], lambda op, x: op(x, [3, 3], [2, 2], [1, 1])[0]

@@ -169,6 +169,9 @@ def tensordot(a, b, dims_a, dims_b):
 
 
 def pdist(x, p=2.0):
+    if p == math.inf:  # The gradient is that of cdist.
+        return torch.cdist(x, x, p)[torch.triu_indices(
+            x.shape[0], x.shape[0], 1, device=x.device).unbind()]
     first, second = zip(*itertools.combinations(range(x.shape[0]), 2))
     first, second = (torch.tensor(places, device=x.device) for places in (first, second))
     return torch.linalg.vector_norm(x.index_select(0, first) - x.index_select(0, second), p, -1)
@@ -197,15 +200,16 @@ def index_reduce(x, dim, index, source, reduce, *, include_self=True):
 
 
 def repeat_interleave(x, repeats, dim=None, *, output_size=None):
-    """Into as many rows as `output_size` says."""
+    """Into as many rows as `output_size` says. If they are more or fewer, a place is one that is
+    out of range, which is an error when the step runs."""
     if output_size is None:
         return NotImplemented
     if dim is None:
         x, dim = x.reshape(-1), 0
     ends = repeats.expand(x.shape[dim]).cumsum(0)
     places = torch.arange(output_size, device=x.device, dtype=ends.dtype)
-    return x.index_select(dim, torch.searchsorted(ends, places, right=True).clamp(
-        max=x.shape[dim] - 1))
+    places = torch.searchsorted(ends, places, right=True)
+    return x.index_select(dim, torch.where(ends[-1:] == output_size, places, x.shape[dim]))
 
 
 # Embeddings whose gradients are sparse, which makes no difference to their values, or weighted.
