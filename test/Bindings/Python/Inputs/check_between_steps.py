@@ -7,21 +7,16 @@ import torch
 from torch import nn, optim
 from torch.nn import functional as F
 
-from eager import compare, refused
+from eager import compare, draw, refused, sgd
 import mpt.torch
 
 generator = torch.Generator().manual_seed(1)
-batches = [(torch.randn(8, 6, generator=generator),
-            torch.randint(0, 3, (8,), generator=generator)) for _ in range(6)]
+batches = draw(6, generator)
 
 
 def network():
     return nn.Sequential(nn.Linear(6, 8, bias=False), nn.BatchNorm1d(8), nn.Tanh(),
                          nn.Linear(8, 3))
-
-
-def sgd(model):
-    return optim.SGD(model.parameters(), 0.1, momentum=0.9)
 
 
 def loss(model, x, y):

@@ -5,17 +5,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from eager import compare, refused
+from eager import compare, refused, sgd
 import mpt.torch
 
 warnings.filterwarnings("ignore")
 generator = torch.Generator().manual_seed(1)
 batches = [(torch.randn(8, 6, generator=generator), torch.tensor(classes)) for classes in (
     [0, 1, 2, 1, 0, 2, 1, 0], [1, 0, 0, 0, 0, 0, 2, 0], [2, 2, 1, 1, 1, 1, 1, 1])]
-
-
-def sgd(model):
-    return torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
 
 
 def check(loss):

@@ -5,17 +5,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from eager import compare, refused
+from eager import compare, draw, refused, sgd
 import mpt.torch
 
 warnings.filterwarnings("ignore", message="The tensor attribute")
 generator = torch.Generator().manual_seed(1)
-batches = [(torch.randn(8, 6, generator=generator),
-            torch.randint(0, 3, (8,), generator=generator)) for _ in range(5)]
-
-
-def sgd(model):
-    return torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+batches = draw(5, generator)
 
 
 def loss(model, x, y):

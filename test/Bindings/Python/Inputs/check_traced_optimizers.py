@@ -148,8 +148,8 @@ def alike():
     return model
 
 
-class Deciding(optim.Optimizer):
-    """Decisions for each parameter by values of its own, as of AdamP and NovoGrad."""
+class OfEach(optim.Optimizer):
+    """Calls `update` for each parameter."""
 
     def __init__(self, params, lr):
         super().__init__(params, {"lr": lr})
@@ -158,18 +158,24 @@ class Deciding(optim.Optimizer):
     def step(self, closure=None):
         for group in self.param_groups:
             for p in group["params"]:
-                state = self.state[p]
-                if not state:
-                    state["size"] = torch.zeros((), dtype=p.dtype)
-                size = p.grad.norm()
-                if state["size"] == 0:
-                    state["size"].copy_(size)
-                else:
-                    state["size"].mul_(0.9).add_(0.1 * size)
-                update = p.grad / state["size"]
-                if update.sum() > 0.1:
-                    update = update * 0.5 + 0.01
-                p.sub_(update, alpha=group["lr"])
+                self.update(p, self.state[p], group["lr"])
+
+
+class Deciding(OfEach):
+    """Decisions for each parameter by values of its own, as of AdamP and NovoGrad."""
+
+    def update(self, p, state, lr):
+        if not state:
+            state["size"] = torch.zeros((), dtype=p.dtype)
+        size = p.grad.norm()
+        if state["size"] == 0:
+            state["size"].copy_(size)
+        else:
+            state["size"].mul_(0.9).add_(0.1 * size)
+        update = p.grad / state["size"]
+        if update.sum() > 0.1:
+            update = update * 0.5 + 0.01
+        p.sub_(update, alpha=lr)
 
 
 class Together(optim.Optimizer):
@@ -193,61 +199,41 @@ class Together(optim.Optimizer):
                 p.sub_(p.grad, alpha=group["lr"])
 
 
-class Later(optim.Optimizer):
+class Later(OfEach):
     """Another step from the fourth on."""
 
-    def __init__(self, params, lr):
-        super().__init__(params, {"lr": lr})
-
-    @torch.no_grad()
-    def step(self, closure=None):
-        for group in self.param_groups:
-            for p in group["params"]:
-                state = self.state[p]
-                state["step"] = state.get("step", 0) + 1
-                p.sub_(p.grad, alpha=group["lr"])
-                if state["step"] > 4:
-                    p.mul_(0.9)
+    def update(self, p, state, lr):
+        state["step"] = state.get("step", 0) + 1
+        p.sub_(p.grad, alpha=lr)
+        if state["step"] > 4:
+            p.mul_(0.9)
 
 
-class BySize(optim.Optimizer):
+class BySize(OfEach):
     """Large matrices have state of their own, as in Jordan et al.'s Muon."""
 
-    def __init__(self, params, lr):
-        super().__init__(params, {"lr": lr})
-
-    @torch.no_grad()
-    def step(self, closure=None):
-        for group in self.param_groups:
-            for p in group["params"]:
-                update = p.grad
-                if p.numel() > 20:
-                    rows = self.state[p].setdefault("rows", torch.zeros(len(p), dtype=p.dtype))
-                    rows.add_(p.grad.square().sum(1))
-                    update = update / (rows.sqrt() + 1)[:, None]
-                p.sub_(update, alpha=group["lr"])
+    def update(self, p, state, lr):
+        update = p.grad
+        if p.numel() > 20:
+            rows = state.setdefault("rows", torch.zeros(len(p), dtype=p.dtype))
+            rows.add_(p.grad.square().sum(1))
+            update = update / (rows.sqrt() + 1)[:, None]
+        p.sub_(update, alpha=lr)
 
 
-class Stateless(optim.Optimizer):
+class Stateless(OfEach):
     """Taniguchi et al., 2024: its first step is the one that finds no state."""
 
-    def __init__(self, params, lr):
-        super().__init__(params, {"lr": lr})
-
-    @torch.no_grad()
-    def step(self, closure=None):
-        for group in self.param_groups:
-            for p in group["params"]:
-                state = self.state[p]
-                is_first = len(state) == 0
-                if is_first:
-                    state["square"] = torch.zeros_like(p)
-                    state["mean"] = torch.zeros_like(p)
-                if not is_first:
-                    p.mul_(1 - 0.1 * group["lr"])
-                    state["mean"].lerp_(p.grad / state["square"].sqrt().clamp(min=1e-6), 0.1)
-                    p.sub_(state["mean"], alpha=group["lr"])
-                state["square"].mul_(0.9).addcmul_(p.grad, p.grad)
+    def update(self, p, state, lr):
+        is_first = len(state) == 0
+        if is_first:
+            state["square"] = torch.zeros_like(p)
+            state["mean"] = torch.zeros_like(p)
+        if not is_first:
+            p.mul_(1 - 0.1 * lr)
+            state["mean"].lerp_(p.grad / state["square"].sqrt().clamp(min=1e-6), 0.1)
+            p.sub_(state["mean"], alpha=lr)
+        state["square"].mul_(0.9).addcmul_(p.grad, p.grad)
 
 
 class ScheduleFree(optim.Optimizer):
@@ -294,17 +280,11 @@ def orthogonal(gradient):
     return gradient / (gradient.norm() + 1e-7)
 
 
-class Compiled(optim.Optimizer):
+class Compiled(OfEach):
     """A part of its step is compiled, as in Jordan et al.'s Muon."""
 
-    def __init__(self, params, lr):
-        super().__init__(params, {"lr": lr})
-
-    @torch.no_grad()
-    def step(self, closure=None):
-        for group in self.param_groups:
-            for p in group["params"]:
-                p.sub_(orthogonal(p.grad), alpha=group["lr"])
+    def update(self, p, state, lr):
+        p.sub_(orthogonal(p.grad), alpha=lr)
 
 
 def network():

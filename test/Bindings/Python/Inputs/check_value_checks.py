@@ -7,20 +7,10 @@ import torch
 from torch import distributions, nn
 from torch.nn import functional as F
 
-from eager import compare, refused
+from eager import compare, draw, layer, refused, sgd
 import mpt.torch
 
-generator = torch.Generator().manual_seed(1)
-batches = [(torch.randn(8, 6, generator=generator),
-            torch.randint(0, 3, (8,), generator=generator)) for _ in range(3)]
-
-
-def sgd(model):
-    return torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
-
-
-def layer():
-    return nn.Linear(6, 3)
+batches = draw(3)
 
 
 def check(name, loss, make=layer, batches=batches):

@@ -5,6 +5,21 @@ import mpt
 import mpt.torch
 
 
+def draw(count, generator=None):
+    """Batches of 8 rows with 6 numbers and one of 3 classes."""
+    generator = generator or torch.Generator().manual_seed(1)
+    return [(torch.randn(8, 6, generator=generator),
+             torch.randint(0, 3, (8,), generator=generator)) for _ in range(count)]
+
+
+def layer():
+    return torch.nn.Linear(6, 3)
+
+
+def sgd(model):
+    return torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+
 def flatten(values):
     return torch.cat([torch.view_as_real(v.detach()).flatten().double() if v.is_complex()
                       else v.detach().flatten().double() for v in values])
