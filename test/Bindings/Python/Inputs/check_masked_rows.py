@@ -237,11 +237,35 @@ def spreads(model, x, y):
         + z[kept].var(0, unbiased=False, keepdim=True).sum()
 
 
+def scattered(model, x, y):
+    """Rows for each class, by dimensions from the last, and sums at places; no row is of class 7."""
+    z, kept = model(x), y != 1
+    scaled, table = torch.zeros_like(z), torch.arange(6, dtype=x.dtype).sin()
+    for number in range(3):
+        places = (y == number).nonzero().view(-1)
+        scaled.index_copy_(-2, places, z.index_select(-2, places) * (number + 1))
+    place = y[kept].view(-1, 1).expand(-1, 3)
+    sums = torch.zeros(3, 3, dtype=x.dtype).scatter_add_(0, place, z[kept])
+    return scaled.square().mean() + sums.sin().sum() + (
+        model.weight.sum(0) * table)[(y - 100)[y == 7]].sum()
+
+
+def graph(model, x, y):
+    """Edges without loops, and with one for each node, as in PyTorch Geometric."""
+    edges = torch.stack([y, y.roll(1)])
+    edges = edges[:, edges[0] != edges[1]]
+    row, column = torch.cat([edges, torch.arange(8).unsqueeze(0).repeat(2, 1)], 1)
+    z, ones = model(x), torch.ones_like(row, dtype=x.dtype)
+    degree = torch.zeros(8, dtype=x.dtype).scatter_add(0, column, ones)
+    sums = torch.zeros_like(z).index_add(0, column, z[row])
+    return (sums / degree[:, None]).square().sum() + (z[edges[0]] * z[edges[1]]).mean()
+
+
 for loss in (regression, classes, one_mask_twice, changed_between,
              written_between, logarithms, numbers_of_rows, experts, writes, elements, joined,
              norms, of_two_dimensions, places, pairs, in_place, without_gradient,
              regions, masks_of_parts, rows_of_one_value, again, chosen_elements, last_of_places,
-             items, columns, written_columns, spreads):
+             items, columns, written_columns, spreads, scattered, graph):
     check(loss)
 
 def transcription(model, x, y):
@@ -300,6 +324,11 @@ def two_masks(model, x, y):
     return (model(x)[y == 0] * model(x)[y == 1]).sum()
 
 
+def two_orders(model, x, y):
+    z, kept = model(x), y > 0
+    return torch.cat([z[kept], x[:, :3]]).sum() + torch.cat([x[:, :3], z[kept]]).sum()
+
+
 for loss in (softmax_of_columns, places_of_extremes, products, length_of_rows, orders,
-             negative_norm, two_masks):
+             negative_norm, two_masks, two_orders):
     refused(loss.__name__, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

@@ -81,7 +81,17 @@ def write_one_row(graph: RowGraph, node) -> bool:
 def write_rows(graph: RowGraph, node, rows) -> bool:
     """y[mask] = rows, or y[places] = rows."""
     base, (index,), value = node.args[:3]
-    accumulates = len(node.args) > 3 and node.args[3]
+    return _write(graph, node, rows, base, index, value, len(node.args) > 3 and node.args[3])
+
+
+def copy_rows(graph: RowGraph, node, rows) -> bool:
+    """y.index_copy(0, places, rows)."""
+    base, dim, index, value = node.args
+    return dim % graph.rank(base) == 0 and index in graph.rows \
+        and _write(graph, node, rows, base, index, value, accumulates=False)
+
+
+def _write(graph: RowGraph, node, rows, base, index, value, accumulates) -> bool:
     known = base.meta["val"]
     if index in graph.rows:
         if value not in graph.rows:

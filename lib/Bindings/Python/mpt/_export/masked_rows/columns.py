@@ -63,6 +63,34 @@ def compute_columns(graph: RowGraph, node,
                 inner[other] = graph.call(_aten.movedim.int, other, depth, 0)
         _keep_moved(graph, node, _moved_op(graph, node, inner), depth)
         return True
+    if packet is _aten.cat and graph.argument(node, "dim", 0) % rank == depth:
+        parts = [graph.call(_aten.movedim.int, n, depth, 0) if n in others else inner[n]
+                 for n in node.args[0]]
+        found = graph.call(_aten.cat.default, parts)
+        graph.rows[found] = graph.join(parts, str(node.meta["val"].shape[depth].node.expr))
+        graph.moved[node] = found, depth
+        return True
+    if packet is _aten.unbind and _dimension(graph, node) != depth:
+        for user in list(node.users):
+            with graph.fx_graph.inserting_before(user):
+                part = graph.fx_graph.call_function(
+                    _aten.select.int, (given[0], _dimension(graph, node), user.args[1]))
+                part.meta = dict(user.meta)
+            graph.replace(user, part)
+            with graph.fx_graph.inserting_before(part):
+                rewrite(graph, part)
+        graph.fx_graph.erase_node(node)
+        return True
+    if packet in (_aten.select, _aten.slice) and not others \
+            and _dimension(graph, node) != depth:
+        dim = _dimension(graph, node)
+        found = _moved_op(graph, node, inner, dim=dim + (dim < depth))
+        left = depth - (packet is _aten.select and dim < depth)
+        if left:
+            _keep_moved(graph, node, found, left)
+        else:
+            _put_moved(graph, node, found, rewrite)
+        return True
     if packet in (_aten.sum, _aten.mean, _aten.amax, _aten.amin, _aten.prod, _aten.var,
                   _aten.std, _aten.norm, _aten.linalg_vector_norm) and len(given) == 1:
         dims = graph.argument(node, "dim")
@@ -83,6 +111,10 @@ def compute_columns(graph: RowGraph, node,
             return True
     graph.fail(node, f"{target} of {_COLUMNS}")
     return False
+
+
+def _dimension(graph: RowGraph, node) -> int:
+    return graph.argument(node, "dim") % graph.rank(node.args[0])
 
 
 def _read_columns(graph: RowGraph, node) -> bool:

@@ -11,7 +11,7 @@ from typing import Optional
 import torch
 import torch.fx
 
-from mpt._export.masked_rows.row_graph import REMEDY, RowGraph, Rows
+from mpt._export.masked_rows.row_graph import RowGraph, Rows
 
 _aten = torch.ops.aten
 
@@ -30,8 +30,8 @@ def choose_within(graph: RowGraph, mask: torch.fx.Node, symbol: "Optional[str]" 
         graph.chosen[key] = Rows(
             graph.call(_aten.logical_and.default, outer.mask, mask), outer.size)
     rows = graph.chosen[key]
-    if symbol and graph.symbols.setdefault(symbol, rows) is not rows:
-        graph.fail(graph.node, f"two masks that choose as many rows: of {REMEDY}")
+    if symbol:
+        graph.note(symbol, rows)
     return rows
 
 

@@ -9,7 +9,7 @@ import math
 import torch
 import torch.fx
 
-from mpt._export.masked_rows.by_mask import write_rows
+from mpt._export.masked_rows.by_mask import copy_rows, write_rows
 from mpt._export.masked_rows.row_graph import REMEDY, RowGraph
 
 _aten = torch.ops.aten
@@ -70,13 +70,16 @@ def sum_rows(graph: RowGraph, node, given) -> bool:
     if packet in (_aten.var, _aten.std) and len(given) == 1:
         return _variance(graph, node, given[0], rows)
     name = packet.__name__.rstrip("_")
-    if name == "index_add" and node.args[1] == 0 and node.args[0] not in graph.rows \
+    if name in ("index_add", "scatter_add") and node.args[0] not in graph.rows \
+            and node.args[1] % graph.rank(node.args[0]) == 0 \
             and node.args[2] in graph.rows and node.args[3] in graph.rows:
         node.update_arg(3, graph.select(graph.rows[node.args[3]], node.args[3], 0))
         graph.evaluate(node)
         return True
     if name == "index_put" and node.args[0] not in graph.rows and len(node.args[1]) == 1:
         return write_rows(graph, node, rows)
+    if name == "index_copy" and node.args[0] not in graph.rows:
+        return copy_rows(graph, node, rows)
     return False
 
 

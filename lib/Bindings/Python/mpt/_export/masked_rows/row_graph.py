@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import torch
 import torch.fx
@@ -128,13 +128,17 @@ class RowGraph:
         return self.call(_aten.where.self, self.column(rows, known.dim()), value, other)
 
     def fill(self, rows: Rows, value: torch.fx.Node) -> torch.fx.Node:
-        """Rows that are not chosen become a copy of the first that is."""
-        first = self.call(_aten.argmax.default,
+        """Rows that are not chosen become a copy of the first that is. Integers, which may be places
+        in a table, are 0 if none is."""
+        place = self.call(_aten.argmax.default,
                           self.call(_aten.to.dtype, rows.mask, torch.float32), 0, True)
-        return self.select(rows, value, self.call(
-            STOP_GRADIENT, self.call(_aten.index_select.default, value, 0, first))
-            if value.meta["val"].is_floating_point()
-            else self.call(_aten.index_select.default, value, 0, first))
+        first = self.call(_aten.index_select.default, value, 0, place)
+        if value.meta["val"].is_floating_point():
+            first = self.call(STOP_GRADIENT, first)
+        else:
+            found = Rows(self.call(_aten.index_select.default, rows.mask, 0, place), 1)
+            first = self.select(found, first, 0)
+        return self.select(rows, value, first)
 
     # What is chosen.
 
@@ -156,9 +160,26 @@ class RowGraph:
                 self.fail(self.node, f"{self.node.target} by a mask of open size: of {REMEDY}")
             self.chosen[key] = self.sources[mask] = Rows(
                 self.call(_aten.reshape.default, mask, [size]), size)
-        if self.symbols.setdefault(symbol, self.chosen[key]) is not self.chosen[key]:
-            self.fail(self.node, f"two masks that choose as many rows: of {REMEDY}")
+        self.note(symbol, self.chosen[key])
         return self.chosen[key]
+
+    def join(self, values: "Sequence[torch.fx.Node]", symbol: str) -> Rows:
+        """The rows of values one after another, all of those in which none are chosen."""
+        key = "cat", *(self.rows[v].mask if v in self.rows else v.meta["val"].shape[0]
+                       for v in values)
+        if key not in self.chosen:
+            masks = [self.rows[v].mask if v in self.rows else self.call(
+                _aten.full.default, [v.meta["val"].shape[0]], True, dtype=torch.bool)
+                for v in values]
+            self.chosen[key] = Rows(self.call(_aten.cat.default, masks),
+                                    sum(v.meta["val"].shape[0] for v in values))
+        self.note(symbol, self.chosen[key])
+        return self.chosen[key]
+
+    def note(self, symbol: str, rows: Rows) -> None:
+        """That as many rows are chosen as a symbol of the graph says."""
+        if self.symbols.setdefault(symbol, rows) is not rows:
+            self.fail(self.node, f"two masks that choose as many rows: of {REMEDY}")
 
     def describe(self, node):
         """The same for masks that are computed twice, as in z[y > 0] and x[y > 0]."""

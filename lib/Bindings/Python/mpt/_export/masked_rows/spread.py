@@ -22,7 +22,7 @@ from mpt._export.masked_rows.inner_rows import read_elements, write_elements, wr
 from mpt._export.masked_rows.numbers import ITEM, count_rows, take_item, use_count
 from mpt._export.masked_rows.reductions import spread_targets, sum_rows
 from mpt._export.masked_rows.regions import enter_region, return_rows, take_number, take_rows
-from mpt._export.masked_rows.row_graph import EVERYWHERE, REMEDY, RowGraph, Rows, packets
+from mpt._export.masked_rows.row_graph import EVERYWHERE, REMEDY, RowGraph, packets
 
 _aten = torch.ops.aten
 # Row by row in their first operand, a batch in dimension 0; the others are the same for all rows.
@@ -115,7 +115,7 @@ def _keeps_rows(graph: RowGraph, node: torch.fx.Node, given: "list[torch.fx.Node
     if packet is _aten.embedding:
         return given == [node.args[1]]
     if packet is _aten.index_select and given == [node.args[2]]:
-        return node.args[1] == 0
+        return node.args[1] % graph.rank(node.args[0]) == 0
     if packet in _ALONG:
         dims = graph.argument(node, "dim", 0 if packet in (_aten.cat, _aten.stack) else None)
         if dims is None or dims == []:
@@ -174,12 +174,8 @@ def _join_rows(graph: RowGraph, node, given) -> bool:
     symbol = graph.symbol_of(node.meta["val"])
     if symbol is None or graph.argument(node, "dim", 0) % graph.rank(given[0]) != 0:
         return False
-    masks = [graph.rows[n].mask if n in graph.rows else graph.call(
-        _aten.full.default, [n.meta["val"].shape[0]], True, dtype=torch.bool)
-        for n in node.args[0]]
+    graph.rows[node] = graph.join(node.args[0], symbol)
     graph.evaluate(node)
-    rows = Rows(graph.call(_aten.cat.default, masks), node.meta["val"].shape[0])
-    graph.rows[node] = graph.symbols.setdefault(symbol, rows)
     return True
 
 
