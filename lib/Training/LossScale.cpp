@@ -17,6 +17,7 @@
 #include "ShardedGradients.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 #include "mpt/Dialect/MPT/Transforms/LossScaleRule.h"
+#include "mpt/Training/LossScaleAnalysis.h"
 #include "mpt/Training/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -66,6 +67,8 @@ struct LossScalePass : mpt::impl::LossScalePassBase<LossScalePass> {
                       "--mpt-mark-stablehlo-step for a step of JAX");
       return signalPassFailure();
     }
+    if (failed(checkScaledGradients(module)))
+      return signalPassFailure();
   }
 
 private:

@@ -13,10 +13,145 @@
 #include "mpt/Dialect/MPT/IR/Collectives.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
 
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
 #include <cmath>
 
 using namespace mlir;
 using namespace mpt;
+
+/// The name of an op of StableHLO or CHLO, without its dialect; empty for others.
+static StringRef getStableHLOName(Operation *op) {
+  auto [dialect, name] = op->getName().getStringRef().split('.');
+  return dialect == "stablehlo" || dialect == "chlo" ? name : StringRef();
+}
+
+/// The form of an op of StableHLO, whose operands nobody has verified.
+static ScalingForm getForm(StringRef name, Operation *op) {
+  auto form =
+      llvm::StringSwitch<ScalingForm>(name)
+          .Cases({"add", "subtract"}, ScalingForm::Sum)
+          .Cases({"multiply", "dot_general", "dot", "convolution"}, ScalingForm::Product)
+          .Case("divide", ScalingForm::Quotient)
+          .Case("sqrt", ScalingForm::SquareRoot)
+          .Case("rsqrt", ScalingForm::InverseRoot)
+          .Case("square", ScalingForm::Square)
+          .Case("power", ScalingForm::Power)
+          .Case("sign", ScalingForm::Sign)
+          .Cases({"maximum", "minimum", "compare", "select", "clamp"},
+                 ScalingForm::Choice)
+          .Cases({"exponential", "exponential_minus_one", "log", "log_plus_one"},
+                 ScalingForm::Curve)
+          .Cases({"tanh", "logistic", "sine", "cosine", "tan", "cbrt"},
+                 ScalingForm::Curve)
+          .Cases({"floor", "ceil", "round_nearest_even", "round_nearest_afz"},
+                 ScalingForm::Curve)
+          .Cases({"erf", "erfc", "erf_inv", "acos", "acosh", "asin", "asinh"},
+                 ScalingForm::Curve)
+          .Cases({"atan", "atanh", "cosh", "sinh", "digamma", "lgamma"},
+                 ScalingForm::Curve)
+          .Case("optimization_barrier", ScalingForm::SideBySide)
+          .Default(ScalingForm::Linear);
+  unsigned least = 1;
+  if (llvm::is_contained({ScalingForm::Sum, ScalingForm::Product, ScalingForm::Quotient,
+                          ScalingForm::Power, ScalingForm::Choice},
+                         form))
+    least = name == "select" || name == "clamp" ? 3 : 2;
+  return op->getNumOperands() < least || op->getNumResults() == 0 ? ScalingForm::Linear
+                                                                  : form;
+}
+
+ScalingForm mpt::getScalingForm(Operation *op) {
+  if (StringRef name = getStableHLOName(op); !name.empty())
+    return getForm(name, op);
+  return TypeSwitch<Operation *, ScalingForm>(op)
+      .Case<AddOp, SubOp>([](auto) { return ScalingForm::Sum; })
+      .Case<MulOp, MatmulOp>([](auto) { return ScalingForm::Product; })
+      .Case<DivOp>([](auto) { return ScalingForm::Quotient; })
+      .Case<SqrtOp>([](auto) { return ScalingForm::SquareRoot; })
+      .Case<RsqrtOp>([](auto) { return ScalingForm::InverseRoot; })
+      .Case<ReciprocalOp>([](auto) { return ScalingForm::Inverse; })
+      .Case<PowOp>([](auto) { return ScalingForm::Power; })
+      .Case<SignOp>([](auto) { return ScalingForm::Sign; })
+      .Case<MaximumOp, MinimumOp, CompareOp, WhereOp>(
+          [](auto) { return ScalingForm::Choice; })
+      .Case<ExpOp, LogOp, Log1pOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, SiluOp,
+            SoftplusOp, GeluOp, FloorOp, SoftmaxOp, LogSoftmaxOp>(
+          [](auto) { return ScalingForm::Curve; })
+      .Case<GradientsOp, ClipByGlobalNormOp, BarrierOp>(
+          [](auto) { return ScalingForm::SideBySide; })
+      .Default([](Operation *other) {
+        return isCollective(other) ? ScalingForm::SideBySide : ScalingForm::Linear;
+      });
+}
+
+SmallVector<unsigned, 3> mpt::getChoices(Operation *op) {
+  StringRef name = getStableHLOName(op);
+  if (isa<WhereOp>(op) || name == "select")
+    return {1, 2};
+  if (name == "clamp")
+    return {0, 1, 2};
+  return {0, 1};
+}
+
+bool mpt::choosesFinite(Operation *op) {
+  if (!isa<WhereOp>(op) && getStableHLOName(op) != "select")
+    return false;
+  Operation *condition = op->getOperand(0).getDefiningOp();
+  return condition &&
+         (isa<IsFiniteOp>(condition) || getStableHLOName(condition) == "is_finite");
+}
+
+DenseFPElementsAttr mpt::getConstantNumbers(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    StringRef name = getStableHLOName(op);
+    if (name == "constant") {
+      Attribute numbers = op->getDiscardableAttr("value");
+      if (auto properties =
+              dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute());
+          !numbers && properties)
+        numbers = properties.get("value");
+      return dyn_cast_or_null<DenseFPElementsAttr>(numbers);
+    }
+    if (!isa<BroadcastOp, ReshapeOp, CastOp>(op) && name != "broadcast_in_dim" &&
+        name != "reshape" && name != "convert")
+      break;
+    value = op->getOperand(0);
+  }
+  DenseFPElementsAttr numbers;
+  return matchPattern(value, m_Constant(&numbers)) ? numbers : DenseFPElementsAttr();
+}
+
+SmallVector<Value> mpt::getIncoming(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  StringRef name = op->getName().getStringRef();
+  auto scan = dyn_cast<ScanOp>(op);
+  const bool carries = scan || name == "stablehlo.while",
+             passes = carries || name == "sdy.manual_computation",
+             branches = isa<CheckpointOp>(op) || name == "stablehlo.if" ||
+                        name == "stablehlo.case";
+  if ((argument && !passes) || (!passes && !branches))
+    return {};
+  const unsigned index =
+      argument ? argument.getArgNumber() : cast<OpResult>(value).getResultNumber();
+  const bool isCarried = carries && (!scan || index < scan.getNumCarried());
+  SmallVector<Value> incoming;
+  if ((argument || isCarried) && index < op->getNumOperands())
+    incoming.push_back(op->getOperand(index));
+  if (argument && !isCarried)
+    return incoming;
+  // The condition of a while yields no next value.
+  MutableArrayRef<Region> regions = op->getRegions();
+  if (carries && !scan && !regions.empty())
+    regions = regions.drop_front();
+  for (Region &region : regions)
+    if (!region.empty() && !region.front().empty() &&
+        index < region.front().back().getNumOperands())
+      incoming.push_back(region.front().back().getOperand(index));
+  return incoming;
+}
 
 void LossScaleAnalysis::setToEntryState(LossScaleLattice *lattice) {
   LossScaling scaling(LossScaling::External);
@@ -54,6 +189,26 @@ static LossScaling raise(const LossScaling &a, int numerator, int denominator) {
   return LossScaling::getScaled(a.getScale(), a.getHalves() * numerator / denominator);
 }
 
+void LossScaleAnalysis::joinIncoming(LossScaleLattice *lattice, ProgramPoint *point) {
+  SmallVector<Value> incoming = getIncoming(lattice->getAnchor());
+  if (incoming.empty())
+    return setToEntryState(lattice);
+  for (Value value : incoming)
+    propagateIfChanged(lattice,
+                       lattice->join(getLatticeElementFor(point, value)->getValue()));
+}
+
+void LossScaleAnalysis::visitNonControlFlowArguments(
+    Operation *op, const RegionSuccessor &successor,
+    ArrayRef<LossScaleLattice *> arguments, unsigned firstIndex) {
+  if (isa<RegionBranchOpInterface>(op))
+    return SparseForwardDataFlowAnalysis::visitNonControlFlowArguments(
+        op, successor, arguments, firstIndex);
+  for (LossScaleLattice *argument : arguments)
+    joinIncoming(argument, getProgramPointBefore(
+                               cast<BlockArgument>(argument->getAnchor()).getOwner()));
+}
+
 LogicalResult
 LossScaleAnalysis::visitOperation(Operation *op,
                                   ArrayRef<const LossScaleLattice *> operands,
@@ -77,40 +232,59 @@ LossScaleAnalysis::visitOperation(Operation *op,
       set(result, LossScaling::Plain);
     return success();
   }
-  if (isa<MulOp, MatmulOp, DivOp>(op)) {
+  if (!results.empty() && !getIncoming(results[0]->getAnchor()).empty()) {
+    for (LossScaleLattice *result : results)
+      joinIncoming(result, getProgramPointAfter(op));
+    return success();
+  }
+  const ScalingForm form = getScalingForm(op);
+  switch (form) {
+  case ScalingForm::Product:
+  case ScalingForm::Quotient: {
     const LossScaling &a = operands[0]->getValue(), &b = operands[1]->getValue();
     if (a.getKind() != LossScaling::Unknown && b.getKind() != LossScaling::Unknown)
-      set(results[0], multiply(a, b, isa<DivOp>(op) ? -1 : 1));
+      set(results[0], multiply(a, b, form == ScalingForm::Quotient ? -1 : 1));
     return success();
   }
-  if (isa<SqrtOp, RsqrtOp, ReciprocalOp>(op)) {
-    set(results[0], raise(operands[0]->getValue(), isa<SqrtOp>(op) ? 1 : -1,
-                          isa<ReciprocalOp>(op) ? 1 : 2));
+  case ScalingForm::SquareRoot:
+    set(results[0], raise(operands[0]->getValue(), 1, 2));
     return success();
-  }
-  if (isa<SignOp>(op)) {
+  case ScalingForm::InverseRoot:
+    set(results[0], raise(operands[0]->getValue(), -1, 2));
+    return success();
+  case ScalingForm::Inverse:
+    set(results[0], raise(operands[0]->getValue(), -1, 1));
+    return success();
+  case ScalingForm::Square:
+    set(results[0], raise(operands[0]->getValue(), 2, 1));
+    return success();
+  case ScalingForm::Sign:
     set(results[0], raise(operands[0]->getValue(), 0, 1));
     return success();
-  }
-  if (auto power = dyn_cast<PowOp>(op)) {
+  case ScalingForm::Power: {
     // A power of which twice the exponent is whole.
-    DenseFPElementsAttr elements;
     const LossScaling &base = operands[0]->getValue();
-    if (base.getHalves() != 0 && matchPattern(power.getRhs(), m_Constant(&elements)) &&
-        elements.isSplat()) {
-      double twice = 2 * elements.getSplatValue<APFloat>().convertToDouble();
+    DenseFPElementsAttr exponents =
+        base.getHalves() != 0 ? getConstantNumbers(op->getOperand(1)) : nullptr;
+    if (exponents && exponents.isSplat()) {
+      double twice = 2 * exponents.getSplatValue<APFloat>().convertToDouble();
       set(results[0], std::abs(twice) < 64 && twice == std::floor(twice)
                           ? raise(base, int(twice), 2)
                           : LossScaling(LossScaling::Mixed));
       return success();
     }
+    break;
   }
-  // What is not finite has any scale: a choice by that is as its finite side.
-  if (auto choice = dyn_cast<WhereOp>(op))
-    if (isa_and_present<IsFiniteOp>(choice.getCondition().getDefiningOp())) {
+  case ScalingForm::Choice:
+    // What is not finite has any scale: a choice by that is as its finite side.
+    if (choosesFinite(op)) {
       set(results[0], operands[1]->getValue());
       return success();
     }
+    break;
+  default:
+    break;
+  }
   LossScaling all(LossScaling::Constant);
   for (const LossScaleLattice *operand : operands) {
     // Wait until all is known: what a loop brings may come later.
@@ -118,15 +292,12 @@ LossScaleAnalysis::visitOperation(Operation *op,
       continue;
     all = LossScaling::join(all, operand->getValue());
   }
-  // Gradients of several parameters, and what is computed again, pass side by side.
-  const bool sideBySide =
-      isa<GradientsOp, ClipByGlobalNormOp, BarrierOp>(op) || isCollective(op);
   for (auto [i, result] : llvm::enumerate(results)) {
     const bool isFloat =
         isa<FloatType>(getElementTypeOrSelf(result->getAnchor().getType()));
     if (!isFloat)
       set(result, LossScaling::Plain);
-    else if (sideBySide && i < operands.size())
+    else if (form == ScalingForm::SideBySide && i < operands.size())
       set(result, operands[i]->getValue());
     else
       set(result, all);

@@ -33,44 +33,27 @@ using namespace mpt::detail;
 
 namespace {
 
-struct ValidateLossScalePass
-    : mpt::impl::ValidateLossScalePassBase<ValidateLossScalePass> {
-  using Base::Base;
+/// The mistakes of one module.
+class Checks {
+public:
+  /// With `onlyScales`, how parameters are stored is not asked.
+  Checks(bool onlyScales) : onlyScales(onlyScales) {}
 
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
+  LogicalResult run(ModuleOp module) {
     DataFlowSolver solver;
     dataflow::loadBaselineAnalyses(solver);
     solver.load<LossScaleAnalysis>();
-    if (failed(solver.initializeAndRun(module))) {
-      module.emitError("mpt-validate-loss-scale: the analysis failed");
-      return signalPassFailure();
-    }
-    bool valid = true, isStep = false;
-    module.walk([&](Operation *op) {
-      isStep |= concernsStep(op);
-      valid &= succeeded(check(op, solver));
-    });
-    if (!isStep)
-      warnOfNothingToDo(module, getArgument(),
-                        "no loss scale, no optimizer and no result with mpt.updates");
-    if (!valid)
-      signalPassFailure();
-    markAllAnalysesPreserved();
+    if (failed(solver.initializeAndRun(module)))
+      return module.emitError("mpt-validate-loss-scale: the analysis failed");
+    bool valid = true;
+    module.walk([&](Operation *op) { valid &= succeeded(check(op, solver)); });
+    return success(valid);
   }
 
 private:
   LossScaling get(const DataFlowSolver &solver, Value value) {
     const auto *lattice = solver.lookupState<LossScaleLattice>(value);
     return lattice ? lattice->getValue() : LossScaling();
-  }
-
-  /// Whether `op` is part of what a training step has and a forward function has not.
-  static bool concernsStep(Operation *op) {
-    if (isa<ScaleLossOp, UnscaleOp, ClipByGlobalNormOp>(op) || getOptimizerGradient(op))
-      return true;
-    auto function = dyn_cast<func::FuncOp>(op);
-    return function && StepView(function).hasUpdates();
   }
 
   static std::string formatPower(const LossScaling &scaling) {
@@ -145,7 +128,8 @@ private:
       if (!result.updates)
         continue;
       const StepView::Argument &updated = view.getArguments()[*result.updates];
-      if (failed(checkParameter(end, updated, step.getArgument(*result.updates), value)))
+      if (!onlyScales &&
+          failed(checkParameter(end, updated, step.getArgument(*result.updates), value)))
         return failure();
       if (scaling.getKind() != LossScaling::Scaled)
         continue;
@@ -197,7 +181,7 @@ private:
       if (get(solver, gradient).isScaled())
         return op->emitError("the optimizer reads a gradient that is still scaled; put "
                              "mpt.unscale before it");
-      if (getElementTypeOrSelf(op->getResult(0).getType()).isF16() &&
+      if (!onlyScales && getElementTypeOrSelf(op->getResult(0).getType()).isF16() &&
           !isWithoutMaster(StepView::get(op->getOperand(0))))
         return op->emitError("the parameter ")
                << getParameterName(op) << "is stored in f16, which loses updates below "
@@ -213,7 +197,7 @@ private:
 
   /// A sum of a scaled value and one of parameters, data or numbers.
   LogicalResult checkSum(Operation *op, const DataFlowSolver &solver) {
-    if (!isa<AddOp, SubOp>(op))
+    if (getScalingForm(op) != ScalingForm::Sum)
       return success();
     for (unsigned i : {0u, 1u})
       if (LossScaling::Kind other = get(solver, op->getOperand(1 - i)).getKind();
@@ -229,13 +213,8 @@ private:
   /// Whether `value` is what an extreme, a comparison or a choice may meet a scaled value
   /// with at any scale: zeros, infinities, NaNs, and the largest numbers of its type.
   static bool hasNoMagnitude(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (!isa<BroadcastOp, ReshapeOp, CastOp>(op))
-        break;
-      value = op->getOperand(0);
-    }
-    DenseFPElementsAttr elements;
-    return matchPattern(value, m_Constant(&elements)) &&
+    DenseFPElementsAttr elements = getConstantNumbers(value);
+    return elements &&
            llvm::all_of(elements.getValues<APFloat>(), [](const APFloat &number) {
              return number.isZero() || !number.isFinite() || number.isLargest();
            });
@@ -246,6 +225,9 @@ private:
   static bool isScaleItself(Value value, DenseSet<Value> &seen) {
     if (!seen.insert(value).second)
       return true;
+    if (SmallVector<Value> incoming = getIncoming(value); !incoming.empty())
+      return llvm::all_of(incoming,
+                          [&](Value each) { return isScaleItself(each, seen); });
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto step = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
       return step && argument.getOwner()->isEntryBlock() &&
@@ -271,37 +253,37 @@ private:
   /// `op` saturates.
   static bool isSaturation(Operation *op) {
     return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
-      if (auto cast = dyn_cast<CastOp>(user))
-        return getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth() == 8;
-      return isa<MaximumOp, MinimumOp, WhereOp>(user) && isSaturation(user);
+      if (isa<CastOp>(user) || user->getName().getStringRef() == "stablehlo.convert") {
+        Type type = getElementTypeOrSelf(user->getResultTypes().front());
+        return type.isIntOrFloat() && type.getIntOrFloatBitWidth() == 8;
+      }
+      return getScalingForm(user) == ScalingForm::Choice && isSaturation(user);
     });
   }
 
   /// An extreme, a comparison or a choice between a scaled value and one that is not:
   /// which of both it is depends on the scale.
   LogicalResult checkChoice(Operation *op, const DataFlowSolver &solver) {
-    if (!isa<MaximumOp, MinimumOp, CompareOp, WhereOp>(op))
+    if (getScalingForm(op) != ScalingForm::Choice || choosesFinite(op) ||
+        isSaturation(op))
       return success();
-    const unsigned first = isa<WhereOp>(op) ? 1 : 0;
-    for (unsigned i : {0u, 1u}) {
-      Value scaled = op->getOperand(first + i), other = op->getOperand(first + 1 - i);
-      LossScaling::Kind kind = get(solver, other).getKind();
-      if ((kind != LossScaling::Plain && kind != LossScaling::Constant) ||
-          hasNoMagnitude(other) || !isScaledData(scaled, solver) || isSaturation(op))
-        continue;
-      return op->emitError("operand ")
-             << first + i << " is scaled and operand " << first + 1 - i
-             << " is not, so that the result depends on the scale; put mpt.unscale "
-                "before "
-             << "what clips gradients or compares them with a limit";
-    }
+    for (unsigned i : getChoices(op))
+      for (unsigned j : getChoices(op)) {
+        LossScaling::Kind kind = get(solver, op->getOperand(j)).getKind();
+        if ((kind != LossScaling::Plain && kind != LossScaling::Constant) ||
+            hasNoMagnitude(op->getOperand(j)) || !isScaledData(op->getOperand(i), solver))
+          continue;
+        return op->emitError("operand ")
+               << i << " is scaled and operand " << j
+               << " is not, so that the result depends on the scale; put mpt.unscale "
+                  "before what clips gradients or compares them with a limit";
+      }
     return success();
   }
 
   /// A function that is not linear, of a scaled value.
   LogicalResult checkCurve(Operation *op, const DataFlowSolver &solver) {
-    if (!isa<ExpOp, LogOp, Log1pOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, SiluOp,
-             SoftplusOp, GeluOp, FloorOp, SoftmaxOp, LogSoftmaxOp>(op) ||
+    if (getScalingForm(op) != ScalingForm::Curve ||
         !isScaledData(op->getOperand(0), solver))
       return success();
     return op->emitError(
@@ -311,7 +293,9 @@ private:
 
   /// A scale that is divided out of what has none any more.
   LogicalResult checkQuotient(Operation *op, const DataFlowSolver &solver) {
-    if (!isa<MulOp, DivOp>(op) || get(solver, op->getResult(0)).getHalves() >= 0)
+    const ScalingForm form = getScalingForm(op);
+    if ((form != ScalingForm::Product && form != ScalingForm::Quotient) ||
+        get(solver, op->getResult(0)).getHalves() >= 0)
       return success();
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
       if (get(solver, operand).getKind() == LossScaling::Unscaled)
@@ -323,20 +307,57 @@ private:
 
   /// What adds gradients of different scales, at the first op that does.
   LogicalResult checkMixing(Operation *op, const DataFlowSolver &solver) {
-    if (op->getNumResults() != 1 ||
-        get(solver, op->getResult(0)).getKind() != LossScaling::Mixed ||
-        // What lies side by side is not added.
-        isa<ConcatOp>(op))
+    auto isMixed = [&](Value value) {
+      return get(solver, value).getKind() == LossScaling::Mixed;
+    };
+    // What lies side by side is not added.
+    if (isa<ConcatOp>(op) || op->getName().getStringRef() == "stablehlo.concatenate")
       return success();
-    if (llvm::any_of(op->getOperands(), [&](Value operand) {
-          return get(solver, operand).getKind() == LossScaling::Mixed;
-        }))
-      return success();
-    return op->emitError(
-        "combines gradients of different scales, or an unscaled one with "
-        "one that is still scaled; keep one scale for all micro-batches "
-        "of a step, or unscale each before they meet");
+    for (Value result : op->getResults()) {
+      SmallVector<Value> incoming = getIncoming(result);
+      if (incoming.empty() && op->getNumResults() == 1)
+        incoming = op->getOperands();
+      if (isMixed(result) && !incoming.empty() && llvm::none_of(incoming, isMixed))
+        return op->emitError(
+            "combines gradients of different scales, or an unscaled one with "
+            "one that is still scaled; keep one scale for all micro-batches "
+            "of a step, or unscale each before they meet");
+    }
+    return success();
+  }
+
+  bool onlyScales;
+};
+
+/// Whether `op` is part of what a training step has and a forward function has not.
+bool concernsStep(Operation *op) {
+  if (isa<ScaleLossOp, UnscaleOp, ClipByGlobalNormOp>(op) || getOptimizerGradient(op))
+    return true;
+  auto function = dyn_cast<func::FuncOp>(op);
+  return function && StepView(function).hasUpdates();
+}
+
+struct ValidateLossScalePass
+    : mpt::impl::ValidateLossScalePassBase<ValidateLossScalePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (!module
+             .walk([](Operation *op) {
+               return concernsStep(op) ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted())
+      warnOfNothingToDo(module, getArgument(),
+                        "no loss scale, no optimizer and no result with mpt.updates");
+    if (failed(Checks(/*onlyScales=*/false).run(module)))
+      signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 
 } // namespace
+
+LogicalResult mpt::checkScaledGradients(ModuleOp module) {
+  return Checks(/*onlyScales=*/true).run(module);
+}

@@ -441,3 +441,92 @@ func.func @next_scale(%ok: tensor<i1>, %s: tensor<f32> {mpt.name = "loss_scale",
   %next = mpt.where %ok, %up, %down : (tensor<i1>, tensor<f32>, tensor<f32>) -> tensor<f32>
   return %next : tensor<f32>
 }
+
+// -----
+
+// Inside of a scan: what it carries, the slices that it reads, and what it uses from above.
+func.func @scan_clips(%g: tensor<4xf32>, %xs: tensor<9x4xf32> {mpt.name = "xs", mpt.role = "input"}, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %one = mpt.constant dense<1.0> : tensor<f32>
+  %c = mpt.scan 9 reverse carry(%scaled : tensor<4xf32>) over(%xs : tensor<9x4xf32>) {
+  ^bb0(%carried: tensor<4xf32>, %x: tensor<4xf32>):
+    %product = mpt.mul %carried, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @below {{operand 0 is scaled and operand 1 is not, so that the result depends on the scale; put mpt.unscale before what clips}}
+    %clipped = mpt.minimum %product, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    mpt.yield %clipped : tensor<4xf32>
+  } : tensor<4xf32>
+  %x, %ok = mpt.unscale %c, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @scan_bends(%g: tensor<9x4xf32>, %zero: tensor<4xf32> {mpt.name = "zero", mpt.role = "input"}, %s: tensor<f32>) -> tensor<9x4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<9x4xf32>, tensor<f32>) -> tensor<9x4xf32>
+  %last, %c = mpt.scan 9 carry(%zero : tensor<4xf32>) over(%scaled : tensor<9x4xf32>) {
+  ^bb0(%carried: tensor<4xf32>, %x: tensor<4xf32>):
+    // expected-error @below {{operand 0 is scaled, and the op is not linear}}
+    %curve = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+    mpt.yield %carried, %curve : tensor<4xf32>, tensor<4xf32>
+  } : tensor<4xf32>, tensor<9x4xf32>
+  // A result of the scan that no gradient flows into has no scale.
+  %free = mpt.tanh %last : (tensor<4xf32>) -> tensor<4xf32>
+  return %c : tensor<9x4xf32>
+}
+
+// -----
+
+func.func @scan_squares(%g: tensor<9x4xf32>, %s: tensor<f32>) -> tensor<9x4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<9x4xf32>, tensor<f32>) -> tensor<9x4xf32>
+  %c = mpt.scan 9 over(%scaled : tensor<9x4xf32>) {
+  ^bb0(%x: tensor<4xf32>):
+    %square = mpt.mul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mpt.yield %square : tensor<4xf32>
+  } : tensor<9x4xf32>
+  // expected-error @below {{gradient 0 holds the scale to the power 2, not 1}}
+  %x, %ok = mpt.unscale %c, %s : (tensor<9x4xf32>, tensor<f32>) -> (tensor<9x4xf32>, tensor<i1>)
+  return %x : tensor<9x4xf32>
+}
+
+// -----
+
+// The backward pass of a loop as it should be: gradients begin at 0, are multiplied by data,
+// added, chosen by a mask; an optimizer's loop reads what is unscaled.
+func.func @scan_backward(%p: tensor<4xf32>, %lr: tensor<f32>, %g: tensor<4xf32>, %xs: tensor<9x4xf32> {mpt.name = "xs", mpt.role = "input"},
+                         %s: tensor<f32> {mpt.name = "loss_scale", mpt.role = "loss_scale"}, %m: tensor<4xi1>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %zero = mpt.constant dense<0.0> : tensor<4xf32>
+  %half = mpt.constant dense<0.5> : tensor<f32>
+  %c, %sum, %all = mpt.scan 9 reverse carry(%scaled, %zero : tensor<4xf32>, tensor<4xf32>) over(%xs : tensor<9x4xf32>) {
+  ^bb0(%carried: tensor<4xf32>, %added: tensor<4xf32>, %x: tensor<4xf32>):
+    %curve = mpt.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+    %product = mpt.mul %carried, %curve : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %chosen = mpt.where %m, %product, %zero : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %next = mpt.add %added, %chosen : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mpt.yield %chosen, %next, %product : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  } : tensor<4xf32>, tensor<4xf32>, tensor<9x4xf32>
+  %x, %ok = mpt.unscale %sum, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+  %u = mpt.scan 5 carry(%x : tensor<4xf32>) {
+  ^bb0(%y: tensor<4xf32>):
+    %clipped = mpt.minimum %y, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    %z = mpt.tanh %clipped : (tensor<4xf32>) -> tensor<4xf32>
+    mpt.yield %z : tensor<4xf32>
+  } : tensor<4xf32>
+  %p1 = mpt.sgd param(%p) grad(%u) lr(%lr) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %p1 : tensor<4xf32>
+}
+
+// -----
+
+// What a scan carries is scaled on one way and unscaled on another.
+func.func @scan_unscales(%g: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %scaled = mpt.scale_loss %g, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-error @below {{combines gradients of different scales, or an unscaled one}}
+  %c = mpt.scan 9 carry(%scaled : tensor<4xf32>) {
+  ^bb0(%carried: tensor<4xf32>):
+    // expected-error @below {{gradient 0 is unscaled already on one way here and not on another}}
+    %x, %ok = mpt.unscale %carried, %s : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>)
+    mpt.yield %x : tensor<4xf32>
+  } : tensor<4xf32>
+  return %c : tensor<4xf32>
+}

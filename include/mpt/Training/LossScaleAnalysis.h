@@ -17,6 +17,7 @@
 #define MPT_TRAINING_LOSSSCALEANALYSIS_H
 
 #include "mlir/Analysis/DataFlow/SparseAnalysis.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace mpt {
 
@@ -85,6 +86,42 @@ private:
   mlir::Value scale;
 };
 
+/// What an op, of the mpt dialect or of StableHLO, does with a scale of its operands.
+enum class ScalingForm {
+  /// What it reads has one scale, which its results have, too.
+  Linear,
+  Sum,
+  Product,
+  Quotient,
+  SquareRoot,
+  InverseRoot,
+  Inverse,
+  Square,
+  Power,
+  Sign,
+  /// An extreme, a comparison or a choice, between the operands that `getChoices` names.
+  Choice,
+  /// No power of the scale can be divided out of its result.
+  Curve,
+  /// Result i is operand i.
+  SideBySide,
+};
+ScalingForm getScalingForm(mlir::Operation *op);
+
+/// The operands of a `Choice` that are compared, or that one result is chosen from.
+llvm::SmallVector<unsigned, 3> getChoices(mlir::Operation *op);
+
+/// Whether `op` chooses operand 1 where something is finite.
+bool choosesFinite(mlir::Operation *op);
+
+/// The numbers of a constant, or of one that is reshaped, broadcast or converted; null
+/// for other values.
+mlir::DenseFPElementsAttr getConstantNumbers(mlir::Value value);
+
+/// What may flow into `value`, an argument of a region of an op, or a result of an op
+/// with regions; nothing if that is not known, as for the scalars of reductions.
+llvm::SmallVector<mlir::Value> getIncoming(mlir::Value value);
+
 using LossScaleLattice = mlir::dataflow::Lattice<LossScaling>;
 
 /// Which values carry a loss scale: what `mpt.scale_loss` multiplies, and what products
@@ -98,7 +135,18 @@ public:
                                      llvm::ArrayRef<const LossScaleLattice *> operands,
                                      llvm::ArrayRef<LossScaleLattice *> results) override;
   void setToEntryState(LossScaleLattice *lattice) override;
+  void visitNonControlFlowArguments(mlir::Operation *op,
+                                    const mlir::RegionSuccessor &successor,
+                                    llvm::ArrayRef<LossScaleLattice *> arguments,
+                                    unsigned firstIndex) override;
+
+private:
+  /// Joins `lattice`, of a value that a region brings, with what flows into it.
+  void joinIncoming(LossScaleLattice *lattice, mlir::ProgramPoint *point);
 };
+
+/// Reports what `--mpt-validate-loss-scale` does of scaled values, at each op.
+llvm::LogicalResult checkScaledGradients(mlir::ModuleOp module);
 
 } // namespace mpt
 

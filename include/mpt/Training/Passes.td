@@ -236,7 +236,8 @@ def LossScalePass : Pass<"mpt-loss-scale", "::mlir::ModuleOp"> {
     `static` leaves it alone. Adds results `found_inf`, `did_step`, `loss_scale`,
     `grad_norm` (of the gradients that the optimizers read, if the step does not
     return it yet), and, if the scale has a floor or a ceiling, `loss_scale.at_min`
-    and `loss_scale.at_max`. Needs `mpt.grad_seed` and `mpt.gradients`.
+    and `loss_scale.at_max`. Needs `mpt.grad_seed` and `mpt.gradients`. What is done
+    with scaled gradients is checked as by `--mpt-validate-loss-scale`.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"dynamic\"", "dynamic, static or amax">,
@@ -273,7 +274,9 @@ def ValidateLossScalePass : Pass<"mpt-validate-loss-scale", "::mlir::ModuleOp"> 
     Changes nothing. It reports at the op: a gradient that is unscaled twice, or by
     another scale than it was scaled by; clipping, or an optimizer, that reads scaled
     gradients; a sum of gradients of different scales (a scale that changed
-    between micro-batches); a parameter stored in f16 that is updated in f16.
+    between micro-batches); a scaled gradient that is compared with a limit, or given to
+    what is not linear; a parameter stored in f16 that is updated in f16. It follows ops
+    of the mpt dialect and of StableHLO, and their loops and branches.
   }];
 }
 

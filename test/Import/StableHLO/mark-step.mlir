@@ -49,7 +49,7 @@
 // CALLS-NOT: call
 // CALLS: "stablehlo.composite"({{.*}}name = "acme.kept"
 // CALLS-NOT: call
-// CALLS: "stablehlo.tanh"
+// CALLS: "stablehlo.negate"
 // CALLS: func.func private @kept
 // CALLS: call @inner
 // CALLS: func.func private @inner
@@ -88,7 +88,7 @@ func.func private @update(%w: tensor<f32>, %x: tensor<f32>) -> tensor<f32> {
   return %n : tensor<f32>
 }
 func.func private @half(%x: tensor<f32>) -> tensor<f32> {
-  %y = "stablehlo.tanh"(%x) : (tensor<f32>) -> tensor<f32>
+  %y = "stablehlo.negate"(%x) : (tensor<f32>) -> tensor<f32>
   return %y : tensor<f32>
 }
 func.func private @seed(%g: tensor<f32>) -> tensor<f32> {
