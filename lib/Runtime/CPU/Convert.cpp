@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convert.h"
+#include "Avx2.h"
 #include "Avx512.h"
 
 #include <algorithm>
@@ -104,24 +105,38 @@ void storeAt(void *data, int64_t index, T value) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,f16c")))
-int64_t widenF16Vector(const uint16_t *source, float *target, int64_t count) {
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    _mm256_storeu_ps(target + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                                     reinterpret_cast<const __m128i *>(source + i))));
-  return i;
+/// Calls `body(source, target)` for eight elements at a time of `count`. The last eight
+/// overlap those before; fewer in all go by way of zeros beside them.
+template <typename From, typename To, typename Body>
+inline __attribute__((always_inline)) void forEights(const From *source, To *target,
+                                                     int64_t count, Body body) {
+  if (count >= 8) {
+    for (int64_t i = 0; i < count; i += 8)
+      body(source + std::min(i, count - 8), target + std::min(i, count - 8));
+    return;
+  }
+  From all[8] = {};
+  To results[8];
+#pragma clang loop vectorize(disable) unroll(disable)
+  for (int64_t i = 0; i < count; ++i)
+    all[i] = source[i];
+  body(all, results);
+#pragma clang loop vectorize(disable) unroll(disable)
+  for (int64_t i = 0; i < count; ++i)
+    target[i] = results[i];
 }
 
-__attribute__((target("avx2,f16c"))) int64_t narrowF16Vector(const float *source,
-                                                             uint16_t *target,
-                                                             int64_t count) {
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i *>(target + i),
-        _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT));
-  return i;
+MPT_AVX2 void widenF16Vector(const uint16_t *source, float *target, int64_t count) {
+  forEights(source, target, count, [](const uint16_t *from, float *to) MPT_AVX2 {
+    _mm256_storeu_ps(to, loadEight<DataType::F16>(from, 0));
+  });
+}
+
+MPT_AVX2 void narrowF16Vector(const float *source, uint16_t *target, int64_t count) {
+  forEights(source, target, count, [](const float *from, uint16_t *to) MPT_AVX2 {
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
+  });
 }
 
 __attribute__((target("avx2"))) void widenBF16Vector(const uint16_t *source,
@@ -131,27 +146,25 @@ __attribute__((target("avx2"))) void widenBF16Vector(const uint16_t *source,
     bits[i] = static_cast<uint32_t>(source[i]) << 16;
 }
 
-__attribute__((target("avx2"))) int64_t narrowBF16Vector(const float *source,
-                                                         uint16_t *target,
-                                                         int64_t count) {
-  const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(0x7fff);
-  const __m256i quiet = _mm256_set1_epi32(0x400000);
-  auto round = [&](int64_t at) __attribute__((target("avx2"))) {
-    __m256 value = _mm256_loadu_ps(source + at);
-    __m256i bits = _mm256_castps_si256(value);
-    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
-    __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(half, odd));
-    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
-    rounded = _mm256_blendv_epi8(rounded, _mm256_or_si256(bits, quiet), nan);
-    return _mm256_srli_epi32(rounded, 16);
+MPT_AVX2 void narrowBF16Vector(const float *source, uint16_t *target, int64_t count) {
+  auto round = [](const float *from) MPT_AVX2 {
+    return _mm256_srli_epi32(roundToBF16(_mm256_loadu_ps(from)), 16);
   };
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    __m256i packed = _mm256_packus_epi32(round(i), round(i + 8));
+  // The next eights begin at a multiple of 16, or eight before one.
+  const int64_t whole = count / 16 * 16;
+  for (int64_t i = 0; i < whole; i += 16) {
+    const __m256i packed = _mm256_packus_epi32(round(source + i), round(source + i + 8));
     _mm256_storeu_si256(reinterpret_cast<__m256i *>(target + i),
                         _mm256_permute4x64_epi64(packed, 0xd8));
   }
-  return i;
+  const int64_t before = whole > 0 && count - whole < 8 ? whole - 8 : whole;
+  if (whole == count)
+    return;
+  forEights(source + before, target + before, count - before,
+            [](const float *from, uint16_t *to) MPT_AVX2 {
+              _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
+                               narrowToBF16(_mm256_loadu_ps(from)));
+            });
 }
 
 /// Calls `body(i, lanes)` for all vectors of sixteen of `count` elements. All lanes of
@@ -284,14 +297,12 @@ __attribute__((target("avx2"))) int64_t widenE4M3ToBF16Vector(const uint8_t *sou
 }
 
 /// Eight of them. The bits of each are the first eight of an f16.
-__attribute__((target("avx2,f16c"))) inline __m256 loadE5M2(const uint8_t *source) {
+MPT_AVX2 inline __m256 loadE5M2(const uint8_t *source) {
   __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(source));
   return _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), bytes));
 }
 
-__attribute__((target("avx2,f16c"))) int64_t widenE5M2Vector(const uint8_t *source,
-                                                             float *target,
-                                                             int64_t count) {
+MPT_AVX2 int64_t widenE5M2Vector(const uint8_t *source, float *target, int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
     _mm256_storeu_ps(target + i, loadE5M2(source + i));
@@ -299,9 +310,8 @@ __attribute__((target("avx2,f16c"))) int64_t widenE5M2Vector(const uint8_t *sour
 }
 
 /// By way of f32, whose first 16 bits then hold the number.
-__attribute__((target("avx2,f16c"))) int64_t widenE5M2ToBF16Vector(const uint8_t *source,
-                                                                   uint16_t *target,
-                                                                   int64_t count) {
+MPT_AVX2 int64_t widenE5M2ToBF16Vector(const uint8_t *source, uint16_t *target,
+                                       int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     __m256i wide = _mm256_castps_si256(loadE5M2(source + i));
@@ -372,7 +382,7 @@ void mpt::rt::widen(DataType type, const void *source, int64_t index, float *tar
   if (type == DataType::BF16 && set != VectorSet::Plain)
     return widenBF16Vector(halves, target, count);
   if (type == DataType::F16 && set != VectorSet::Plain)
-    i = widenF16Vector(halves, target, count);
+    return widenF16Vector(halves, target, count);
   auto *bytes = static_cast<const uint8_t *>(source) + index;
   if (type == DataType::F8E4M3FN && set != VectorSet::Plain)
     i = widenE4M3Vector(bytes, target, count);
@@ -424,7 +434,6 @@ void mpt::rt::narrow(DataType type, const float *source, void *target, int64_t i
                      int64_t count, [[maybe_unused]] VectorSet set) {
   if (count == 0)
     return;
-  int64_t i = 0;
   if (type == DataType::F32) {
     std::memcpy(static_cast<float *>(target) + index, source, count * 4);
     return;
@@ -436,10 +445,10 @@ void mpt::rt::narrow(DataType type, const float *source, void *target, int64_t i
   if (type == DataType::F16 && set == VectorSet::AVX512)
     return narrowToHalves<false>(source, halves, count);
   if (type == DataType::BF16 && set != VectorSet::Plain)
-    i = narrowBF16Vector(source, halves, count);
-  else if (type == DataType::F16 && set != VectorSet::Plain)
-    i = narrowF16Vector(source, halves, count);
+    return narrowBF16Vector(source, halves, count);
+  if (type == DataType::F16 && set != VectorSet::Plain)
+    return narrowF16Vector(source, halves, count);
 #endif
-  for (; i < count; ++i)
+  for (int64_t i = 0; i < count; ++i)
     fromF32(type, target, index + i, source[i]);
 }

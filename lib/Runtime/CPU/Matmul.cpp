@@ -110,7 +110,6 @@ public:
     }
     if (s.k == 0)
       emptyRow.resize(s.n);
-    wideRows.resize(threads);
     outIndex = instruction.numInputs;
   }
 
@@ -170,9 +169,6 @@ public:
         primitives.clear();
       }
     }
-    if ((blocks && convertsRhs()) || (turns && convertsLhs()))
-      for (std::vector<float> &rows : wideRows)
-        rows.resize(8 * (turns || s.transposeRhs ? s.k : s.n));
     return blocks || preparePrimitives(nullptr);
   }
 
@@ -220,8 +216,6 @@ private:
     static const bool prefers = prefersConvolutions(dnnl_get_effective_cpu_isa());
     if (prefers && plan.blocksRhs) {
       blocks = true;
-      for (std::vector<float> &rows : wideRows)
-        rows.resize(8 * (s.transposeRhs ? s.k : plan.columnChunk));
       if (prepareColumnPanels())
         return true;
       blocks = false;
@@ -463,7 +457,7 @@ private:
       StoredRows rhs = getRhs(source, matrix * size, s.k);
       int64_t first = piece * pieceRows;
       packBlocks(rhs, s.transposeRhs, first, std::min(first + pieceRows, rhs.rows),
-                 reinterpret_cast<float *>(target), wideRows[thread].data());
+                 reinterpret_cast<float *>(target));
     } else {
       int64_t first = piece * pieceElements;
       copyElements(getStoredRhs(), source, matrix * size + first, target, first,
@@ -491,9 +485,9 @@ private:
       const void *lhs;
       int64_t base = matrix * s.m * s.k;
       if (turns) {
-        transpose(
+        transposeToFloats(
             {storedLhs, buffers[0], base + first * s.k, s.k, rows, s.k, s.lhsRounding},
-            panel, wideRows[thread].data());
+            panel, rows);
         lhs = panel;
         panel += alignUp(plan.rowChunk * s.k * 4) / 4;
       } else if (!copiesLhs()) {
@@ -561,8 +555,7 @@ private:
                          s.transposeRhs ? terms : columns,
                          s.rounding};
     if (blocks) {
-      packBlocks(rhs, s.transposeRhs, 0, rhs.rows, reinterpret_cast<float *>(panel),
-                 wideRows[thread].data());
+      packBlocks(rhs, s.transposeRhs, 0, rhs.rows, reinterpret_cast<float *>(panel));
       return panel;
     }
     if (const int64_t block = packs ? pairs.at({columns, terms}) : 0) {
@@ -687,8 +680,8 @@ private:
       };
       const void *lhs = panel;
       if (turns) {
-        transpose({storedLhs, buffers[0], first, s.k, s.m, length, s.lhsRounding}, panel,
-                  wideRows[thread].data());
+        transposeToFloats({storedLhs, buffers[0], first, s.k, s.m, length, s.lhsRounding},
+                          panel, s.m);
         panel += alignUp(plan.sumChunk * s.m * 4) / 4;
       } else {
         lhs = side(getStoredLhs(), buffers[0], s.transposeLhs, s.m, copiesLhs());
@@ -697,8 +690,7 @@ private:
       if (blocks) {
         StoredRows stored =
             getRhs(buffers[1], s.transposeRhs ? first : first * s.n, length);
-        packBlocks(stored, s.transposeRhs, 0, stored.rows, panel,
-                   wideRows[thread].data());
+        packBlocks(stored, s.transposeRhs, 0, stored.rows, panel);
       } else {
         rhs = side(getStoredRhs(), buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
       }
@@ -761,8 +753,6 @@ private:
   BufferRef bias;
   uint32_t outIndex = 2;
   std::vector<float> biasRow, emptyRow;
-  /// Of each thread, for eight widened rows on their way into another layout.
-  std::vector<std::vector<float>> wideRows;
   /// By (rows, columns, summed length), with 0 columns where they are not cut.
   std::map<std::array<int64_t, 3>, MatmulPrimitive> primitives;
   Primitive pack;

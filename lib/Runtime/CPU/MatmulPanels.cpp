@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulPanels.h"
+#include "Avx2.h"
 #include "Avx512.h"
 #include "Convert.h"
 #include "mpt/ProgramABI/CallPlan.h"
@@ -31,54 +32,67 @@ bool mpt::rt::isBlockedRhs(const dnnl_memory_desc_t &desc, int64_t k, int64_t n)
          desc.padded_dims[1] == roundUp(k);
 }
 
-/// Row `index` as floats, or null for the zeros beyond the last. A widened row is put
-/// where row `slot` of `buffer` is.
-static const float *getRow(const StoredRows &stored, int64_t index, float *buffer,
-                           int64_t slot) {
-  if (index >= stored.rows)
-    return nullptr;
-  int64_t first = stored.first + index * stored.lead;
-  if (stored.type == DataType::F32 && stored.rounding == Rounding::None)
-    return static_cast<const float *>(stored.data) + first;
-  buffer += slot * stored.length;
-  widen(stored.type, stored.rounding, stored.data, first, buffer, stored.length);
-  return buffer;
+/// Eight numbers from element `index` on, or the first `count` of them and zeros.
+static void widenEight(const StoredRows &rhs, int64_t index, int64_t count, float *to) {
+  if (count > 0)
+    widen(rhs.type, rhs.rounding, rhs.data, index, to, std::min(count, block));
+  for (int64_t i = std::max<int64_t>(count, 0); i < block; ++i)
+    to[i] = 0.0f;
 }
 
+/// Rows of the right side from a multiple of eight on: those of one block of each block
+/// of columns, `columnBlock` floats from one to the next.
+static void packEightRows(const StoredRows &rhs, int64_t row, float *target,
+                          int64_t columnBlock, int64_t firstColumn) {
+  for (int64_t column = firstColumn; column < rhs.length; column += block)
+    for (int64_t i = 0; i < block; ++i)
+      widenEight(rhs, rhs.first + (row + i) * rhs.lead + column,
+                 row + i < rhs.rows ? rhs.length - column : 0,
+                 target + column / block * columnBlock + i * block);
+}
+
+#if defined(__x86_64__)
+/// The same of eight rows, for whole blocks; returns how many columns these have.
+MPT_AVX2 static int64_t packWholeBlocks(const StoredRows &rhs, int64_t row, float *target,
+                                        int64_t columnBlock) {
+  const int64_t from = rhs.first + row * rhs.lead, end = rhs.length / block * block;
+  for (int64_t column = 0; column < end; column += block, target += columnBlock) {
+    __m256 tile[block];
+    loadEights(rhs, from + column, tile);
+#pragma clang loop unroll(full)
+    for (int64_t i = 0; i < block; ++i)
+      _mm256_storeu_ps(target + i * block, tile[i]);
+  }
+  return end;
+}
+#endif
+
 void mpt::rt::packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin,
-                         int64_t end, float *target, float *buffer) {
+                         int64_t end, float *target) {
   const int64_t length = rhs.length;
   // From one block of columns to the next.
   const int64_t columnBlock = roundUp(isTransposed ? length : rhs.rows) * block;
   for (int64_t index = begin; index < end; index += block) {
-    const float *row[block];
-    for (int64_t i = 0; i < block; ++i)
-      row[i] = getRow(rhs, index + i, buffer, i);
-    if (isTransposed) {
-      // Eight columns of the right side: one block of columns.
-      float *to = target + index / block * columnBlock;
-      if (row[block - 1])
-        for (int64_t i = 0; i < length; ++i, to += block)
-          for (int64_t j = 0; j < block; ++j)
-            to[j] = row[j][i];
-      else
-        for (int64_t i = 0; i < length; ++i, to += block)
-          for (int64_t j = 0; j < block; ++j)
-            to[j] = row[j] ? row[j][i] : 0.0f;
-      std::fill_n(to, (roundUp(length) - length) * block, 0.0f);
+    if (!isTransposed) {
+      float *to = target + index * block;
+      int64_t packed = 0;
+#if defined(__x86_64__)
+      if (getVectorSet() != VectorSet::Plain && !isF8(rhs.type) &&
+          index + block <= rhs.rows)
+        packed = packWholeBlocks(rhs, index, to, columnBlock);
+#endif
+      packEightRows(rhs, index, to, columnBlock, packed);
       continue;
     }
-    float *to = target + index * block;
-    for (int64_t column = 0; column < length; column += block, to += columnBlock)
-      for (int64_t i = 0; i < block; ++i) {
-        int64_t count = row[i] ? std::min(block, length - column) : 0;
-        if (count == block) {
-          std::memcpy(to + i * block, row[i] + column, block * sizeof(float));
-          continue;
-        }
-        for (int64_t j = 0; j < block; ++j)
-          to[i * block + j] = j < count ? row[i][column + j] : 0.0f;
-      }
+    // Eight columns of the right side: one block of columns.
+    StoredRows columns = rhs;
+    columns.first += index * rhs.lead;
+    columns.rows = std::min(block, rhs.rows - index);
+    float *to = target + index / block * columnBlock;
+    if (columns.rows < block)
+      std::fill_n(to, length * block, 0.0f);
+    transposeToFloats(columns, to, block);
+    std::fill_n(to + length * block, (roundUp(length) - length) * block, 0.0f);
   }
 }
 
@@ -299,18 +313,5 @@ void mpt::rt::packPairs(const StoredRows &rhs, bool isTransposed, int64_t block,
       }
       std::fill_n(target + 2 * count, 2 * (block - count), uint16_t(0));
     }
-  }
-}
-
-void mpt::rt::transpose(const StoredRows &matrix, float *target, float *buffer) {
-  for (int64_t index = 0; index < matrix.rows; index += block) {
-    const int64_t count = std::min(block, matrix.rows - index);
-    const float *row[block];
-    for (int64_t i = 0; i < count; ++i)
-      row[i] = getRow(matrix, index + i, buffer, i);
-    float *to = target + index;
-    for (int64_t i = 0; i < matrix.length; ++i, to += matrix.rows)
-      for (int64_t j = 0; j < count; ++j)
-        to[j] = row[j][i];
   }
 }

@@ -29,9 +29,8 @@ bool isBlockedRhs(const dnnl_memory_desc_t &desc, int64_t k, int64_t n);
 
 /// Writes the blocks that the stored rows from `begin` (a multiple of 8) to before `end`
 /// are in. The rows are those of the right side, or, if `isTransposed`, its columns.
-/// `buffer` has room for eight rows; f32 that is not rounded needs none.
 void packBlocks(const StoredRows &rhs, bool isTransposed, int64_t begin, int64_t end,
-                float *target, float *buffer);
+                float *target);
 
 /// If `desc`, a right side of bf16, has the layout of oneDNN's matmuls with AVX512_BF16
 /// (BA16a64b2a and such): the columns of a block, else 0. Two rows alternate, element by
@@ -45,9 +44,6 @@ bool canPackPairs(DataType type, bool isTransposed);
 /// layout, in blocks of `block` columns. The rows are those of the right side, or, if
 /// `isTransposed`, its columns. Rows and columns beyond the last are zeros.
 void packPairs(const StoredRows &rhs, bool isTransposed, int64_t block, uint16_t *target);
-
-/// Writes the transposed matrix: `length` rows of `rows` floats. `buffer` as above.
-void transpose(const StoredRows &matrix, float *target, float *buffer);
 
 } // namespace mpt::rt
 

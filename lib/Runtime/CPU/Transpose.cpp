@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transpose.h"
+#include "Avx2.h"
 #include "Avx512.h"
 #include "Convert.h"
+#include "mpt/ProgramABI/CallPlan.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +33,7 @@ MPT_AVX512 inline void prefetchBelow(const StoredRows &matrix, int64_t index,
 
 /// Tiles of 16 x 16 floats, rounded to f16 and widened with `isRounded`.
 template <DataType type, bool isRounded = false>
-MPT_AVX512 __attribute__((noinline)) void transposeToFloats(const StoredRows &matrix,
+MPT_AVX512 __attribute__((noinline)) void transposeSixteens(const StoredRows &matrix,
                                                             float *target, int64_t lead) {
   constexpr int64_t size = type == DataType::F32 ? 4 : 2;
   for (int64_t row = 0; row < matrix.rows; row += 16)
@@ -130,6 +132,63 @@ transposeHalves(const StoredRows &matrix, uint16_t *target, int64_t lead) {
     }
 }
 
+/// Calls `body(row, column)` for tiles of 8 x 8 elements of a matrix with at least as
+/// many rows and columns. The last tiles overlap those before. Tiles of `rowsAtOnce` rows
+/// that write the same lines of the cache follow each other.
+template <typename Body>
+MPT_AVX2 inline __attribute__((always_inline)) void
+forTilesOfEight(int64_t rows, int64_t columns, int64_t rowsAtOnce, Body body) {
+  for (int64_t first = 0; first < rows; first += rowsAtOnce)
+    for (int64_t column = 0; column < columns; column += 8)
+      for (int64_t row = first; row < std::min(first + rowsAtOnce, rows); row += 8)
+        body(std::min(row, rows - 8), std::min(column, columns - 8));
+}
+
+/// Tiles of 8 x 8 floats.
+MPT_AVX2 void transposeEights(const StoredRows &matrix, float *target, int64_t lead) {
+  constexpr int64_t rowsAtOnce = 16;
+  const int64_t size = getSize(matrix.type);
+  const bool hasMore = matrix.rows > rowsAtOnce;
+  auto move = [&](int64_t row, int64_t column) MPT_AVX2 {
+    const int64_t from = matrix.first + row * matrix.lead + column;
+    for (int64_t i = rowsAtOnce; hasMore && i < rowsAtOnce + 8; ++i)
+      __builtin_prefetch(static_cast<const char *>(matrix.data) +
+                             (from + i * matrix.lead) * size,
+                         /*rw=*/0, /*locality=*/2);
+    __m256 tile[8];
+    loadEights(matrix, from, tile);
+    transpose8(tile);
+    float *to = target + column * lead + row;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 8; ++i)
+      _mm256_storeu_ps(to + i * lead, tile[i]);
+  };
+  forTilesOfEight(matrix.rows, matrix.length, rowsAtOnce, move);
+}
+
+/// The same of 16 bits as they are.
+MPT_AVX2 void transposeEightHalves(const StoredBits &matrix, uint16_t *target,
+                                   int64_t lead) {
+  constexpr int64_t rowsAtOnce = 32;
+  auto move = [&](int64_t row, int64_t column) MPT_AVX2 {
+    const uint16_t *from =
+        static_cast<const uint16_t *>(matrix.data) + row * matrix.lead + column;
+    __m128i tile[8];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 8; ++i) {
+      __builtin_prefetch(from + (rowsAtOnce + i) * matrix.lead, /*rw=*/0, /*locality=*/2);
+      tile[i] =
+          _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + i * matrix.lead));
+    }
+    transpose8(tile);
+    uint16_t *to = target + column * lead + row;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 8; ++i)
+      _mm_storeu_si128(reinterpret_cast<__m128i *>(to + i * lead), tile[i]);
+  };
+  forTilesOfEight(matrix.rows, matrix.columns, rowsAtOnce, move);
+}
+
 } // namespace
 #endif
 
@@ -152,16 +211,35 @@ void mpt::rt::transposeRows(const StoredRows &matrix, DataType type, void *targe
   }
   auto *floats = static_cast<float *>(target);
   if (matrix.rounding == Rounding::F16)
-    transposeToFloats<DataType::F32, true>(matrix, floats, matrix.rows);
+    transposeSixteens<DataType::F32, true>(matrix, floats, matrix.rows);
   else if (matrix.type == DataType::F32)
-    transposeToFloats<DataType::F32>(matrix, floats, matrix.rows);
+    transposeSixteens<DataType::F32>(matrix, floats, matrix.rows);
   else if (matrix.type == DataType::BF16)
-    transposeToFloats<DataType::BF16>(matrix, floats, matrix.rows);
+    transposeSixteens<DataType::BF16>(matrix, floats, matrix.rows);
   else
-    transposeToFloats<DataType::F16>(matrix, floats, matrix.rows);
+    transposeSixteens<DataType::F16>(matrix, floats, matrix.rows);
   if (matrix.rounding == Rounding::BF16)
     round(Rounding::BF16, floats, floats, matrix.rows * matrix.length);
 #endif
+}
+
+void mpt::rt::transposeToFloats(const StoredRows &matrix, float *target, int64_t lead,
+                                VectorSet set) {
+#if defined(__x86_64__)
+  if (set != VectorSet::Plain && !isF8(matrix.type) && matrix.rows >= 8 &&
+      matrix.length >= 8)
+    return transposeEights(matrix, target, lead);
+#endif
+  constexpr int64_t most = 256;
+  float piece[most];
+  for (int64_t row = 0; row < matrix.rows; ++row)
+    for (int64_t column = 0; column < matrix.length; column += most) {
+      const int64_t count = std::min(most, matrix.length - column);
+      widen(matrix.type, matrix.rounding, matrix.data,
+            matrix.first + row * matrix.lead + column, piece, count);
+      for (int64_t i = 0; i < count; ++i)
+        target[(column + i) * lead + row] = piece[i];
+    }
 }
 
 /// By way of tiles whose rows are read as a whole.
@@ -199,9 +277,16 @@ void mpt::rt::transposeBits(const StoredBits &matrix, void *target, int64_t targ
                     matrix.rows,
                     matrix.columns};
     if (matrix.size == 4)
-      return transposeToFloats<DataType::F32>(rows, static_cast<float *>(target),
+      return transposeSixteens<DataType::F32>(rows, static_cast<float *>(target),
                                               targetLead);
     return transposeHalves<false>(rows, static_cast<uint16_t *>(target), targetLead);
+  }
+  if (set == VectorSet::AVX2 && std::min(matrix.rows, matrix.columns) >= fewest) {
+    if (matrix.size == 4)
+      return transposeEights(
+          {DataType::F32, matrix.data, 0, matrix.lead, matrix.rows, matrix.columns},
+          static_cast<float *>(target), targetLead);
+    return transposeEightHalves(matrix, static_cast<uint16_t *>(target), targetLead);
   }
 #endif
   if (matrix.size == 4)

@@ -32,6 +32,11 @@ bool canTransposeRows(DataType type);
 /// of `type`, which is f32 or, of a matrix of bf16 or rounded to it, bf16.
 void transposeRows(const StoredRows &matrix, DataType type, void *target);
 
+/// Writes the transposed matrix as floats, rounded if it says so, `lead` floats from one
+/// row to the next.
+void transposeToFloats(const StoredRows &matrix, float *target, int64_t lead,
+                       VectorSet set = getVectorSet());
+
 /// `rows` rows of `columns` elements of `size` bytes (2 or 4), `lead` elements from
 /// one row to the next.
 struct StoredBits {

@@ -637,6 +637,37 @@ TEST(CopyTest, TransposesOnEachVectorSet) {
     }
 }
 
+/// Whole tiles of 8 x 8, tiles that overlap, and matrices with fewer rows or columns;
+/// what lies between the rows of the result is left as it is.
+TEST(CopyTest, TransposesToFloats) {
+  const std::pair<DataType, Rounding> kinds[] = {
+      {F32, Rounding::None},  {F32, Rounding::F16},
+      {F32, Rounding::BF16},  {F16, Rounding::None},
+      {BF16, Rounding::None}, {DataType::F8E4M3FN, Rounding::None}};
+  for (auto [type, rounding] : kinds)
+    for (int64_t rows : {3, 8, 21, 40})
+      for (int64_t columns : {5, 8, 50})
+        for (VectorSet set : {VectorSet::Plain, VectorSet::AVX2, VectorSet::AVX512}) {
+          if (set > getVectorSet())
+            continue;
+          const int64_t lead = columns + 3, targetLead = rows + 2;
+          Tensor x = randomTensor(type, {rows, lead}, 1);
+          if (rounding != Rounding::None)
+            setRoundedNumbers(x);
+          std::vector<float> target(columns * targetLead, 7.0f);
+          transposeToFloats({type, x.data(), 1, lead, rows, columns, rounding},
+                            target.data(), targetLead, set);
+          for (int64_t c = 0; c < columns; ++c)
+            for (int64_t r = 0; r < targetLead; ++r) {
+              auto expected = static_cast<float>(r < rows ? x[r * lead + c + 1] : 7.0);
+              if (r < rows)
+                round(rounding, &expected, &expected, 1, VectorSet::Plain);
+              ASSERT_EQ(target[c * targetLead + r], expected)
+                  << rows << " " << columns << " " << r << " " << c;
+            }
+        }
+}
+
 TEST(CopyTest, BackwardsBroadcastAndScalar) {
   Tensor x = randomTensor(F32, {6}, 1), y(F32, {2, 6}), one(F32, {});
   // From the end, twice.
