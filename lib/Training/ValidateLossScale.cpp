@@ -56,6 +56,17 @@ private:
     return lattice ? lattice->getValue() : LossScaling();
   }
 
+  /// An error at `op`, which says what to do in a step of JAX.
+  static InFlightDiagnostic report(Operation *op, const Twine &message) {
+    InFlightDiagnostic error = op->emitError(message);
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect == "stablehlo" || dialect == "chlo")
+      error.attachNote() << "in a step of JAX gradients are unscaled by "
+                            "mpt.jax.gradients; the rule of a jax.custom_vjp gets them "
+                            "unscaled in mpt.jax.train_step(.., gradients=\"jax\")";
+    return error;
+  }
+
   static std::string formatPower(const LossScaling &scaling) {
     std::string text = std::to_string(scaling.getHalves() / 2);
     return scaling.getHalves() % 2 ? std::to_string(scaling.getHalves()) + "/2" : text;
@@ -204,7 +215,7 @@ private:
           (other == LossScaling::Plain ||
            (other == LossScaling::Constant && !hasNoMagnitude(op->getOperand(1 - i)))) &&
           isScaledData(op->getOperand(i), solver))
-        return op->emitError("operand ")
+        return report(op, "operand ")
                << i << " is scaled and the other is not; put mpt.unscale before what is "
                << "added to gradients, such as weight decay";
     return success();
@@ -273,7 +284,7 @@ private:
         if ((kind != LossScaling::Plain && kind != LossScaling::Constant) ||
             hasNoMagnitude(op->getOperand(j)) || !isScaledData(op->getOperand(i), solver))
           continue;
-        return op->emitError("operand ")
+        return report(op, "operand ")
                << i << " is scaled and operand " << j
                << " is not, so that the result depends on the scale; put mpt.unscale "
                   "before what clips gradients or compares them with a limit";
@@ -286,9 +297,8 @@ private:
     if (getScalingForm(op) != ScalingForm::Curve ||
         !isScaledData(op->getOperand(0), solver))
       return success();
-    return op->emitError(
-        "operand 0 is scaled, and the op is not linear, so that the scale "
-        "cannot be divided out of its result; put mpt.unscale before it");
+    return report(op, "operand 0 is scaled, and the op is not linear, so that the scale "
+                      "cannot be divided out of its result; put mpt.unscale before it");
   }
 
   /// A scale that is divided out of what has none any more.
@@ -299,7 +309,7 @@ private:
       return success();
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
       if (get(solver, operand).getKind() == LossScaling::Unscaled)
-        return op->emitError("operand ")
+        return report(op, "operand ")
                << i << " is unscaled already; unscale each gradient once a step, after "
                << "the last addition to it";
     return success();
@@ -318,10 +328,10 @@ private:
       if (incoming.empty() && op->getNumResults() == 1)
         incoming = op->getOperands();
       if (isMixed(result) && !incoming.empty() && llvm::none_of(incoming, isMixed))
-        return op->emitError(
-            "combines gradients of different scales, or an unscaled one with "
-            "one that is still scaled; keep one scale for all micro-batches "
-            "of a step, or unscale each before they meet");
+        return report(op,
+                      "combines gradients of different scales, or an unscaled one with "
+                      "one that is still scaled; keep one scale for all micro-batches "
+                      "of a step, or unscale each before they meet");
     }
     return success();
   }

@@ -47,6 +47,7 @@ func.func public @main(%w: tensor<f32> {tf.aliasing_output = 0 : i32}) -> (tenso
   %s = "stablehlo.composite"(%one) <{composite_attributes = {}, decomposition = @seed, name = "mpt.grad_seed"}> : (tensor<f32>) -> tensor<f32>
   %minus = "stablehlo.negate"(%one) : (tensor<f32>) -> tensor<f32>
   // expected-error @below {{operand 1 is scaled and operand 0 is not, so that the result depends on the scale}}
+  // expected-note @below {{in a step of JAX gradients are unscaled by mpt.jax.gradients}}
   %g = "stablehlo.clamp"(%minus, %s, %one) : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
   %m = "stablehlo.composite"(%g) <{composite_attributes = {}, decomposition = @seed, name = "mpt.gradients"}> : (tensor<f32>) -> tensor<f32>
   return %m, %one : tensor<f32>, tensor<f32>
@@ -68,6 +69,7 @@ func.func public @main(%w: tensor<f32> {tf.aliasing_output = 0 : i32}) -> (tenso
   }, {
   ^bb0(%c: tensor<i1>, %a: tensor<f32>):
     // expected-error @below {{operand 0 is scaled, and the op is not linear}}
+    // expected-note @below {{in a step of JAX gradients are unscaled by mpt.jax.gradients}}
     %b = "stablehlo.tanh"(%a) : (tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%c, %b) : (tensor<i1>, tensor<f32>) -> ()
   }) : (tensor<i1>, tensor<f32>) -> (tensor<i1>, tensor<f32>)
@@ -85,6 +87,7 @@ func.func public @main(%w: tensor<f32> {tf.aliasing_output = 0 : i32}, %x: tenso
   %one = "stablehlo.constant"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
   %s = "stablehlo.composite"(%one) <{composite_attributes = {}, decomposition = @seed, name = "mpt.grad_seed"}> : (tensor<f32>) -> tensor<f32>
   // expected-error @below {{operand 0 is scaled and the other is not; put mpt.unscale before what is added to gradients, such as weight decay}}
+  // expected-note @below {{in a step of JAX gradients are unscaled by mpt.jax.gradients}}
   %g = "stablehlo.add"(%s, %x) : (tensor<f32>, tensor<f32>) -> tensor<f32>
   %m = "stablehlo.composite"(%g) <{composite_attributes = {}, decomposition = @seed, name = "mpt.gradients"}> : (tensor<f32>) -> tensor<f32>
   return %m, %one : tensor<f32>, tensor<f32>
