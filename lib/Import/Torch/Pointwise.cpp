@@ -59,13 +59,11 @@ static Value greater(Lowering &l, Value x, double y) {
   return l.compare(ComparePredicate::GT, x, y);
 }
 
-/// min(max(x, lo), hi), with the gradient 1 also at the bounds, as torch has it.
-static Value clamp(Lowering &l, Value x, Value lo, Value hi) {
-  if (lo)
-    x = l.where(l.compare(ComparePredicate::LT, x, lo), lo, x);
-  if (hi)
-    x = l.where(l.compare(ComparePredicate::GT, x, hi), hi, x);
-  return x;
+/// min(max(x, lo), hi) of numbers, with the gradient 1 also at the bounds.
+static Value clamp(Lowering &l, Value x, double lo, double hi) {
+  Value lower = l.number(x, lo), upper = l.number(x, hi);
+  x = l.where(l.compare(ComparePredicate::LT, x, lower), lower, x);
+  return l.where(l.compare(ComparePredicate::GT, x, upper), upper, x);
 }
 
 /// As `clamp`, with the gradient 0 at the bounds.
@@ -261,10 +259,26 @@ static void divideRounded(Lowering &l) {
     l.set(mode.empty() ? l.div(a, b) : truncate(l, l.div(a, b)));
 }
 
-static void clampNumbers(Lowering &l) {
-  Type element = l.resultElement();
-  l.set(clamp(l, l.get(0, element), l.isNone(1) ? Value() : l.get(1, element),
-              l.isNone(2) ? Value() : l.get(2, element)));
+/// min(max(x, lo), hi) of the operands at these places, 0 for one that there is not. As
+/// in torch, numbers take all of the gradient where x equals them, and tensors half of
+/// it.
+static std::function<void(Lowering &)> clampBy(unsigned lo, unsigned hi) {
+  return [=](Lowering &l) {
+    Type element = l.resultElement();
+    Value x = l.get(0, element);
+    const bool areTensors = l.op->getName().getStringRef().ends_with(".Tensor");
+    if (lo && !l.isNone(lo)) {
+      Value bound = l.get(lo, element);
+      x = areTensors ? l.binary<MaximumOp>(x, bound)
+                     : l.where(l.compare(ComparePredicate::LE, x, bound), bound, x);
+    }
+    if (hi && !l.isNone(hi)) {
+      Value bound = l.get(hi, element);
+      x = areTensors ? l.binary<MinimumOp>(x, bound)
+                     : l.where(l.compare(ComparePredicate::GE, x, bound), bound, x);
+    }
+    l.set(x);
+  };
 }
 
 static void chooseWhere(Lowering &l) {
@@ -363,7 +377,7 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"logit", "special_logit"}, [](Lowering &l) {
     Value x = l.get(0, l.resultElement());
     if (!l.isNone(1))
-      x = clamp(l, x, l.number(x, l.number(1)), l.number(x, 1 - l.number(1)));
+      x = clamp(l, x, l.number(1), 1 - l.number(1));
     l.set(l.sub(l.unary<LogOp>(x), l.unary<Log1pOp>(l.neg(x))));
   });
   t.elementwise({"erf", "special_erf"}, map(apply<ErfOp>));
@@ -425,8 +439,7 @@ void mpt::torch::populatePointwise(Table &t) {
                   return l.mul(hardTanh(l, l.add(x, 3.0), 0, 6), 1.0 / 6);
                 }));
   t.elementwise({"hardswish"}, map([](Lowering &l, Value x) {
-                  Value gate = clamp(l, l.add(x, 3.0), l.number(x, 0), l.number(x, 6));
-                  return l.mul(l.mul(x, gate), 1.0 / 6);
+                  return l.mul(l.mul(x, hardTanh(l, l.add(x, 3.0), 0, 6)), 1.0 / 6);
                 }));
   t.elementwise({"atan", "arctan"}, map(importer::atan));
   t.elementwise({"asin", "arcsin"}, map(importer::asin));
@@ -511,11 +524,11 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"maximum", "max.other"}, combine(apply<MaximumOp>));
   t.elementwise({"minimum", "min.other"}, combine(apply<MinimumOp>));
   t.elementwise({"fmax"}, combine([](Lowering &l, Value a, Value b) {
-                  Value larger = l.where(l.compare(ComparePredicate::GE, a, b), a, b);
+                  Value larger = l.where(isNan(l, a), b, l.binary<MaximumOp>(a, b));
                   return l.where(isNan(l, b), a, larger);
                 }));
   t.elementwise({"fmin"}, combine([](Lowering &l, Value a, Value b) {
-                  Value smaller = l.where(l.compare(ComparePredicate::LE, a, b), a, b);
+                  Value smaller = l.where(isNan(l, a), b, l.binary<MinimumOp>(a, b));
                   return l.where(isNan(l, b), a, smaller);
                 }));
   t.elementwise({"pow.Tensor_Scalar"}, [](Lowering &l) {
@@ -566,13 +579,9 @@ void mpt::torch::populatePointwise(Table &t) {
   t.elementwise({"lerp.Scalar", "lerp.Tensor"}, lerp);
   t.elementwise({"addcmul"}, [](Lowering &l) { addProduct(l, false); });
   t.elementwise({"addcdiv"}, [](Lowering &l) { addProduct(l, true); });
-  t.elementwise({"clamp", "clip", "clamp.Tensor", "clip.Tensor"}, clampNumbers);
-  t.elementwise({"clamp_min", "clamp_min.Tensor"}, [](Lowering &l) {
-    l.set(clamp(l, l.get(0, l.resultElement()), l.get(1, l.resultElement()), {}));
-  });
-  t.elementwise({"clamp_max", "clamp_max.Tensor"}, [](Lowering &l) {
-    l.set(clamp(l, l.get(0, l.resultElement()), {}, l.get(1, l.resultElement())));
-  });
+  t.elementwise({"clamp", "clip", "clamp.Tensor", "clip.Tensor"}, clampBy(1, 2));
+  t.elementwise({"clamp_min", "clamp_min.Tensor"}, clampBy(1, 0));
+  t.elementwise({"clamp_max", "clamp_max.Tensor"}, clampBy(0, 1));
 
   // Truth values.
   for (auto [name, predicate] :

@@ -105,7 +105,7 @@ static std::function<void(Lowering &)> deviation(bool root, bool withMean, int f
                                     : l.number(2, 1);
     Value mean;
     Value value = variance(l, r, correction, withMean ? &mean : nullptr);
-    l.set(root ? l.unary<SqrtOp>(value) : value);
+    l.set(root ? rootOf(l, value) : value);
     if (withMean)
       l.set(mean, 1);
   };

@@ -306,6 +306,44 @@ def _(d):
             lambda op, x, a, b: op(x, a, b))
 
 
+# Gradients at the bounds, and of equal elements.
+
+AT_BOUNDS = [-1.0, 0.0, 0.5, 1.0, 2.0]
+
+
+@case("clamp", "clip", "hardtanh")
+def _(d):
+    return [torch.tensor(AT_BOUNDS)], lambda op, x: op(x, 0, 1)
+
+
+@case("clamp.Tensor", "clip.Tensor")
+def _(d):
+    return ([torch.tensor(AT_BOUNDS), torch.zeros(5), torch.ones(5)],
+            lambda op, x, a, b: op(x, a, b))
+
+
+@case("clamp_min", "clamp_max")
+def _(d):
+    return [torch.tensor(AT_BOUNDS)], lambda op, x: op(x, 0.5)
+
+
+@case("fmax", "fmin", "maximum", "minimum", "clamp_min.Tensor", "clamp_max.Tensor")
+def _(d):
+    return ([torch.tensor(AT_BOUNDS), torch.tensor([-1.0, 2.0, 0.5, 0.0, 2.0])],
+            lambda op, x, y: op(x, y))
+
+
+@case("hardswish", "relu6", "hardsigmoid")
+def _(d):
+    return [torch.tensor([-4.0, -3.0, 0.0, 3.0, 6.0])], lambda op, x: op(x)
+
+
+@case("std", "std_mean")
+def _(d):
+    # It is 0.
+    return [torch.ones(4)], lambda op, x: op(x)
+
+
 @case("clamp_min", "clamp_max")
 def _(d):
     return [d.far(d.shape(), (0.3,))], lambda op, x: op(x, 0.3)
