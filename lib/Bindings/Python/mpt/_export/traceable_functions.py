@@ -130,9 +130,8 @@ def _adaptive_log_softmax(self, input, target):
 
 def _enter_inference(self):
     """torch.inference_mode is torch.no_grad: a traced graph has regions of that one only, and
-    the values of such a region may go on in others."""
-    self._inference_mode_context = torch.set_grad_enabled(
-        not self.mode and torch.is_grad_enabled())
+    the values of such a region may go on in others. With mode=False gradients are on again."""
+    self._inference_mode_context = torch.set_grad_enabled(not self.mode)
 
 
 def _leave_inference(self, *error):
