@@ -37,8 +37,8 @@ _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 13
 
 def _zeta(x, q):
     """Hurwitz' zeta, the sum of (q + k)^-x, by Euler's and Maclaurin's formula (DLMF 25.11.5);
-    NaN where q is not above 0."""
-    known = q > 0
+    NaN where q is not above 0, or x below 1, where the sum has no limit."""
+    known = (q > 0) & (x >= 1)
     q = jax.numpy.where(known, q, 1)
     a = q + 8
     total = sum((q + k) ** -x for k in range(8)) + a ** (1 - x) / (x - 1) + 0.5 * a ** -x
