@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Matmuls of which oneDNN would need longer to start than to multiply, with AVX-512: the
-/// same code for f32 and for words of two bf16 that lie one after another in the sum.
-/// Sides that are read as they are stored are not copied; others are widened, rounded or
-/// transposed in panels on the stack. Sums are f32, in the order of their terms; long
-/// ones are sums of parts, whose lengths follow from shapes.
+/// Matmuls of which oneDNN would need longer to start than to multiply, with AVX-512 or
+/// AVX2: with the former the same code for f32 and for words of two bf16 that lie one
+/// after another in the sum. Sides that are read as they are stored are not copied;
+/// others are widened, rounded or transposed in panels on the stack. Sums are f32, in the
+/// order of their terms; long ones are sums of parts, whose lengths follow from shapes.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "Avx2.h"
 #include "Avx512.h"
 #include "Call.h"
 #include "Convert.h"
@@ -35,6 +36,7 @@ namespace {
 // AVX512_BF16.
 #define MPT_SMALL                                                                        \
   __attribute__((target("f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+#define MPT_SMALL_AVX2 __attribute__((target("avx2,fma,f16c")))
 
 constexpr int64_t lanes = 16;
 /// Floats of a panel.
@@ -47,6 +49,10 @@ constexpr int64_t mostProducts = 1 << 19, taskProducts = 1 << 18;
 /// both sides for square tasks.
 constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21,
                   mostHalfProducts = 1 << 24, mostHalfGradientProducts = 1 << 28;
+/// With AVX2, products of a matmul that is small, of a weight gradient of halves, and
+/// rows of a small one of f32: oneDNN multiplies more of them faster.
+constexpr int64_t mostProductsOfAVX2 = 1 << 18, mostHalfGradientProductsOfAVX2 = 1 << 21,
+                  mostRowsOfAVX2 = 64;
 /// Rows of a task that copies a part of the right side for them, and of one that copies
 /// it for several steps of rows.
 constexpr int64_t taskRows = 3 * lanes, mostTaskRows = 8 * lanes;
@@ -82,6 +88,11 @@ struct Sides {
   /// Where c is rounded, to bf16 if elements are words and else to f16, instead of being
   /// stored in `c`; null for a c of f32.
   uint16_t *halves = nullptr;
+  /// With AVX2, whether these are of bf16.
+  bool areBF16 = false;
+
+  /// Whether sums are c as they are.
+  bool isPlain() const { return !before && !bias && !isRelu && !halves; }
 };
 
 /// `rows` rows from `first` on by the columns of `vectors` vectors that are below
@@ -235,6 +246,129 @@ void multiply(Sides s, int64_t m, int64_t n, int64_t block, int64_t blockStep) {
   }
 }
 
+/// Stores the sums of `rows` rows, `width` floats from one to the next.
+MPT_SMALL_AVX2 __attribute__((noinline)) void
+finishTileAVX2(const Sides &s, const float *sums, int64_t width, int64_t first,
+               int64_t rows, int64_t columns) {
+#pragma clang loop unroll(disable)
+  for (int64_t i = 0; i < rows; ++i)
+#pragma clang loop unroll(disable)
+    for (int64_t j = 0; j < std::min(width, columns); j += 8) {
+      const int64_t count = columns - j, at = (first + i) * s.cStep + j;
+      const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
+                                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+      __m256 sum = _mm256_load_ps(sums + i * width + j);
+      if (s.before)
+        sum = _mm256_add_ps(
+            _mm256_maskload_ps(s.before + (first + i) * s.beforeStep + j, mask), sum);
+      if (s.bias)
+        sum = _mm256_add_ps(sum, _mm256_maskload_ps(s.bias + j, mask));
+      if (s.isRelu)
+        // The second one if one is a NaN.
+        sum = _mm256_max_ps(_mm256_setzero_ps(), sum);
+      alignas(32) float floats[8];
+      alignas(16) uint16_t halves[8];
+      if (!s.halves && count >= 8) {
+        _mm256_storeu_ps(s.c + at, sum);
+        continue;
+      }
+      const auto rounded =
+          s.areBF16 ? narrowToBF16(sum) : _mm256_cvtps_ph(sum, _MM_FROUND_TO_NEAREST_INT);
+      if (s.halves && count >= 8) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(s.halves + at), rounded);
+        continue;
+      }
+      _mm256_store_ps(floats, sum);
+      _mm_store_si128(reinterpret_cast<__m128i *>(halves), rounded);
+#pragma clang loop unroll(disable) vectorize(disable)
+      for (int64_t l = 0; l < count; ++l)
+        if (s.halves)
+          s.halves[at + l] = halves[l];
+        else
+          s.c[at + l] = floats[l];
+    }
+}
+
+/// The same with AVX2, of floats by floats. With `isWhole` all columns are there: loads
+/// of a part take longer.
+template <int rows, int vectors, bool isWhole>
+MPT_SMALL_AVX2 void multiplyTileAVX2(const Sides &s, int64_t first, int64_t m,
+                                     int64_t columns) {
+  constexpr int64_t lanes = 8;
+  // The last vector's lanes.
+  const int64_t rest = columns - (vectors - 1) * lanes;
+  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(rest)),
+                                          _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  auto load = [&](const float *from, int j) MPT_SMALL_AVX2 {
+    return isWhole || j + 1 < vectors ? _mm256_loadu_ps(from + j * lanes)
+                                      : _mm256_maskload_ps(from + j * lanes, mask);
+  };
+  __m256 sums[rows][vectors];
+  const char *a[rows];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < rows; ++i) {
+    a[i] = s.a + std::min(first + i, m - 1) * s.aRow;
+#pragma clang loop unroll(full)
+    for (int j = 0; j < vectors; ++j)
+      sums[i][j] = _mm256_setzero_ps();
+  }
+  const char *b = s.b;
+#pragma clang loop unroll(disable)
+  for (int64_t k = 0, at = 0; k < s.terms; ++k, at += s.aStep, b += s.bStep) {
+    __m256 row[vectors];
+#pragma clang loop unroll(full)
+    for (int j = 0; j < vectors; ++j)
+      row[j] = load(reinterpret_cast<const float *>(b), j);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < rows; ++i) {
+      const __m256 left = _mm256_broadcast_ss(reinterpret_cast<const float *>(a[i] + at));
+#pragma clang loop unroll(full)
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = _mm256_fmadd_ps(left, row[j], sums[i][j]);
+    }
+  }
+  if (isWhole && first + rows <= m && s.isPlain()) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < rows; ++i)
+#pragma clang loop unroll(full)
+      for (int j = 0; j < vectors; ++j)
+        _mm256_storeu_ps(s.c + (first + i) * s.cStep + j * lanes, sums[i][j]);
+    return;
+  }
+  alignas(32) float wide[rows * vectors * lanes];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < rows; ++i)
+#pragma clang loop unroll(full)
+    for (int j = 0; j < vectors; ++j)
+      _mm256_store_ps(wide + (i * vectors + j) * lanes, sums[i][j]);
+  finishTileAVX2(s, wide, vectors * lanes, first,
+                 std::min(rows, static_cast<int>(m - first)), columns);
+}
+
+template <int rows, int vectors, bool isWhole>
+void multiplyRowsAVX2(const Sides &s, int64_t m, int64_t columns) {
+  for (int64_t i = 0; i < m; i += rows)
+    multiplyTileAVX2<rows, vectors, isWhole>(s, i, m, columns);
+}
+
+void multiplyAVX2(const Sides &s, int64_t m, int64_t n) {
+  for (int64_t j = 0; j < n; j += lanes) {
+    Sides part = s;
+    part.b += j * 4;
+    part.c += s.c ? j : 0;
+    part.before += s.before ? j : 0;
+    part.bias += s.bias ? j : 0;
+    part.halves += s.halves ? j : 0;
+    const int64_t columns = n - j;
+    if (columns >= lanes)
+      multiplyRowsAVX2<6, 2, true>(part, m, columns);
+    else if (columns > lanes / 2)
+      multiplyRowsAVX2<6, 2, false>(part, m, columns);
+    else
+      multiplyRowsAVX2<8, 1, false>(part, m, columns);
+  }
+}
+
 /// [k, n] of bf16, whose rows are `step` apart, as words of two rows: `block` words of a
 /// pair of rows lie in a row, the next columns follow after all pairs. A last row without
 /// another has zeros beside it.
@@ -259,7 +393,7 @@ MPT_SMALL void packWords(const uint16_t *stored, int64_t step, int64_t k, int64_
 
 /// Rows as floats, one after another. Short ones of halves are widened here, since a call
 /// for each would take longer than that.
-MPT_SMALL void widenRows(const StoredRows &stored, float *panel) {
+MPT_SMALL void widenRowsAVX512(const StoredRows &stored, float *panel) {
   if (stored.length == stored.lead)
     return widen(stored.type, stored.rounding, stored.data, stored.first, panel,
                  stored.rows * stored.length);
@@ -285,6 +419,14 @@ MPT_SMALL void widenRows(const StoredRows &stored, float *panel) {
   }
 }
 
+void widenRows(const StoredRows &stored, float *panel) {
+  if (getVectorSet() == VectorSet::AVX512)
+    return widenRowsAVX512(stored, panel);
+  for (int64_t row = 0; row < stored.rows; ++row)
+    widen(stored.type, stored.rounding, stored.data, stored.first + row * stored.lead,
+          panel + row * stored.length, stored.length);
+}
+
 class SmallMatmul : public Call {
 public:
   SmallMatmul(const Instruction &instruction, const MatmulShape &shape, bool ofPairs)
@@ -303,7 +445,8 @@ public:
     copiesLhs = s.lhsRounding != Rounding::None ||
                 (pairs ? s.transposeLhs : s.lhs != DataType::F32);
     copiesRhs = pairs || s.transposeRhs || storedRhs == DataType::BF16 ||
-                s.rounding != Rounding::None || (s.rhs == DataType::F16 && s.m > lanes);
+                s.rounding != Rounding::None ||
+                (s.rhs == DataType::F16 && (isAVX2 || s.m > lanes));
     block = !pairs ? lanes : std::min<int64_t>(roundUp(s.n, lanes), 4 * lanes);
     if (pairs && block == 3 * lanes)
       block = 4 * lanes;
@@ -328,7 +471,8 @@ public:
     // A GELU needs whole sums in memory, and so do sums of parts that are rounded.
     isDirect =
         epilogue != Epilogue::Gelu &&
-        (s.out == DataType::F32 || s.out == (pairs ? DataType::BF16 : DataType::F16));
+        (s.out == DataType::F32 || s.out == (pairs ? DataType::BF16 : DataType::F16) ||
+         (isAVX2 && s.out == DataType::BF16));
     const bool keepsSums = s.out != DataType::F32 && (!isDirect || depth < s.k);
     if (keepsSums && copiesRhs && width > mostColumnsOfSums)
       width = mostColumnsOfSums;
@@ -415,6 +559,7 @@ private:
         if (finishes && biasData)
           sides.bias = biasData + column;
         sides.isRelu = finishes && epilogue == Epilogue::Relu;
+        sides.areBF16 = s.out == DataType::BF16;
         setRhs(sides, buffers[1], s.sharedRhs ? 0 : matrix, terms, columns, rhsPanel);
         for (int64_t row = 0; row < taskRange.count; row += rows) {
           const Range stepRange{taskRange.first + row,
@@ -436,7 +581,9 @@ private:
                 static_cast<uint16_t *>(buffers[outIndex]) + outFirst + row * s.n;
           else
             sides.c = sums + row * sumStep;
-          if (pairs)
+          if (isAVX2)
+            multiplyAVX2(sides, stepRange.count, columns.count);
+          else if (pairs)
             multiply<Right::Words>(sides, stepRange.count, columns.count, block,
                                    getWords(terms.count) * block);
           else if (!copiesRhs && storedRhs == DataType::F16)
@@ -522,7 +669,8 @@ private:
     } else if (pairs) {
       packPairs(stored, s.transposeRhs, block, reinterpret_cast<uint16_t *>(panel));
     } else if (s.transposeRhs) {
-      transposeRows(stored, DataType::F32, panel);
+      isAVX2 ? transposeToFloats(stored, panel, stored.rows)
+             : transposeRows(stored, DataType::F32, panel);
     } else {
       widenRows(stored, panel);
     }
@@ -531,6 +679,8 @@ private:
   MatmulShape s;
   /// Whether both sides are multiplied as words of two bf16.
   bool pairs;
+  /// Whether the CPU has no AVX-512.
+  const bool isAVX2 = getVectorSet() == VectorSet::AVX2;
   bool copiesLhs = false, copiesRhs = false;
   DataType storedLhs, storedRhs, biasType = DataType::F32;
   Epilogue epilogue = Epilogue::None;
@@ -543,6 +693,12 @@ private:
   std::vector<float> bias;
 };
 
+/// Whether this CPU has the vectors of one of the codes.
+bool hasFusedVectors() {
+  return getVectorSet() == VectorSet::AVX512 ||
+         (getVectorSet() == VectorSet::AVX2 && __builtin_cpu_supports("fma"));
+}
+
 bool isFloat(DataType type) {
   return type == DataType::F32 || type == DataType::F16 || type == DataType::BF16;
 }
@@ -552,9 +708,9 @@ bool isFloat(DataType type) {
 std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
                                                bool fastBF16) {
   MatmulShape s;
-  if (getVectorSet() != VectorSet::AVX512 || !getMatmulShape(instruction, s) ||
-      !isFloat(s.lhs) || !isFloat(s.rhs) || s.batch == 0 || s.m == 0 || s.n == 0 ||
-      s.k == 0 || s.k * s.n > mostHalfGradientProducts)
+  if (!hasFusedVectors() || !getMatmulShape(instruction, s) || !isFloat(s.lhs) ||
+      !isFloat(s.rhs) || s.batch == 0 || s.m == 0 || s.n == 0 || s.k == 0 ||
+      s.k * s.n > mostHalfGradientProducts)
     return nullptr;
   const MatmulPlan plan = planMatmul(s);
   if (plan.sumChunk)
@@ -571,6 +727,14 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
         s.transposeLhs && !plan.packsBoth ? mostHalfGradientProducts : mostHalfProducts;
   else if (s.transposeLhs)
     most = mostGradientProducts;
+  if (getVectorSet() == VectorSet::AVX2) {
+    const bool isHalfGradient = hasHalves && s.transposeLhs;
+    most = isHalfGradient ? mostHalfGradientProductsOfAVX2 : mostProductsOfAVX2;
+    if (!isHalfGradient && s.k * columns > panelFloats)
+      return nullptr;
+    if (!hasHalves && s.m > mostRowsOfAVX2)
+      return nullptr;
+  }
   if (s.m * s.k > most || s.m * s.k * columns > most)
     return nullptr;
   const bool areBF16 = s.lhs == DataType::BF16 && s.rhs == DataType::BF16 && fastBF16;

@@ -178,18 +178,18 @@ TEST(MatmulTest, SubnormalSumsOfTinyBatches) {
 /// do halves, most of all weight gradients whose sides a library would not pack for
 /// square tasks. Not those whose sums are cut into tasks, since they have few rows, and
 /// not f32 that would only be transposed.
+bool isSmall(DataType type, int64_t m, int64_t n, int64_t k, bool transposeLhs,
+             bool transposeRhs = false) {
+  Tensor lhs(type, transposeLhs ? std::vector<int64_t>{k, m} : std::vector{m, k}),
+      rhs(type, transposeRhs ? std::vector<int64_t>{n, k} : std::vector{k, n}),
+      out(F32, {m, n});
+  return makeSmallMatmul(makeInstruction(matmul(transposeLhs, transposeRhs),
+                                         {lhs.ref, rhs.ref}, out.ref),
+                         hasFastBF16()) != nullptr;
+}
 TEST(MatmulTest, WhatIsSmall) {
   if (getVectorSet() != VectorSet::AVX512 || !prefersPairMatmul())
     GTEST_SKIP() << "the code is for AVX-512 with bf16";
-  auto isSmall = [](DataType type, int64_t m, int64_t n, int64_t k, bool transposeLhs,
-                    bool transposeRhs = false) {
-    Tensor lhs(type, transposeLhs ? std::vector<int64_t>{k, m} : std::vector{m, k}),
-        rhs(type, transposeRhs ? std::vector<int64_t>{n, k} : std::vector{k, n}),
-        out(F32, {m, n});
-    return makeSmallMatmul(makeInstruction(matmul(transposeLhs, transposeRhs),
-                                           {lhs.ref, rhs.ref}, out.ref),
-                           /*fastBF16=*/true) != nullptr;
-  };
   for (DataType type : {F32, BF16, F16}) {
     EXPECT_TRUE(isSmall(type, 65, 32, 1152, true));
     EXPECT_FALSE(isSmall(type, 12, 10, 9001, true));
@@ -205,6 +205,23 @@ TEST(MatmulTest, WhatIsSmall) {
     EXPECT_EQ(isSmall(type, 48, 512, 128, false, true), type != F32);
     EXPECT_FALSE(isSmall(type, 700, 128, 200, false));
     EXPECT_EQ(isSmall(type, 96, 256, 64, false, true), type != F32);
+  }
+}
+
+/// With AVX2, fewer and smaller ones, and of f32 those of few rows.
+TEST(MatmulTest, WhatIsSmallWithAVX2) {
+  if (getVectorSet() != VectorSet::AVX2 || !__builtin_cpu_supports("fma"))
+    GTEST_SKIP() << "the code is for AVX2 without AVX-512";
+  for (DataType type : {F32, BF16, F16}) {
+    EXPECT_TRUE(isSmall(type, 64, 64, 64, false));
+    EXPECT_TRUE(isSmall(type, 64, 10, 64, false, true));
+    EXPECT_FALSE(isSmall(type, 64, 64, 65, false));
+    EXPECT_FALSE(isSmall(type, 16, 128, 128, false));
+    EXPECT_EQ(isSmall(type, 16, 128, 128, true), type != F32);
+    EXPECT_EQ(isSmall(type, 1024, 16, 16, false), type != F32);
+    EXPECT_EQ(isSmall(type, 128, 128, 128, true), type != F32);
+    EXPECT_FALSE(isSmall(type, 128, 128, 129, true));
+    EXPECT_FALSE(isSmall(type, 12, 10, 9001, true));
   }
 }
 
