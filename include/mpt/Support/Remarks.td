@@ -279,8 +279,9 @@ def AttentionOnCPU : Remark<"AttentionOnCPU", 72, "attention-decomposed", "misse
   "supported, and what is.", "mpt.cpu">;
 def KeptWide : Remark<"KeptWide", 84, "kept-wide", "passed",
   "what one kernel makes and reads is not rounded", "",
-  "A value in half precision that stays f32, since elementwise ops of its kernel alone read it "
-  "(`--mpt-widen-temporaries`, which `--mpt-plan-step` runs first). `Reason` names the op and "
+  "A value in half precision that stays f32, since elementwise ops of its kernel alone read it, "
+  "or, rounded for others, for the next sum of gradients (`--mpt-widen-temporaries`, which "
+  "`--mpt-plan-step` runs first). `Reason` names the op and "
   "the type that it would be rounded to.", "mpt.kernels">;
 def Raised : Remark<"Raised", 73, "raised", "passed",
   "ops spelled its formula", "",

@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `--mpt-widen-temporaries`, see WideTemporaries.h.
+/// `--mpt-widen-temporaries`, see WideTemporaries.h and WideSums.h.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mpt/Dialect/Kernel/Transforms/Passes.h"
+#include "mpt/Dialect/Kernel/Transforms/WideSums.h"
 #include "mpt/Dialect/Kernel/Transforms/WideTemporaries.h"
 #include "mpt/Support/Remarks.h"
 
@@ -33,12 +34,30 @@ struct WidenTemporariesPass : mpt::impl::WidenTemporariesPassBase<WidenTemporari
   void runOnOperation() override {
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       function->walk([&](Block *block) {
-        for (Operation *op : findWideTemporaries(*block))
+        SmallVector<Operation *> temporaries = findWideTemporaries(*block);
+        for (WideSum &sum : findWideSums(*block))
+          if (!llvm::is_contained(temporaries, sum.sum))
+            widenForSums(sum, function);
+        for (Operation *op : temporaries)
           widen(op, function);
       });
   }
 
 private:
+  /// The next sums read f32, all else what is rounded.
+  void widenForSums(WideSum &wide, FunctionOpInterface function) {
+    Value result = wide.sum.getResult();
+    Type narrow = result.getType();
+    widen(wide.sum, function);
+    OpBuilder builder(wide.sum.getContext());
+    builder.setInsertionPointAfter(wide.sum);
+    Value rounded = CastOp::create(builder, wide.sum.getLoc(), narrow, result);
+    result.replaceUsesWithIf(rounded, [&](OpOperand &use) {
+      return use.getOwner() != rounded.getDefiningOp() &&
+             !llvm::is_contained(wide.next, use.getOwner());
+    });
+  }
+
   void widen(Operation *op, FunctionOpInterface function) {
     Value result = op->getResult(0);
     auto type = cast<RankedTensorType>(result.getType());

@@ -39,8 +39,9 @@ def WidenTemporariesPass : Pass<"mpt-widen-temporaries", "::mlir::ModuleOp"> {
     stores. Casts stay, and so does what shifts, reduces or stores a value, or a later part
     of the step, reads, and sums of pads, whose parts are written in place. The result of a norm
     becomes f32 if elementwise ops of its shape alone read it, also in a later part of the step:
-    each of their kernels makes it of what was normalized. Decisions follow from the ops
-    alone, whatever is repeated for a memory budget.
+    each of their kernels makes it of what was normalized. Of three or more sums of gradients in a
+    row, each reads the one before in f32, where other ops read what is rounded. Decisions follow
+    from the ops alone, whatever is repeated for a memory budget.
   }];
 }
 
