@@ -88,10 +88,17 @@ static void binaryCrossEntropyWithLogits(Lowering &l) {
 static void binaryCrossEntropy(Lowering &l) {
   Type element = l.resultElement();
   Value p = l.get(0, element), y = l.get(1, element);
-  // torch's logarithms are at least -100.
+  // torch's logarithms are at least -100. Where their derivative would be infinite, as
+  // that of a sigmoid that is rounded to 0 or 1, there is none.
   auto bounded = [&](Value x, bool complement) {
-    Value value = complement ? l.unary<Log1pOp>(l.neg(x)) : l.unary<LogOp>(x);
-    return l.binary<MaximumOp>(value, l.number(x, -100));
+    auto logarithm = [&](Value x) {
+      return complement ? l.unary<Log1pOp>(l.neg(x)) : l.unary<LogOp>(x);
+    };
+    Value inside = complement ? l.compare(ComparePredicate::LT, x, 1.0)
+                              : l.compare(ComparePredicate::GT, x, 1e-38);
+    Value least =
+        l.binary<MaximumOp>(logarithm(l.unary<StopGradientOp>(x)), l.number(x, -100));
+    return l.where(inside, logarithm(l.where(inside, x, l.number(x, 0.5))), least);
   };
   Value other = l.sub(l.number(y, 1), y);
   Value loss = l.neg(l.add(l.mul(y, bounded(p, false)), l.mul(other, bounded(p, true))));

@@ -637,10 +637,10 @@ static void gridSample(Lowering &l) {
     at[i] = corners ? l.mul(l.add(g, 1.0), (size - 1) / 2)
                     : l.add(l.mul(l.add(g, 1.0), size / 2), -0.5);
     if (padding == 1) {
-      at[i] = l.where(l.compare(ComparePredicate::GT, at[i], size - 1),
+      at[i] = l.where(l.compare(ComparePredicate::GE, at[i], size - 1),
                       l.number(at[i], size - 1), at[i]);
       at[i] =
-          l.where(l.compare(ComparePredicate::LT, at[i], 0.0), l.number(at[i], 0), at[i]);
+          l.where(l.compare(ComparePredicate::LE, at[i], 0.0), l.number(at[i], 0), at[i]);
     }
     // Points far outside, and NaN, see nothing.
     Value near = l.binary<AndOp>(l.compare(ComparePredicate::GE, at[i], -2.0),

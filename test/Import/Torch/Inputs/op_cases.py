@@ -338,6 +338,13 @@ def _(d):
     return [torch.tensor([-4.0, -3.0, 0.0, 3.0, 6.0])], lambda op, x: op(x)
 
 
+@case("binary_cross_entropy")
+def _(d):
+    # Of sigmoids that are rounded to 0 and 1.
+    return ([torch.tensor([-200.0, -2.0, 1.0, 200.0])],
+            lambda op, x: op(x.sigmoid(), x.new_tensor([0.3, 0.0, 1.0, 1.0])))
+
+
 @case("std", "std_mean")
 def _(d):
     # It is 0.
