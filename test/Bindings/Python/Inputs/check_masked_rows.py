@@ -251,14 +251,20 @@ def scattered(model, x, y):
 
 
 def graph(model, x, y):
-    """Edges without loops, and with one for each node, as in PyTorch Geometric."""
+    """Edges without loops, and with one for each node, as in PyTorch Geometric, and what meets
+    at their ends."""
     edges = torch.stack([y, y.roll(1)])
     edges = edges[:, edges[0] != edges[1]]
     row, column = torch.cat([edges, torch.arange(8).unsqueeze(0).repeat(2, 1)], 1)
     z, ones = model(x), torch.ones_like(row, dtype=x.dtype)
-    degree = torch.zeros(8, dtype=x.dtype).scatter_add(0, column, ones)
+    degree = ones.new_zeros(8).scatter_add(0, column, ones.new_ones(ones.size(0)))
     sums = torch.zeros_like(z).index_add(0, column, z[row])
-    return (sums / degree[:, None]).square().sum() + (z[edges[0]] * z[edges[1]]).mean()
+    # Nothing is at place 9.
+    most = z.new_full((10,), 2).scatter_reduce_(0, edges[1], z[edges[0], 0], "amax",
+                                                include_self=False)
+    least = most.scatter_reduce(0, edges[0], z[edges[1]].mean(1).exp(), "prod")
+    return (sums / degree[:, None]).square().sum() + (z[edges[0]] * z[edges[1]]).mean() + (
+        most.square() * least).sum()
 
 
 for loss in (regression, classes, one_mask_twice, changed_between,
@@ -329,6 +335,10 @@ def two_orders(model, x, y):
     return torch.cat([z[kept], x[:, :3]]).sum() + torch.cat([x[:, :3], z[kept]]).sum()
 
 
+def a_column_for_each(model, x, y):
+    return model(x)[y > 0].sum() + torch.ones(3, (y > 0).nonzero().size(0)).sum()
+
+
 for loss in (softmax_of_columns, places_of_extremes, products, length_of_rows, orders,
-             negative_norm, two_masks, two_orders):
+             negative_norm, two_masks, two_orders, a_column_for_each):
     refused(loss.__name__, mpt.torch.TrainStep, model, loss, sgd(model), batches[0])

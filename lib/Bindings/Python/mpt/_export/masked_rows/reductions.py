@@ -17,6 +17,8 @@ _aten = torch.ops.aten
 _NEUTRAL = {_aten.sum: 0, _aten.mean: 0, _aten.prod: 1, _aten.amax: -math.inf, _aten.amin: math.inf,
             _aten.max: -math.inf, _aten.min: math.inf, _aten.logsumexp: -math.inf,
             _aten.count_nonzero: 0, _aten.norm: 0, _aten.linalg_vector_norm: 0}
+# The same for `scatter_reduce`. A mean would count them.
+_NEUTRAL_AT_PLACES = {"sum": 0, "prod": 1, "amax": -math.inf, "amin": math.inf}
 
 
 def sum_rows(graph: RowGraph, node, given) -> bool:
@@ -76,11 +78,38 @@ def sum_rows(graph: RowGraph, node, given) -> bool:
         node.update_arg(3, graph.select(graph.rows[node.args[3]], node.args[3], 0))
         graph.evaluate(node)
         return True
+    if name == "scatter_reduce" and node.args[0] not in graph.rows:
+        return _reduce_at_places(graph, node)
     if name == "index_put" and node.args[0] not in graph.rows and len(node.args[1]) == 1:
         return write_rows(graph, node, rows)
     if name == "index_copy" and node.args[0] not in graph.rows:
         return copy_rows(graph, node, rows)
     return False
+
+
+def _reduce_at_places(graph: RowGraph, node) -> bool:
+    """Sums, products and extremes of chosen rows, each at a place of its own."""
+    base, dim, index, value, how = node.args[:5]
+    if how not in _NEUTRAL_AT_PLACES or dim % graph.rank(base) != 0 \
+            or index not in graph.rows or value not in graph.rows \
+            or not value.meta["val"].is_floating_point() \
+            or graph.rows[index].mask is not graph.rows[value].mask:
+        return False
+    rows, neutral = graph.rows[value], _NEUTRAL_AT_PLACES[how]
+    value = graph.select(rows, value, neutral)
+    if graph.argument(node, "include_self"):
+        node.update_arg(3, value)
+        graph.evaluate(node)
+        return True
+    found = graph.call(_aten.scatter_reduce.two, graph.call(
+        _aten.full_like.default, base, neutral), dim, index, value, how)
+    number = graph.call(_aten.scatter_add.default, graph.call(_aten.zeros_like.default, base), dim,
+                        index, graph.select(rows, graph.call(_aten.ones_like.default, value), 0))
+    found = graph.call(_aten.where.self, graph.call(_aten.gt.Scalar, number, 0), found, base)
+    if node.target.overloadpacket is _aten.scatter_reduce_:
+        found = graph.call(_aten.copy_.default, base, found)
+    graph.replace(node, found)
+    return True
 
 
 def _compute_losses(graph: RowGraph, node, given) -> None:

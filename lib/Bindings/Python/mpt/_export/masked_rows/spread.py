@@ -33,6 +33,8 @@ _ALONG = packets("""softmax log_softmax _softmax _log_softmax cumsum cumprod sor
     gather select slice squeeze unsqueeze narrow flip argmax argmin split split_with_sizes chunk
     unbind logsumexp sum mean amax amin prod norm linalg_vector_norm max min any all var std cat
     stack""")
+# Of the first operand they read the type alone.
+_NEW = packets("new_empty new_full new_ones new_zeros")
 
 
 def _rewrite(graph: RowGraph, node: torch.fx.Node) -> None:
@@ -125,7 +127,7 @@ def _keeps_rows(graph: RowGraph, node: torch.fx.Node, given: "list[torch.fx.Node
         return not others and all(graph.rank(n) == rank for n in given) \
             and all(d % (rank + added) != 0 for d in dims)
     if packet in (_aten.view, _aten.reshape, _aten.unflatten, _aten.flatten, _aten.expand,
-                  _aten._unsafe_view):
+                  _aten._unsafe_view, _aten.expand_as, _aten.view_as, _aten.reshape_as):
         return True  # The shape of the result says so.
     if packet in (_aten.transpose, _aten.swapaxes):
         return all(d % rank != 0 for d in node.args[1:3])
@@ -146,8 +148,12 @@ def _compute_rows(graph: RowGraph, node, given) -> None:
         use_count(graph, node, number)
         if node._erased:
             return
-    if not given:
-        rows = graph.symbols.get(graph.symbol_of(node.meta["val"]))
+    if not given or target.overloadpacket in _NEW:
+        known = node.meta["val"]
+        rows = graph.symbols.get(graph.symbol_of(known))
+        if rows is None and isinstance(known, torch.Tensor) \
+                and any(not isinstance(s, int) for s in known.shape):
+            graph.fail(node, f"{target} of the number of {REMEDY}")
         graph.evaluate(node)
         if rows is not None:
             graph.rows[node] = rows
