@@ -22,7 +22,8 @@ using namespace mpt;
 
 namespace {
 
-/// Layouts of filters in libraries have blocks of so many channels.
+/// Layouts of filters in libraries have blocks of so many channels. A filter for images
+/// of one point need not be in one: that is a matrix.
 constexpr int64_t blockOfChannels = 16;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -49,6 +50,14 @@ struct Windows {
     return {getTaps(), y.getDimSize(3)};
   }
 
+  /// Whether images, and the filter of `op`, are one point each.
+  template <typename Conv>
+  bool arePoints(Conv op) const {
+    return x.hasStaticShape() && y.hasStaticShape() && x.getNumElements() != 0 &&
+           y.getNumElements() != 0 && getHeight() * getWidth() == 1 &&
+           x.getDimSize(1) == 1 && x.getDimSize(2) == 1 && y.getDimSize(1) == 1 &&
+           y.getDimSize(2) == 1 && op.getGroups() == 1 && hasNoPadding(op);
+  }
   /// Whether the windows of `op` are patches, each element of x in exactly one, and
   /// have so few channels that libraries pad them.
   template <typename Conv>
@@ -56,13 +65,17 @@ struct Windows {
     return x.hasStaticShape() && y.hasStaticShape() && x.getNumElements() != 0 &&
            y.getNumElements() != 0 && getHeight() * getWidth() != 1 &&
            getChannels() < blockOfChannels && op.getGroups() == 1 &&
-           op.getStrides() == ArrayRef({getHeight(), getWidth()}) &&
-           llvm::all_of(
-               op.getPadding(), [](int64_t size) { return size == 0; }) &&
+           op.getStrides() == ArrayRef({getHeight(), getWidth()}) && hasNoPadding(op) &&
            llvm::all_of(
                op.getDilations(), [](int64_t size) { return size == 1; }) &&
            x.getDimSize(1) == y.getDimSize(1) * getHeight() &&
            x.getDimSize(2) == y.getDimSize(2) * getWidth();
+  }
+
+private:
+  template <typename Conv>
+  static bool hasNoPadding(Conv op) {
+    return llvm::all_of(op.getPadding(), [](int64_t size) { return size == 0; });
   }
 };
 
@@ -74,6 +87,8 @@ Value reshape(PatternRewriter &rewriter, Location loc, Value value,
 /// The patches of `x` as rows [N OH OW, taps], with the taps in the filter's order.
 Value makePatches(PatternRewriter &rewriter, Location loc, Value x,
                   const Windows &windows) {
+  if (windows.getHeight() * windows.getWidth() == 1)
+    return reshape(rewriter, loc, x, {windows.getPoints(), windows.getTaps()});
   const int64_t images = windows.x.getDimSize(0), rows = windows.y.getDimSize(1),
                 columns = windows.y.getDimSize(2), height = windows.getHeight(),
                 width = windows.getWidth(), in = windows.getChannels();
@@ -102,7 +117,7 @@ Value makePatches(PatternRewriter &rewriter, Location loc, Value x,
 
 LogicalResult multiplyByFilter(Conv2DOp op, PatternRewriter &rewriter) {
   const Windows windows = Windows::of(op, op.getX(), op.getResult(), op.getFilter());
-  if (!windows.arePatches(op))
+  if (!windows.arePatches(op) && !windows.arePoints(op))
     return failure();
   const Location loc = op.getLoc();
   Value patches = makePatches(rewriter, loc, op.getX(), windows);
@@ -117,7 +132,8 @@ LogicalResult multiplyByFilter(Conv2DOp op, PatternRewriter &rewriter) {
 
 LogicalResult multiplyByGradient(Conv2DFilterGradOp op, PatternRewriter &rewriter) {
   const Windows windows = Windows::of(op, op.getX(), op.getDy(), op.getResult());
-  if (!windows.arePatches(op) || windows.x.getElementType() != windows.y.getElementType())
+  if ((!windows.arePatches(op) && !windows.arePoints(op)) ||
+      windows.x.getElementType() != windows.y.getElementType())
     return failure();
   const Location loc = op.getLoc();
   Value left = makePatches(rewriter, loc, op.getX(), windows);
@@ -132,6 +148,23 @@ LogicalResult multiplyByGradient(Conv2DFilterGradOp op, PatternRewriter &rewrite
   return success();
 }
 
+LogicalResult multiplyPoints(Conv2DInputGradOp op, PatternRewriter &rewriter) {
+  const Windows windows = Windows::of(op, op.getResult(), op.getDy(), op.getFilter());
+  if (!windows.arePoints(op) ||
+      windows.filter.getElementType() != windows.y.getElementType())
+    return failure();
+  const Location loc = op.getLoc();
+  Value dy =
+      reshape(rewriter, loc, op.getDy(), {windows.getPoints(), windows.y.getDimSize(3)});
+  Value matrix = reshape(rewriter, loc, op.getFilter(), windows.getMatrix());
+  Value product = MatmulOp::create(
+      rewriter, loc, windows.x.clone({windows.getPoints(), windows.getChannels()}), dy,
+      matrix, /*transpose_lhs=*/false, /*transpose_rhs=*/!windows.isOIHW,
+      op.getAccTypeAttr());
+  rewriter.replaceOp(op, reshape(rewriter, loc, product, windows.x.getShape()));
+  return success();
+}
+
 struct MultiplyPatchesPass : mpt::impl::MultiplyPatchesPassBase<MultiplyPatchesPass> {
   using Base::Base;
 
@@ -139,6 +172,7 @@ struct MultiplyPatchesPass : mpt::impl::MultiplyPatchesPassBase<MultiplyPatchesP
     RewritePatternSet patterns(&getContext());
     patterns.add(multiplyByFilter);
     patterns.add(multiplyByGradient);
+    patterns.add(multiplyPoints);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

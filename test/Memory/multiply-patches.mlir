@@ -111,3 +111,36 @@ func.func @empty(%x: tensor<0x8x12x3xf32>, %dy: tensor<0x2x3x5xf32>) -> tensor<4
   %g = mpt.conv2d_filter_grad %x, %dy {strides = array<i64: 4, 4>} : (tensor<0x8x12x3xf32>, tensor<0x2x3x5xf32>) -> tensor<4x4x3x5xf32>
   return %g : tensor<4x4x3x5xf32>
 }
+
+// -----
+
+// Images of one point are rows of a matrix, for any number of channels: the convolution and both
+// gradients, in either layout of the filter.
+// CHECK-LABEL: @points
+// CHECK: mpt.linear {{.*}}, %arg2 {acc_type = f32, transpose_weight} : (tensor<8x64xf16>, tensor<16x64xf16>, tensor<16xf32>) -> tensor<8x16xf16>
+// CHECK: mpt.matmul {{.*}} {acc_type = f32} : (tensor<8x16xf16>, tensor<16x64xf16>) -> tensor<8x64xf16>
+// CHECK: mpt.matmul {{.*}} {acc_type = f32, transpose_lhs} : (tensor<8x16xf16>, tensor<8x64xf16>) -> tensor<16x64xf32>
+// CHECK: mpt.matmul {{.*}} {transpose_rhs} : (tensor<8x16xf16>, tensor<64x16xf16>) -> tensor<8x64xf16>
+// CHECK-NOT: mpt.conv2d
+func.func @points(%x: tensor<8x1x1x64xf16>, %f: tensor<16x64x1x1xf16>, %b: tensor<16xf32>, %dy: tensor<8x1x1x16xf16>, %g: tensor<1x1x64x16xf16>)
+    -> (tensor<8x1x1x16xf16>, tensor<8x1x1x64xf16>, tensor<16x64x1x1xf32>, tensor<8x1x1x64xf16>) {
+  %0 = mpt.conv2d %x, %f, %b {acc_type = f32, oihw} : (tensor<8x1x1x64xf16>, tensor<16x64x1x1xf16>, tensor<16xf32>) -> tensor<8x1x1x16xf16>
+  %1 = mpt.conv2d_input_grad %dy, %f {acc_type = f32, oihw} : (tensor<8x1x1x16xf16>, tensor<16x64x1x1xf16>) -> tensor<8x1x1x64xf16>
+  %2 = mpt.conv2d_filter_grad %x, %dy {acc_type = f32, oihw} : (tensor<8x1x1x64xf16>, tensor<8x1x1x16xf16>) -> tensor<16x64x1x1xf32>
+  %3 = mpt.conv2d_input_grad %dy, %g : (tensor<8x1x1x16xf16>, tensor<1x1x64x16xf16>) -> tensor<8x1x1x64xf16>
+  return %0, %1, %2, %3 : tensor<8x1x1x16xf16>, tensor<8x1x1x64xf16>, tensor<16x64x1x1xf32>, tensor<8x1x1x64xf16>
+}
+
+// -----
+
+// More points, groups and padding stay.
+// CHECK-LABEL: @no_points
+// CHECK-COUNT-3: mpt.conv2d_input_grad
+// CHECK-NOT: mpt.matmul
+func.func @no_points(%a: tensor<8x2x1x16xf16>, %b: tensor<8x1x1x16xf16>, %c: tensor<8x3x3x16xf16>, %f: tensor<1x1x64x16xf16>, %g: tensor<1x1x8x16xf16>)
+    -> (tensor<8x2x1x64xf16>, tensor<8x1x1x16xf16>, tensor<8x1x1x64xf16>) {
+  %0 = mpt.conv2d_input_grad %a, %f : (tensor<8x2x1x16xf16>, tensor<1x1x64x16xf16>) -> tensor<8x2x1x64xf16>
+  %1 = mpt.conv2d_input_grad %b, %g {groups = 2 : i64} : (tensor<8x1x1x16xf16>, tensor<1x1x8x16xf16>) -> tensor<8x1x1x16xf16>
+  %2 = mpt.conv2d_input_grad %c, %f {padding = array<i64: 1, 1, 1, 1>} : (tensor<8x3x3x16xf16>, tensor<1x1x64x16xf16>) -> tensor<8x1x1x64xf16>
+  return %0, %1, %2 : tensor<8x2x1x64xf16>, tensor<8x1x1x16xf16>, tensor<8x1x1x64xf16>
+}

@@ -147,6 +147,9 @@ def MultiplyPatchesPass : Pass<"mpt-multiply-patches", "::mlir::ModuleOp"> {
     So this pass makes matmuls of those of fewer than 16 channels, whose patches are read
     from what x is a transpose of, if it is one. Convolutions of more channels stay: moving
     their patches takes longer than the convolution saves.
+
+    Where images and filter are one point, as in squeeze-and-excitation, the convolution
+    and both of its gradients are matmuls too, of any number of channels.
   }];
   let dependentDialects = ["::mpt::MPTDialect"];
 }
