@@ -594,11 +594,23 @@ bool isMaskOfKept(CompareOp mask) {
   return last && lastOfX && !lastOfX->isBeforeInBlock(last);
 }
 
+/// Whether `op` is an outer product (sum, difference) of much smaller tensors that
+/// kernels alone read.
+bool isOuterProduct(Operation &op) {
+  if (!isa<MulOp, AddOp, SubOp>(op) || op.hasOneUse() ||
+      !llvm::all_of(op.getUsers(), isFusibleElementwise))
+    return false;
+  const int64_t elements = typeOf(op.getResult(0)).getNumElements();
+  return llvm::all_of(op.getOperands(), [&](Value operand) {
+    return 8 * typeOf(operand).getNumElements() <= elements;
+  });
+}
+
 /// Gives each user its own copy, next to it, of what is cheaper to compute again
 /// than to store: index tensors, masks made of them or of what lies in memory, widened
 /// narrow floats (also shifted or scaled), f32 numbers kept in two halves, what lies in
-/// memory times a number, and the powers that a cross-entropy adds, which its gradient
-/// reads.
+/// memory times a number, outer products, and the powers that a cross-entropy adds, which
+/// its gradient reads.
 void duplicateCheapOps(Block &block, bool forGPU) {
   DenseMap<Value, bool> keptForParts;
   auto isPartOfKept = [&](Operation &op) {
@@ -634,7 +646,7 @@ void duplicateCheapOps(Block &block, bool forGPU) {
                return isFusibleElementwise(user) || isa<ReduceOp>(user);
              });
     Value base;
-    return isShiftedExponent(&op) || isShiftedWidening(&op) ||
+    return isShiftedExponent(&op) || isShiftedWidening(&op) || isOuterProduct(op) ||
            (getScaled(&op) && !getScalings(op.getResult(0), base).empty());
   };
   // Backwards, so that a copy's operands are copied in turn.
