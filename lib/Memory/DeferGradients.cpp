@@ -21,8 +21,12 @@
 /// its update of the other one. That is kept for its own, or also made again if its
 /// factors take fewer bytes. What is made of the inputs is made again for each.
 ///
+/// A factor that is a rounded input, which library calls round as they read it, is
+/// rounded again for its check, so that it takes no memory.
+///
 //===----------------------------------------------------------------------===//
 
+#include "mpt/Dialect/Kernel/Transforms/FusionPlan.h"
 #include "mpt/Dialect/MPT/IR/DiscardableAttributes.h"
 #include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Dialect/MPT/IR/StepView.h"
@@ -181,6 +185,30 @@ int64_t getNumElements(Value value) {
 int64_t getBytes(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.getNumElements() * int64_t(type.getElementTypeBitWidth() / 8);
+}
+
+/// The cast of an argument that `value` is, or is reshaped from, if library calls round
+/// it as they read it; null for others.
+CastOp findRoundedArgument(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  auto cast = value.getDefiningOp<CastOp>();
+  return cast && (isRoundedOnRead(cast) || isRoundedIfRenamed(cast)) ? cast : CastOp();
+}
+
+/// Bytes that `factor` takes if it is kept. Arguments are there throughout.
+int64_t getKeptBytes(Value factor) {
+  return isa<BlockArgument>(factor) || findRoundedArgument(factor) ? 0 : getBytes(factor);
+}
+
+/// The first number that tells a clone in `function` from equal ops.
+int64_t getNextClone(Operation *function) {
+  int64_t next = 0;
+  function->walk([&](Operation *op) {
+    if (auto number = op->getAttrOfType<IntegerAttr>(kRematAttr))
+      next = std::max(next, number.getInt() + 1);
+  });
+  return next;
 }
 
 /// Adds the terms of `value`, and what makes it of their factors, to `product`. `covered`
@@ -406,8 +434,7 @@ std::optional<unsigned> findCheaperBase(CheckedStep step, Value base,
   for (Value factor : op->getOperands()) {
     if (!isStatic(factor))
       return std::nullopt;
-    // Arguments are there throughout.
-    bytes += isa<BlockArgument>(factor) ? 0 : getBytes(factor);
+    bytes += getKeptBytes(factor);
   }
   if (bytes >= getBytes(base))
     return std::nullopt;
@@ -432,12 +459,7 @@ std::optional<unsigned> findCheaperBase(CheckedStep step, Value base,
 void makeAgain(CheckedStep step, ArrayRef<Scaled> scaled) {
   OpBuilder builder(step.unscale);
   Operation *end = step.check->getBlock()->getTerminator();
-  // Equal ops with different numbers stay two.
-  int64_t clones = 0;
-  step.check->getParentOp()->walk([&](Operation *op) {
-    if (auto number = op->getAttrOfType<IntegerAttr>(kRematAttr))
-      clones = std::max(clones, number.getInt() + 1);
-  });
+  int64_t clones = getNextClone(step.check->getParentOp());
   auto clone = [&](ArrayRef<Operation *> ops, IRMapping &mapping) {
     Operation *last = nullptr;
     for (Operation *op : ops) {
@@ -507,9 +529,8 @@ SmallVector<Product> chooseDeferred(CheckedStep step) {
     }
     for (Value factor : kept) {
       auto [it, isNew] = factors.insert({factor, factors.size()});
-      // Arguments are there throughout.
       if (isNew)
-        factorBytes.push_back(isa<BlockArgument>(factor) ? 0 : getBytes(factor));
+        factorBytes.push_back(getKeptBytes(factor));
       candidate.factors.push_back(it->second);
     }
   }
@@ -526,6 +547,13 @@ Value addSquares(DecomposeBuilder &b, ArrayRef<Value> values) {
     Value sum;
     {
       OpBuilder::InsertionGuard guard(b.builder);
+      if (CastOp cast = findRoundedArgument(value)) {
+        b.builder.setInsertionPointAfter(cast);
+        Operation *again = b.builder.clone(*cast);
+        again->setAttr(kRematAttr,
+                       b.builder.getI64IntegerAttr(getNextClone(cast->getParentOp())));
+        value = again->getResult(0);
+      }
       b.builder.setInsertionPointAfterValue(value);
       Value rows = b.widen(b.asRows(value));
       sum = b.reduceAll(ReduceKind::Sum, b.reduceRow(ReduceKind::Sum, b.mul(rows, rows)));

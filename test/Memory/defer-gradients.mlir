@@ -733,3 +733,27 @@ func.func @read_twice(%w: tensor<128x128xf32> {mpt.name = "w", mpt.role = "param
   %v1 = mpt.sgd param(%v) grad(%u#1) lr(%lr) if(%taken) : (tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>, tensor<i1>) -> tensor<128x128xf32>
   return %w1, %v1, %norm : tensor<128x128xf32>, tensor<128x128xf32>, tensor<f32>
 }
+
+// -----
+
+// An input that library calls round as they read it is rounded again for its check, and so
+// takes no memory until its gradient's update.
+// CHECK-LABEL: func.func @rounded_input
+// CHECK: [[X:%.*]] = mpt.cast %arg1 : (tensor<2048x512xf32>) -> tensor<2048x512xf16>
+// CHECK: [[AGAIN:%.*]] = mpt.cast %arg1 {mpt.remat = 0 : i64}
+// CHECK: mpt.reshape [[AGAIN]]
+// CHECK: mpt.all_finite
+// CHECK: mpt.matmul [[X]], {{.*}} {transpose_lhs}
+// CHECK: mpt.sgd
+func.func @rounded_input(%w: tensor<512x64xf32>, %x: tensor<2048x512xf32>, %dy: tensor<2048x64xf16>,
+                         %scale: tensor<f32>, %lr: tensor<f32>) -> (tensor<512x64xf32>) {
+  %x1 = mpt.cast %x : (tensor<2048x512xf32>) -> tensor<2048x512xf16>
+  %dw = mpt.matmul %x1, %dy {transpose_lhs} : (tensor<2048x512xf16>, tensor<2048x64xf16>) -> tensor<512x64xf32>
+  %g = mpt.gradients %dw {names = ["w"]} : (tensor<512x64xf32>) -> tensor<512x64xf32>
+  %u, %ok = mpt.unscale %g, %scale : (tensor<512x64xf32>, tensor<f32>) -> (tensor<512x64xf32>, tensor<i1>)
+  %c, %norm = mpt.clip_by_global_norm %u {max_norm = 0x7FF0000000000000 : f64} : (tensor<512x64xf32>) -> (tensor<512x64xf32>, tensor<f32>)
+  %fine = mpt.all_finite %norm : (tensor<f32>) -> tensor<i1>
+  %taken = mpt.and %ok, %fine : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %w1 = mpt.sgd param(%w) grad(%u) lr(%lr) if(%taken) : (tensor<512x64xf32>, tensor<512x64xf32>, tensor<f32>, tensor<i1>) -> tensor<512x64xf32>
+  return %w1 : tensor<512x64xf32>
+}

@@ -677,20 +677,21 @@ bool mpt::isFusibleElementwise(Operation *op) {
 }
 
 /// Columns of a result up to which the left side of a matmul is read once or twice, and
-/// features of that side for each column, from which on a copy of it takes more than
-/// halves of the result save.
-static constexpr int64_t fewColumns = 128, manyFeatures = 4;
+/// terms for each column from which on a copy of the left side is large.
+static constexpr int64_t fewColumns = 128, manyTerms = 4;
 
 /// Whether a matmul that rounds its left side takes no more time than one of a copy, or
-/// saves much memory: it rounds again for each panel of columns.
+/// that would take more memory than halves of the result save: it rounds again for each
+/// panel of columns.
 static bool canRoundLeft(Value lhs, bool isTransposed, Value rhs, Value result) {
   auto type = cast<RankedTensorType>(lhs.getType());
   const int64_t rank = type.getRank();
-  const int64_t features = type.getDimSize(rank - (isTransposed ? 2 : 1)),
+  const int64_t features = type.getDimSize(rank - 1),
+                terms = type.getDimSize(rank - (isTransposed ? 2 : 1)),
                 columns = cast<RankedTensorType>(result.getType()).getShape().back();
   // Matmuls of a batch are not cut into columns.
   return cast<RankedTensorType>(rhs.getType()).getRank() > 2 || columns <= fewColumns ||
-         features >= manyFeatures * columns;
+         features >= columns || terms >= manyTerms * columns;
 }
 
 /// Whether a library call can round `use` while it reads it.
