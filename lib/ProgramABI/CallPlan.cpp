@@ -66,6 +66,12 @@ static constexpr int64_t smallProducts = int64_t(1) << 19, smallTerms = 1024,
 static constexpr int64_t slimResult = 4096, depthOfSlim = 128;
 /// Columns that a matmul wants at least and at most at a time.
 static constexpr int64_t fewestColumns = 64, mostColumns = 256;
+/// What is left of these, and of rows and terms, where panels are to take little memory.
+static constexpr int64_t leastRows = 32, leastDepth = 64;
+/// Rows up to which sums that are rounded at their end are taken in parts.
+static constexpr int64_t keptRows = 64;
+/// The part of the bytes that halves save that a thread's panels may take.
+static constexpr int64_t savedShare = 2;
 /// Numbers of a row of both sides from which on those that fit the cache are few.
 static constexpr int64_t wideRow = 4096;
 /// Tasks that a matmul wants at least.
@@ -96,6 +102,55 @@ static int64_t getDepthOfWidened(const MatmulShape &s) {
   // In parts of about that size, so that the last is not much shorter.
   const int64_t parts = s.k / (isSmall(s) ? depthOfSmall : depthOfSlim);
   return parts < 2 ? s.k : roundToBlocks(ceilDiv(s.k, parts));
+}
+
+/// What follows from the rows, columns and terms of the tasks of a matmul that is cut
+/// into columns.
+static void finishColumns(const MatmulShape &s, MatmulPlan &plan) {
+  const int64_t rows = std::max<int64_t>(s.m, 1);
+  plan.columnChunks = ceilDiv(std::max<int64_t>(s.n, 1), plan.columnChunk);
+  plan.chunks = ceilDiv(rows, plan.rowChunk);
+  plan.keepsSums = plan.depth < s.k && s.out != DataType::F32;
+  const int64_t groups =
+      plan.keepsSums ? plan.chunks
+                     : std::min(ceilDiv(matmulTasks, plan.columnChunks), plan.chunks);
+  plan.rowGroup = ceilDiv(plan.chunks, groups) * plan.rowChunk;
+  plan.rowGroups = ceilDiv(rows, plan.rowGroup);
+  plan.gathersLhs = s.transposeLhs ? plan.chunks > 1 : plan.depth < s.k;
+  plan.columnBytes =
+      alignUp(roundToBlocks(plan.depth) * roundToBlocks(plan.columnChunk) * 4);
+  const bool copiesLhs = s.lhs != DataType::F32 || plan.gathersLhs;
+  plan.threadBytes =
+      plan.columnBytes + alignUp(copiesLhs ? plan.rowChunk * plan.depth * 4 : 0) +
+      (plan.keepsSums ? 2 : 1) * alignUp(plan.rowChunk * plan.columnChunk * 4);
+}
+
+/// Lets the panels of a matmul of halves take no more memory than those that f32 needs
+/// and a part of what the halves save.
+static void shrinkPanels(const MatmulShape &s, MatmulPlan &plan) {
+  MatmulShape wide = s;
+  wide.lhs = wide.rhs = wide.out = DataType::F32;
+  wide.lhsRounding = wide.rounding = Rounding::None;
+  // Sides that are rounded while they are read, such as weights, save nothing, but the
+  // order of sums must not depend on that: counted is the smaller one.
+  int64_t saved = 2 * s.k * std::min(s.m, s.n);
+  if (s.out != DataType::F32)
+    saved += 2 * s.m * s.n;
+  const int64_t most = std::max(MatmulPlan::stackBytes,
+                                planMatmul(wide).workspaceBytes(1) + saved / savedShare);
+  // For each chunk of rows whose sums are kept the right side is widened again.
+  const bool mayCutSums = s.out == DataType::F32 || (!s.transposeLhs && s.m <= keptRows);
+  while (plan.threadBytes > most) {
+    if (plan.rowChunk > leastRows)
+      plan.rowChunk = std::max(leastRows, ceilDiv(plan.rowChunk, 32) * 16);
+    else if (plan.columnChunk > fewestColumns)
+      plan.columnChunk = std::max(fewestColumns, ceilDiv(plan.columnChunk, 128) * 64);
+    else if (mayCutSums && plan.depth > leastDepth)
+      plan.depth = roundToBlocks(ceilDiv(s.k, ceilDiv(s.k, plan.depth) + 1));
+    else
+      return;
+    finishColumns(s, plan);
+  }
 }
 
 MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
@@ -174,26 +229,18 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     if (isSmall(s))
       columns = columnsOfSmall;
     plan.columnChunk = std::min(columns, n);
-    plan.columnChunks = ceilDiv(n, plan.columnChunk);
     // No more rows than a task has if there are to be enough tasks.
-    const int64_t wanted = ceilDiv(matmulTasks, plan.columnChunks);
+    const int64_t wanted = ceilDiv(matmulTasks, ceilDiv(n, plan.columnChunk));
     const int64_t most = std::clamp<int64_t>(ceilDiv(s.m, 16 * wanted) * 16, 32, 512);
     if (isSmall(s))
       chooseRows(rowFloats, plan.columnChunk, rowsOfSmall, rowsOfSmall);
     else
       chooseRows(packsBoth ? packedFloats : rowFloats, plan.columnChunk, 32, most);
-    const int64_t groups = std::min(wanted, plan.chunks);
-    plan.rowGroup = ceilDiv(plan.chunks, groups) * plan.rowChunk;
-    plan.rowGroups = ceilDiv(std::max<int64_t>(s.m, 1), plan.rowGroup);
     plan.blocksRhs = !s.transposeLhs && s.n > 1;
-    plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
     plan.packsBoth = packsBoth;
-    plan.columnBytes =
-        alignUp(roundToBlocks(plan.depth) * roundToBlocks(plan.columnChunk) * 4);
-    plan.threadBytes =
-        plan.columnBytes +
-        alignUp(widenLhs || plan.gathersLhs ? plan.rowChunk * plan.depth * 4 : 0) +
-        alignUp(plan.rowChunk * plan.columnChunk * 4);
+    finishColumns(s, plan);
+    if (widenRhs && !isF8(s.lhs))
+      shrinkPanels(s, plan);
     return plan;
   }
   chooseRows(panelFloats, s.n, 48, 512);
@@ -201,7 +248,9 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
   plan.gathersLhs = plan.chunks > 1 && s.transposeLhs;
   plan.rhsBytes = getRhsBytes(s.k);
   // A right side that one task reads stays in that thread's cache.
-  plan.rhsCopies = s.sharedRhs || s.batch <= 1 ? 1 : plan.chunks == 1 ? 0 : s.batch;
+  plan.rhsCopies = s.sharedRhs || s.batch <= 1                  ? 1
+                   : plan.chunks == 1 || s.batch >= matmulTasks ? 0
+                                                                : s.batch;
   plan.threadBytes =
       alignUp(widenLhs || plan.turnsLhs || plan.gathersLhs ? plan.rowChunk * s.k * 4
                                                            : 0) +
@@ -235,6 +284,12 @@ bool mpt::rt::getMatmulShape(const Instruction &call, MatmulShape &s) {
   s.rhs = getRounded(rhs.type, s.rounding);
   s.out = out.type;
   int64_t rhsK = rhs.dims[rhsRank - (s.transposeRhs ? 1 : 2)];
+  // Rows one after another that meet one right side are those of one matrix.
+  if (s.sharedRhs && !s.transposeLhs) {
+    if (__builtin_mul_overflow(s.batch, s.m, &s.m))
+      return false;
+    s.batch = 1;
+  }
   bool biasFits =
       !matmul->hasBias || (call.numInputs >= 3 && call.refs[2].count() == s.n);
   int64_t outCount, rhsCount;

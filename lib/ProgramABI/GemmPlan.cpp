@@ -148,10 +148,6 @@ bool mpt::rt::makeGemmPlan(const Instruction &call, bool allowTF32, GemmPlan &pl
   plan.n = shape.m;
   // Two numbers in a byte.
   plan.k = shape.lhs == DataType::I8 ? 2 * shape.k : shape.k;
-  if (shape.sharedRhs && shape.batch > 1 && !shape.transposeLhs) {
-    plan.n *= plan.batch;
-    plan.batch = 1;
-  }
   plan.transposeA = shape.transposeRhs;
   plan.transposeB = shape.transposeLhs;
   bool isBatch = plan.batch > 1;

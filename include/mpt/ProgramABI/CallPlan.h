@@ -54,8 +54,10 @@ struct MatmulPlan {
   /// into its thread's panel and multiplies `rowGroup` rows by it, chunk by chunk.
   int64_t columnChunk = 0, columnChunks = 1, rowGroup = 0, rowGroups = 1;
   /// Terms of each sum that such a task adds at a time, so that panels are wide though
-  /// sums are long; the result, which is f32, holds what is added so far. All by default.
+  /// sums are long, or take little memory. A result of f32 holds what is added so far;
+  /// for others the panels do (`keepsSums`), of one chunk of rows. All by default.
   int64_t depth = 0;
+  bool keepsSums = false;
   /// Bytes of the columns in a thread's panels.
   int64_t columnBytes = 0;
   /// Row chunks (per matrix of the batch) or sum chunks.
@@ -64,7 +66,7 @@ struct MatmulPlan {
   /// a right side in blocks of 8 x 8, if that is at most a quarter of the other tensors,
   /// or a left side that is transposed, panel by panel.
   bool blocksRhs = false, turnsLhs = false;
-  /// A side of which a chunk is columns of the stored matrix, so that its rows lie apart,
+  /// A side of which a chunk is some columns of the stored matrix: its rows lie apart,
   /// and for whose panel there is room: some CPUs want one even where nothing is widened.
   bool gathersLhs = false, gathersRhs = false;
   /// Whether a task, about square, has copies of its rows and of its columns.
@@ -78,7 +80,7 @@ struct MatmulPlan {
   int64_t threadBytes = 0, partialBytes = 0;
   /// Panels of a thread that are no larger lie on its stack, not in the workspace: beside
   /// the tensors of a small network they would be large, and what halves save is less.
-  static constexpr int64_t stackBytes = 16384;
+  static constexpr int64_t stackBytes = 32768;
 
   /// Whether a thread's panels lie on its stack.
   bool usesStack() const { return sumChunk == 0 && threadBytes <= stackBytes; }

@@ -229,15 +229,16 @@ private:
     // Planned is room for rows of f32; where they are narrower or not copied, for more.
     const int64_t room = plan.threadBytes - plan.columnBytes - 128;
     auto countRows = [&] {
-      const int64_t rowBytes =
-          (copiesLhs() ? getSize(operands) * plan.depth : 0) + 4 * plan.columnChunk;
+      const int64_t rowBytes = (copiesLhs() ? getSize(operands) * plan.depth : 0) +
+                               (plan.keepsSums ? 8 : 4) * plan.columnChunk;
       return std::clamp(std::min(room / rowBytes / 16 * 16, mostRows), plan.rowChunk,
                         plan.rowGroup);
     };
-    // All rows are dense as they are stored.
+    // All rows of a transposed side are dense as they are stored.
     gathersLhs = false;
     rowStep = countRows();
-    if (wantsDense && plan.gathersLhs && rowStep < s.m) {
+    if (plan.gathersLhs &&
+        (s.transposeLhs ? wantsDense && rowStep < s.m : wantsDense || blocks)) {
       gathersLhs = true;
       rowStep = countRows();
     }
@@ -253,7 +254,9 @@ private:
     dnnl_memory_desc_t packed;
     if (packs) {
       dnnl_memory_desc_t any, plain, dense;
-      const int64_t lead = s.transposeRhs ? s.k : convertsRhs() ? columns : s.n;
+      const int64_t lead = s.transposeRhs  ? (convertsRhs() ? k : s.k)
+                           : convertsRhs() ? columns
+                                           : s.n;
       if (!makeDesc(any, {k, columns}, {}, operands) ||
           !makeDesc(plain, {k, columns},
                     {s.transposeRhs ? 1 : lead, s.transposeRhs ? lead : 1}, operands) ||
@@ -286,8 +289,9 @@ private:
   /// A panel of columns that is not packed.
   bool makeColumns(dnnl_memory_desc_t &desc, int64_t k, int64_t columns) const {
     const bool isTransposed = s.transposeRhs && !transposesRhs();
+    const int64_t lead = convertsRhs() ? k : s.k;
     return makeDesc(desc, {k, columns},
-                    {isTransposed ? 1 : columns, isTransposed ? k : 1}, operands);
+                    {isTransposed ? 1 : columns, isTransposed ? lead : 1}, operands);
   }
   /// Whether columns of a transposed right side are brought into rows: oneDNN would do
   /// that for every chunk of rows again.
@@ -350,7 +354,7 @@ private:
     bool copies = copiesLhs();
     const bool isTransposed = (s.transposeLhs && !transposesLhs) || turns;
     int64_t lhsLead = s.transposeLhs ? (copies && !plan.sumChunk ? m : s.m) : s.k;
-    if (plan.sumChunk && copies && !s.transposeLhs)
+    if (copies && !s.transposeLhs)
       lhsLead = k;
     if (turns)
       lhsLead = m;
@@ -476,51 +480,60 @@ private:
     if (failed)
       return;
     char *panels = scratch + plan.allRhsBytes(threads);
-    parallelFor(s.batch * plan.chunks, team, [&](int64_t task, int thread) {
-      int64_t matrix = task / plan.chunks, chunk = task % plan.chunks;
-      int64_t first = chunk * plan.rowChunk;
-      int64_t rows = std::min(plan.rowChunk, s.m - first);
-      alignas(64) char stack[MatmulPlan::stackBytes];
-      auto *panel = reinterpret_cast<float *>(getPanels(panels, stack, thread));
-      const void *lhs;
-      int64_t base = matrix * s.m * s.k;
-      if (turns) {
-        transposeToFloats(
-            {storedLhs, buffers[0], base + first * s.k, s.k, rows, s.k, s.lhsRounding},
-            panel, rows);
-        lhs = panel;
-        panel += alignUp(plan.rowChunk * s.k * 4) / 4;
-      } else if (!copiesLhs()) {
-        lhs = elements(buffers[0], storedLhs,
-                       base + (s.transposeLhs ? first : first * s.k));
-      } else {
-        const void *source = elements(buffers[0], storedLhs, base);
-        copyLhsRows(source, first, rows, 0, s.k, panel);
-        lhs = panel;
-        panel += alignUp(plan.rowChunk * s.k * 4) / 4;
-      }
-      int64_t rhsMatrix = s.sharedRhs ? 0 : matrix;
+    // All rows of a matrix share the copy that a task makes of its right side.
+    const bool joins = copiesRhs() && !plan.rhsCopies;
+    const int64_t chunks = joins ? 1 : plan.chunks;
+    parallelFor(s.batch * chunks, team, [&](int64_t task, int thread) {
+      const int64_t matrix = task / chunks, chunk = task % chunks;
+      const int64_t rhsMatrix = s.sharedRhs ? 0 : matrix;
       const void *rhs = elements(buffers[1], storedRhs, rhsMatrix * s.k * s.n);
       if (copiesRhs()) {
-        char *copy = scratch + (plan.rhsCopies ? rhsMatrix : thread) * plan.rhsBytes;
-        for (int64_t piece = 0; !plan.rhsCopies && piece < pieces; ++piece)
+        char *copy = scratch + (joins ? thread : rhsMatrix) * plan.rhsBytes;
+        for (int64_t piece = 0; joins && piece < pieces; ++piece)
           copyRhs(buffers[1], matrix, piece, copy, thread);
         rhs = copy;
       }
-      int64_t outFirst = (matrix * s.m + first) * s.n;
-      float *out = s.out == DataType::F32
-                       ? static_cast<float *>(buffers[outIndex]) + outFirst
-                       : panel;
-      if (!primitives.at({rows, 0, s.k}).run(lhs, rhs, out, thread)) {
-        failed = true;
-        return;
-      }
-      if (biasData || epilogue != Epilogue::None)
-        for (int64_t row = 0; row < rows; ++row)
-          finishRow(out + row * s.n, biasData, s.n, epilogue);
-      if (s.out != DataType::F32)
-        narrow(s.out, out, buffers[outIndex], outFirst, rows * s.n);
+      alignas(64) char stack[MatmulPlan::stackBytes];
+      char *panel = getPanels(panels, stack, thread);
+      const int64_t begin = chunk * plan.rowChunk, end = joins ? s.m : begin + 1;
+      for (int64_t first = begin; first < end; first += plan.rowChunk)
+        runRowChunk(buffers, biasData, rhs, matrix, first, panel, thread);
     });
+  }
+  /// A chunk of the rows of one matrix by its right side.
+  void runRowChunk(void **buffers, const float *biasData, const void *rhs, int64_t matrix,
+                   int64_t first, char *panels, int thread) {
+    auto *panel = reinterpret_cast<float *>(panels);
+    const int64_t rows = std::min(plan.rowChunk, s.m - first), base = matrix * s.m * s.k;
+    const void *lhs;
+    if (turns) {
+      transposeToFloats(
+          {storedLhs, buffers[0], base + first * s.k, s.k, rows, s.k, s.lhsRounding},
+          panel, rows);
+      lhs = panel;
+      panel += alignUp(plan.rowChunk * s.k * 4) / 4;
+    } else if (!copiesLhs()) {
+      lhs =
+          elements(buffers[0], storedLhs, base + (s.transposeLhs ? first : first * s.k));
+    } else {
+      const void *source = elements(buffers[0], storedLhs, base);
+      copyLhsRows(source, first, rows, 0, s.k, panel);
+      lhs = panel;
+      panel += alignUp(plan.rowChunk * s.k * 4) / 4;
+    }
+    int64_t outFirst = (matrix * s.m + first) * s.n;
+    float *out = s.out == DataType::F32
+                     ? static_cast<float *>(buffers[outIndex]) + outFirst
+                     : panel;
+    if (!primitives.at({rows, 0, s.k}).run(lhs, rhs, out, thread)) {
+      failed = true;
+      return;
+    }
+    if (biasData || epilogue != Epilogue::None)
+      for (int64_t row = 0; row < rows; ++row)
+        finishRow(out + row * s.n, biasData, s.n, epilogue);
+    if (s.out != DataType::F32)
+      narrow(s.out, out, buffers[outIndex], outFirst, rows * s.n);
   }
 
   /// A thread's panels, which begin at `panels` in the workspace unless they are small.
@@ -539,14 +552,15 @@ private:
     else if (s.transposeLhs)
       copyBlock(getStoredLhs(), source, s.m, firstTerm, terms, first, rows, panel);
     else
-      copyBlock(getStoredLhs(), source, s.k, first, rows, 0, s.k, panel);
+      copyBlock(getStoredLhs(), source, s.k, first, rows, firstTerm, terms, panel);
   }
 
   /// Columns [first, first + columns) of the right side as they are multiplied; rows
-  /// [firstTerm, firstTerm + terms) of them, which are all if it is transposed.
+  /// [firstTerm, firstTerm + terms) of them.
   const void *getColumnPanel(void *source, int64_t first, int64_t columns,
                              int64_t firstTerm, int64_t terms, char *panel, int thread) {
-    const int64_t begin = s.transposeRhs ? first * s.k : firstTerm * s.n + first;
+    const int64_t begin =
+        s.transposeRhs ? first * s.k + firstTerm : firstTerm * s.n + first;
     const StoredRows rhs{storedRhs,
                          source,
                          begin,
@@ -572,7 +586,7 @@ private:
       if (packs)
         copy += getRoundedOffset(plan.columnBytes, terms * columns);
       if (s.transposeRhs)
-        copyElements(getStoredRhs(), source, begin, copy, 0, columns * terms);
+        copyBlock(getStoredRhs(), source, s.k, first, columns, firstTerm, terms, copy);
       else
         copyBlock(getStoredRhs(), source, s.n, firstTerm, terms, first, columns, copy);
       from = copy;
@@ -601,16 +615,20 @@ private:
                     firstColumn = chunk * plan.columnChunk, columns = getColumns(chunk);
       alignas(64) char stack[MatmulPlan::stackBytes];
       char *panel = getPanels(scratch, stack, thread);
-      for (int64_t term = 0; term < s.k; term += plan.depth) {
-        const void *rhs = getColumnPanel(buffers[1], firstColumn, columns, term,
-                                         std::min(plan.depth, s.k - term), panel, thread);
-        for (int64_t begin = group * plan.rowGroup; begin < s.m; begin += plan.rowGroup) {
-          runColumnTask(buffers, biasData, rhs, firstColumn, columns, begin,
-                        std::min(begin + plan.rowGroup, s.m), term, panel, thread);
-          if (!joins)
-            break;
+      const int64_t firstRow = group * plan.rowGroup,
+                    endRow = joins ? s.m : std::min(firstRow + plan.rowGroup, s.m);
+      // Sums that the panel holds are finished before those of other rows.
+      const int64_t turn = plan.keepsSums ? plan.rowGroup : endRow - firstRow;
+      for (int64_t first = firstRow; first < endRow; first += turn)
+        for (int64_t term = 0; term < s.k; term += plan.depth) {
+          const int64_t end = std::min(first + turn, endRow);
+          const void *rhs =
+              getColumnPanel(buffers[1], firstColumn, columns, term,
+                             std::min(plan.depth, s.k - term), panel, thread);
+          for (int64_t begin = first; begin < end; begin += plan.rowGroup)
+            runColumnTask(buffers, biasData, rhs, firstColumn, columns, begin,
+                          std::min(begin + plan.rowGroup, end), term, panel, thread);
         }
-      }
     });
   }
   /// Some rows by some columns, with the next terms of each sum.
@@ -620,18 +638,22 @@ private:
     const int64_t terms = std::min(plan.depth, s.k - firstTerm);
     const bool isFirst = firstTerm == 0, isLast = firstTerm + terms == s.k;
     auto *result = reinterpret_cast<float *>(panel + plan.columnBytes);
-    float *rowPanel = result + alignUp(rowStep * plan.columnChunk * 4) / 4;
+    const int64_t resultFloats = alignUp(rowStep * plan.columnChunk * 4) / 4;
+    float *kept = plan.keepsSums ? result + resultFloats : nullptr;
+    float *rowPanel = result + (kept ? 2 : 1) * resultFloats;
     for (int64_t first = begin; first < end; first += rowStep) {
       const int64_t rows = std::min(rowStep, end - first);
-      const void *lhs = elements(buffers[0], storedLhs,
-                                 s.transposeLhs ? firstTerm * s.m + first : first * s.k);
+      const void *lhs =
+          elements(buffers[0], storedLhs,
+                   s.transposeLhs ? firstTerm * s.m + first : first * s.k + firstTerm);
       if (copiesLhs()) {
         copyLhsRows(buffers[0], first, rows, firstTerm, terms, rowPanel);
         lhs = rowPanel;
       }
       const bool isDirect = isFirst && columns == s.n && s.out == DataType::F32;
-      float *out =
-          isDirect ? static_cast<float *>(buffers[outIndex]) + first * s.n : result;
+      float *out = isDirect ? static_cast<float *>(buffers[outIndex]) + first * s.n
+                   : kept && isFirst ? kept
+                                     : result;
       if (!primitives.at({rows, columns, terms}).run(lhs, rhs, out, thread)) {
         failed = true;
         return;
@@ -640,10 +662,15 @@ private:
         float *sums = out + row * columns;
         const int64_t at = (first + row) * s.n + firstColumn;
         if (!isFirst) {
-          const float *before = static_cast<const float *>(buffers[outIndex]) + at;
+          const float *before = kept ? kept + row * columns
+                                     : static_cast<const float *>(buffers[outIndex]) + at;
+          float *total = kept ? kept + row * columns : sums;
           for (int64_t i = 0; i < columns; ++i)
-            sums[i] += before[i];
+            total[i] = sums[i] + before[i];
+          sums = total;
         }
+        if (kept && !isLast)
+          continue;
         if (isLast && (biasData || epilogue != Epilogue::None))
           finishRow(sums, biasData ? biasData + firstColumn : nullptr, columns, epilogue);
         if (isDirect)

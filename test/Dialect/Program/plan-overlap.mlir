@@ -39,7 +39,8 @@ module attributes {mpt.mesh = #mpt.mesh<data = 4>} {
 // CHECK: mpt_program.all_reduce ins(%[[A:.*]] : memref<64xf32>) {{.*}}async
 // CHECK: mpt_program.all_gather ins(%[[B:.*]] : memref<64x64xf32>) {{.*}}async
 // CHECK: mpt_program.wait ins(%[[A]] : memref<64xf32>)
-// CHECK-NEXT: mpt_program.wait ins(%[[B]] : memref<64x64xf32>) outs(%{{.*}} : memref<256x64xf32>)
+// CHECK-NOT: mpt_program.matmul
+// CHECK: mpt_program.wait ins(%[[B]] : memref<64x64xf32>) outs(%{{.*}} : memref<256x64xf32>)
 // CHECK-NOT: mpt_program.wait
 func.func @in_order(%x: tensor<64x64xf32> {mpt.name = "x", mpt.role = "input"},
                     %v: tensor<64xf32> {mpt.name = "v", mpt.role = "input"})

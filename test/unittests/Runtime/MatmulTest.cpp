@@ -464,7 +464,8 @@ TEST(MatmulTest, SquaresOfWidenedGradients) {
 }
 
 /// Small matmuls widen a few columns, rows and, into results of f32, terms at a time:
-/// workspaces are no larger than operands and result. Others keep whole sums.
+/// workspaces are no larger than operands and result. Short sums stay whole, and those
+/// that are rounded where the left side is transposed.
 TEST(MatmulTest, WorkspaceOfSmallHalves) {
   struct Case {
     int64_t m, n, k;
@@ -473,11 +474,11 @@ TEST(MatmulTest, WorkspaceOfSmallHalves) {
     bool isCut;
   };
   const Case cases[] = {
-      {64, 17, 256, true, F32, true},   {3, 33, 257, true, F32, true},
-      {64, 64, 256, true, F32, true},   {33, 33, 1500, true, F32, true},
-      {64, 48, 96, false, F16, false},  {3, 33, 257, true, F16, false},
-      {3, 33, 127, true, F32, false},   {64, 64, 255, true, F32, false},
-      {65, 64, 1500, true, F32, false},
+      {64, 17, 256, true, F32, true},  {3, 33, 257, true, F32, true},
+      {64, 64, 256, true, F32, true},  {33, 33, 1500, true, F32, true},
+      {64, 48, 96, false, F16, false}, {3, 33, 257, true, F16, false},
+      {3, 33, 127, true, F32, false},  {64, 64, 255, true, F32, true},
+      {65, 64, 1500, true, F32, true},
   };
   for (const Case &c : cases)
     for (DataType type : {F16, BF16}) {
@@ -496,6 +497,65 @@ TEST(MatmulTest, WorkspaceOfSmallHalves) {
   MatmulShape shape;
   shape.m = shape.n = 33, shape.k = 257, shape.transposeLhs = true;
   EXPECT_EQ(planMatmul(shape).depth, 257);
+}
+
+/// One thread's panels take no more than those of f32 and half of what halves save:
+/// columns, rows and terms at a time are as many as fit. Sums that are rounded wait in a
+/// panel, of few rows, for their last terms.
+TEST(MatmulTest, PanelsOfHalves) {
+  struct Case {
+    int64_t m, n, k;
+    bool transposeLhs;
+    DataType out;
+    bool keepsSums;
+  };
+  const Case cases[] = {
+      {16, 128, 512, false, F16, true},   {32, 300, 1100, false, F16, true},
+      {50, 70, 1000, false, F16, true},   {16, 128, 512, false, F32, false},
+      {784, 256, 64, true, F32, false},   {1024, 1024, 64, true, F32, false},
+      {200, 128, 512, false, F16, false}, {70, 50, 600, true, F16, false},
+  };
+  for (const Case &c : cases)
+    for (DataType type : {F16, BF16}) {
+      MatmulShape wide;
+      wide.m = c.m, wide.n = c.n, wide.k = c.k, wide.transposeLhs = c.transposeLhs;
+      MatmulShape shape = wide;
+      shape.lhs = shape.rhs = type, shape.out = c.out == F32 ? F32 : type;
+      const MatmulPlan plan = planMatmul(shape);
+      EXPECT_EQ(plan.keepsSums, c.keepsSums) << c.m << " " << c.n << " " << c.k;
+      // Sums of a transposed left side that are rounded are not cut.
+      if (!c.transposeLhs || c.out == F32)
+        EXPECT_LE(plan.workspaceBytes(1), planMatmul(wide).workspaceBytes(1) +
+                                              c.k * std::min(c.m, c.n) +
+                                              (c.out == F32 ? 0 : c.m * c.n))
+            << c.m << " " << c.n << " " << c.k;
+      for (bool transposeRhs : {false, true})
+        check({1, c.m, c.n, c.k, type, type, shape.out, c.transposeLhs, transposeRhs,
+               false, 1, true});
+    }
+  // A left side of f32 is read where it lies.
+  check({1, 16, 128, 512, F32, F16, F16, false, true, false, 2, true});
+}
+
+/// A task widens the right side of a matrix for all of its rows if there are enough
+/// matrices. Rows of a batch that meet a shared one are those of one matrix.
+TEST(MatmulTest, RightSidesOfBatches) {
+  MatmulShape shape;
+  shape.m = 600, shape.n = 40, shape.k = 200, shape.lhs = shape.rhs = F16;
+  for (int64_t batch : {15, 16}) {
+    shape.batch = batch;
+    const MatmulPlan plan = planMatmul(shape);
+    ASSERT_GT(plan.chunks, 1);
+    EXPECT_EQ(plan.rhsCopies, batch < 16 ? batch : 0);
+  }
+  for (DataType type : {F32, F16})
+    for (bool transposeLhs : {false, true})
+      check({17, 300, 40, 200, type, type, type, transposeLhs, !transposeLhs});
+  Tensor lhs(F16, {3, 5, 20}), rhs(F16, {20, 40}), out(F16, {3, 5, 40});
+  ASSERT_TRUE(
+      getMatmulShape(makeInstruction(matmul(), {lhs.ref, rhs.ref}, out.ref), shape));
+  EXPECT_EQ(shape.batch, 1);
+  EXPECT_EQ(shape.m, 15);
 }
 
 TEST(MatmulTest, NothingToDo) {
