@@ -266,7 +266,7 @@ finishTileAVX2(const Sides &s, const float *sums, int64_t width, int64_t first,
       if (s.isRelu)
         // The second one if one is a NaN.
         sum = _mm256_max_ps(_mm256_setzero_ps(), sum);
-      alignas(32) float floats[8];
+      alignas(32) float wide[8];
       alignas(16) uint16_t halves[8];
       if (!s.halves && count >= 8) {
         _mm256_storeu_ps(s.c + at, sum);
@@ -278,14 +278,14 @@ finishTileAVX2(const Sides &s, const float *sums, int64_t width, int64_t first,
         _mm_storeu_si128(reinterpret_cast<__m128i *>(s.halves + at), rounded);
         continue;
       }
-      _mm256_store_ps(floats, sum);
+      _mm256_store_ps(wide, sum);
       _mm_store_si128(reinterpret_cast<__m128i *>(halves), rounded);
 #pragma clang loop unroll(disable) vectorize(disable)
       for (int64_t l = 0; l < count; ++l)
         if (s.halves)
           s.halves[at + l] = halves[l];
         else
-          s.c[at + l] = floats[l];
+          s.c[at + l] = wide[l];
     }
 }
 
