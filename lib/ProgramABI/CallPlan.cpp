@@ -145,9 +145,14 @@ static void shrinkPanels(const MatmulShape &s, MatmulPlan &plan) {
       plan.rowChunk = std::max(leastRows, ceilDiv(plan.rowChunk, 32) * 16);
     else if (plan.columnChunk > fewestColumns)
       plan.columnChunk = std::max(fewestColumns, ceilDiv(plan.columnChunk, 128) * 64);
-    else if (mayCutSums && plan.depth > leastDepth)
-      plan.depth = roundToBlocks(ceilDiv(s.k, ceilDiv(s.k, plan.depth) + 1));
-    else
+    else if (mayCutSums && plan.depth > leastDepth) {
+      const int64_t parts = ceilDiv(s.k, plan.depth);
+      // One part more may have as many terms, rounded to blocks.
+      plan.depth =
+          std::min(roundToBlocks(
+                       ceilDiv(s.k, plan.threadBytes / 2 > most ? 2 * parts : parts + 1)),
+                   roundToBlocks(plan.depth) - roundToBlocks(1));
+    } else
       return;
     finishColumns(s, plan);
   }

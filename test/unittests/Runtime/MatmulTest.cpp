@@ -537,6 +537,24 @@ TEST(MatmulTest, PanelsOfHalves) {
   check({1, 16, 128, 512, F32, F16, F16, false, true, false, 2, true});
 }
 
+/// Sums of any length are cut, though a part more may have as many terms, rounded.
+TEST(MatmulTest, PanelsOfHalvesOfAnyLength) {
+  MatmulShape shape;
+  shape.lhs = shape.rhs = F16;
+  for (DataType out : {F16, F32})
+    for (int64_t m : {1, 24, 64})
+      for (int64_t n : {48, 100, 512})
+        for (int64_t k = 1000; k < 6000; k += 37) {
+          shape.m = m, shape.n = n, shape.k = k, shape.out = out;
+          MatmulShape wide = shape;
+          wide.lhs = wide.rhs = wide.out = F32;
+          EXPECT_LE(planMatmul(shape).workspaceBytes(1),
+                    planMatmul(wide).workspaceBytes(1) + k * std::min(m, n) +
+                        (out == F32 ? 0 : m * n))
+              << m << " " << n << " " << k;
+        }
+}
+
 /// A task widens the right side of a matrix for all of its rows if there are enough
 /// matrices. Rows of a batch that meet a shared one are those of one matrix.
 TEST(MatmulTest, RightSidesOfBatches) {
