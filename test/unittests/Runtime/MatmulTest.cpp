@@ -541,6 +541,7 @@ TEST(MatmulTest, PanelsOfHalves) {
 TEST(MatmulTest, PanelsOfHalvesOfAnyLength) {
   MatmulShape shape;
   shape.lhs = shape.rhs = F16;
+  int64_t plans = 0;
   for (DataType out : {F16, F32})
     for (int64_t m : {1, 24, 64})
       for (int64_t n : {48, 100, 512})
@@ -548,11 +549,17 @@ TEST(MatmulTest, PanelsOfHalvesOfAnyLength) {
           shape.m = m, shape.n = n, shape.k = k, shape.out = out;
           MatmulShape wide = shape;
           wide.lhs = wide.rhs = wide.out = F32;
-          EXPECT_LE(planMatmul(shape).workspaceBytes(1),
-                    planMatmul(wide).workspaceBytes(1) + k * std::min(m, n) +
-                        (out == F32 ? 0 : m * n))
+          const MatmulPlan plan = planMatmul(shape);
+          // Those of few rows are cut into sums, all of whose parts are kept.
+          if (plan.sumChunk)
+            continue;
+          ++plans;
+          EXPECT_LE(plan.workspaceBytes(1), planMatmul(wide).workspaceBytes(1) +
+                                                k * std::min(m, n) +
+                                                (out == F32 ? 0 : m * n))
               << m << " " << n << " " << k;
         }
+  EXPECT_GT(plans, 500);
 }
 
 /// A task widens the right side of a matrix for all of its rows if there are enough
