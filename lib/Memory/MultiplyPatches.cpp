@@ -141,10 +141,10 @@ LogicalResult multiplyByGradient(Conv2DFilterGradOp op, PatternRewriter &rewrite
       reshape(rewriter, loc, op.getDy(), {windows.getPoints(), windows.y.getDimSize(3)});
   if (windows.isOIHW)
     std::swap(left, right);
-  Value product = MatmulOp::create(
+  Value matmul = MatmulOp::create(
       rewriter, loc, windows.filter.clone(windows.getMatrix()), left, right,
       /*transpose_lhs=*/true, /*transpose_rhs=*/false, op.getAccTypeAttr());
-  rewriter.replaceOp(op, reshape(rewriter, loc, product, windows.filter.getShape()));
+  rewriter.replaceOp(op, reshape(rewriter, loc, matmul, windows.filter.getShape()));
   return success();
 }
 
@@ -157,11 +157,11 @@ LogicalResult multiplyPoints(Conv2DInputGradOp op, PatternRewriter &rewriter) {
   Value dy =
       reshape(rewriter, loc, op.getDy(), {windows.getPoints(), windows.y.getDimSize(3)});
   Value matrix = reshape(rewriter, loc, op.getFilter(), windows.getMatrix());
-  Value product = MatmulOp::create(
+  Value matmul = MatmulOp::create(
       rewriter, loc, windows.x.clone({windows.getPoints(), windows.getChannels()}), dy,
       matrix, /*transpose_lhs=*/false, /*transpose_rhs=*/!windows.isOIHW,
       op.getAccTypeAttr());
-  rewriter.replaceOp(op, reshape(rewriter, loc, product, windows.x.getShape()));
+  rewriter.replaceOp(op, reshape(rewriter, loc, matmul, windows.x.getShape()));
   return success();
 }
 
