@@ -498,20 +498,6 @@ void mpt::rt::fillConstant(const std::string &value, int64_t bytes, char *data) 
   }
 }
 
-/// Looks for `id` among the calls from number `first` of LibraryCall's list on.
-template <size_t first = 0>
-static std::optional<LibraryCall> createCallFrom(uint32_t id) {
-  if constexpr (first == std::variant_size_v<LibraryCall>) {
-    return std::nullopt;
-  } else {
-    using Call = std::variant_alternative_t<first, LibraryCall>;
-    return id == static_cast<uint32_t>(Call::id) ? LibraryCall(Call())
-                                                 : createCallFrom<first + 1>(id);
-  }
-}
-
-std::optional<LibraryCall> mpt::rt::createCall(uint32_t id) { return createCallFrom(id); }
-
 std::string mpt::rt::writeProgram(const Program &program) {
   Writer w;
   w.text(program.name);

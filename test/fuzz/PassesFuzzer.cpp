@@ -32,6 +32,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "mpt/Dialect/Kernel/IR/Kernel.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/InitAll.h"
 #include "mpt/Precision/ExternalModels/ExternalModels.h"
 #include "llvm/ADT/StringExtras.h"

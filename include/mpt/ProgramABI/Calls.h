@@ -29,19 +29,11 @@ namespace mpt::rt {
 
 #include "mpt/ProgramABI/Calls.h.inc"
 
-inline CallId getId(const LibraryCall &call) {
-  return std::visit([](const auto &one) { return one.id; }, call);
-}
+CallId getId(const LibraryCall &call);
 /// As the ops of `mpt_program` are called: "conv2d_input_grad".
-inline const char *getName(const LibraryCall &call) {
-  return std::visit([](const auto &one) { return one.name; }, call);
-}
-inline uint32_t getNumInputs(const LibraryCall &call) {
-  return std::visit([](const auto &one) { return one.numInputs(); }, call);
-}
-inline uint32_t getNumOutputs(const LibraryCall &call) {
-  return std::visit([](const auto &one) { return one.numOutputs(); }, call);
-}
+const char *getName(const LibraryCall &call);
+uint32_t getNumInputs(const LibraryCall &call);
+uint32_t getNumOutputs(const LibraryCall &call);
 
 /// The call of number `id` with the default attributes; nullopt if there is none.
 std::optional<LibraryCall> createCall(uint32_t id);

@@ -19,6 +19,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mpt/Dialect/MPT/IR/MPT.h"
 #include "mpt/Host/Initializers.h"
 #include "mpt/Host/JITEngine.h"
 #include "mpt/Host/StepSignature.h"

@@ -10,9 +10,7 @@
 #define MPT_CODEGEN_CUDA_PASSES_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,6 +18,14 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mpt/Dialect/Program/IR/Program.h"
+
+// Their headers take longer to compile than most of the sources that include this one.
+namespace mlir::gpu {
+class GPUDialect;
+} // namespace mlir::gpu
+namespace mlir::NVVM {
+class NVVMDialect;
+} // namespace mlir::NVVM
 
 namespace mpt {
 
