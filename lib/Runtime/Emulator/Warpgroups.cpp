@@ -293,8 +293,7 @@ float Warpgroups::take(size_t number, size_t lane, float sum) const {
   return found->second.values[place][lane];
 }
 
-float Warpgroups::elementOf(uint64_t matrix, bool isTransposed, int row, int k,
-                            bool isBF16) {
+uint16_t Warpgroups::elementOf(uint64_t matrix, bool isTransposed, int row, int k) {
   // PTX ISA, "Matrix Descriptor Format" and "Canonical Layouts" of wgmma.
   const auto start = static_cast<int64_t>(matrix & 0x3fff) << 4;
   const auto leading = static_cast<int64_t>(matrix >> 16 & 0x3fff) << 4;
@@ -312,43 +311,57 @@ float Warpgroups::elementOf(uint64_t matrix, bool isTransposed, int row, int k,
   } else {
     offset = row * 2 / width * leading + row * 2 % width + k / 8 * stride + k % 8 * width;
   }
-  const char *place = find(swizzle(start + offset, width), 2);
-  if (!place)
-    return 0;
-  return toF32(isBF16 ? DataType::BF16 : DataType::F16, place, 0);
+  uint16_t element = 0;
+  if (const char *place = find(swizzle(start + offset, width), 2))
+    std::memcpy(&element, place, sizeof(element));
+  return element;
 }
 
 void Warpgroups::run(size_t number, Warp &warp, const Multiply &multiply) {
   const mpt_simt_multiply &what = multiply.what;
   Sums &sums = warp.sums[multiply.sums];
   --sums.pending;
-  constexpr int kRows = 16, kTerms = 16;
-  float a[kRows][kTerms];
-  std::vector<std::array<float, kTerms>> b(what.columns);
-  const bool isBF16 = what.is_bf16 != 0;
-  for (int row = 0; row < kRows; ++row)
-    for (int k = 0; k < kTerms; ++k) {
+  constexpr size_t kRows = 16, kTerms = 16;
+  const auto columns = static_cast<size_t>(what.columns);
+  uint16_t bitsOfA[kRows * kTerms];
+  // A row for each term.
+  std::vector<uint16_t> bitsOfB(kTerms * columns);
+  for (int row = 0; row < static_cast<int>(kRows); ++row)
+    for (int k = 0; k < static_cast<int>(kTerms); ++k) {
+      uint16_t &element = bitsOfA[row * kTerms + k];
       if (!what.is_a_in_registers) {
-        a[row][k] =
-            elementOf(static_cast<uint64_t>(what.matrix_a), what.transposes_a != 0,
-                      static_cast<int>(number % 4) * kRows + row, k, isBF16);
+        element = elementOf(static_cast<uint64_t>(what.matrix_a), what.transposes_a != 0,
+                            static_cast<int>(number % 4) * kRows + row, k);
         continue;
       }
       // As those of mma.m16n8k16.
       const int lane = row % 8 * 4 + k % 8 / 2, word = row / 8 + k / 8 * 2;
-      const auto bits = static_cast<uint16_t>(
-          static_cast<uint32_t>(multiply.a[lane][word]) >> (k % 2 * 16));
-      a[row][k] = toF32(isBF16 ? DataType::BF16 : DataType::F16, &bits, 0);
+      element = static_cast<uint16_t>(static_cast<uint32_t>(multiply.a[lane][word]) >>
+                                      (k % 2 * 16));
     }
-  for (int column = 0; column < what.columns; ++column)
-    for (int k = 0; k < kTerms; ++k)
-      b[column][k] = elementOf(static_cast<uint64_t>(what.matrix_b),
-                               what.transposes_b != 0, column, k, isBF16);
+  for (size_t column = 0; column < columns; ++column)
+    for (int k = 0; k < static_cast<int>(kTerms); ++k)
+      bitsOfB[k * columns + column] =
+          elementOf(static_cast<uint64_t>(what.matrix_b), what.transposes_b != 0,
+                    static_cast<int>(column), k);
+  const DataType type = what.is_bf16 != 0 ? DataType::BF16 : DataType::F16;
+  float a[kRows * kTerms];
+  std::vector<float> b(bitsOfB.size()), all(kRows * columns);
+  widen(type, bitsOfA, 0, a, kRows * kTerms);
+  widen(type, bitsOfB.data(), 0, b.data(), static_cast<int64_t>(b.size()));
+  // The sum that number `i` of a thread is.
+  auto placeOf = [&](size_t i, size_t lane) {
+    const size_t row = lane / 4 + i % 4 / 2 * 8;
+    return row * columns + i / 4 * 8 + lane % 4 * 2 + i % 2;
+  };
   for (size_t i = 0; i < sums.values.size(); ++i)
-    for (int lane = 0; lane < kWarp; ++lane) {
-      const size_t row = lane / 4 + i % 4 / 2 * 8;
-      const size_t column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      for (int k = 0; k < kTerms; ++k)
-        sums.values[i][lane] += a[row][k] * b[column][k];
-    }
+    for (size_t lane = 0; lane < kWarp; ++lane)
+      all[placeOf(i, lane)] = sums.values[i][lane];
+  for (size_t row = 0; row < kRows; ++row)
+    for (size_t k = 0; k < kTerms; ++k)
+      for (size_t column = 0; column < columns; ++column)
+        all[row * columns + column] += a[row * kTerms + k] * b[k * columns + column];
+  for (size_t i = 0; i < sums.values.size(); ++i)
+    for (size_t lane = 0; lane < kWarp; ++lane)
+      sums.values[i][lane] = all[placeOf(i, lane)];
 }

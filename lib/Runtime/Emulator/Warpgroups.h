@@ -109,7 +109,8 @@ private:
   void endPhase(Barrier &barrier);
   void copy(const Tile &tile);
   void run(size_t number, Warp &warp, const Multiply &multiply);
-  float elementOf(uint64_t matrix, bool isTransposed, int row, int k, bool isBF16);
+  /// Its bits.
+  uint16_t elementOf(uint64_t matrix, bool isTransposed, int row, int k);
 
   std::string fault;
   int64_t sharedBytes = 0;

@@ -25,22 +25,23 @@ namespace {
 
 class Kernel {
 public:
-  explicit Kernel(const Case &c) : context(makeDeviceContext()), c(c) {
-    shape = makeShape(c, *context);
-    plan = planWarpgroupAttention(shape);
+  explicit Kernel(const Case &c)
+      : context(makeDeviceContext()), c(c), shape(makeShape(c, *context)),
+        plan(planWarpgroupAttention(shape)),
+        q(c, shape.query, c.heads * c.queries * c.width, 4, 1),
+        k(c, shape.key, c.groups * c.keys * c.width, 4, 2),
+        v(c, shape.value, c.groups * c.keys * c.valueWidth, 1, 3) {
+    computeWanted();
   }
 
   /// What differs from attention in f64, or fails; "" if all is right.
-  std::string run(Mutate mutate = {}, int swizzle = 128) {
+  std::string run(const Change &change = {}) {
     if (!plan)
       return "no plan";
-    Tensor q(c, shape.query, c.heads * c.queries * c.width, 4, 1),
-        k(c, shape.key, c.groups * c.keys * c.width, 4, 2),
-        v(c, shape.value, c.groups * c.keys * c.valueWidth, 1, 3);
     Tensor o(shape.result, c.entries * c.heads * c.queries * c.valueWidth);
     std::fill(o.bits.begin(), o.bits.end(), 0x7fff);
     std::vector<float> lse(shape.batch * c.queries, NAN);
-    std::string error = mpt::test::run(
+    std::string error = runs.run(
         *context,
         {plan->blocks,
          plan->threads,
@@ -48,17 +49,18 @@ public:
          {{plan->query, q.data()}, {plan->key, k.data()}, {plan->value, v.data()}},
          {q.data(), k.data(), v.data(), o.data(), lse.data()},
          [&](GPUFunctionBuilder &code) { emitWarpgroupAttention(code, shape, *plan); }},
-        mutate, swizzle);
-    return error.empty() ? compare(q, k, v, o, lse) : error;
+        change);
+    return error.empty() ? compare(o, lse) : error;
   }
 
   std::unique_ptr<MLIRContext> context;
+  const Case &c;
   AttentionShape shape;
   std::optional<WarpgroupAttentionPlan> plan;
+  KernelRuns runs;
 
 private:
-  std::string compare(const Tensor &q, const Tensor &k, const Tensor &v, Tensor &o,
-                      const std::vector<float> &lse) {
+  void computeWanted() {
     const double u = c.isF16 ? 0x1p-11 : 0x1p-8, f = 0x1p-24;
     for (int64_t entry = 0; entry < c.entries; ++entry)
       for (int64_t head = 0; head < c.heads; ++head)
@@ -88,13 +90,8 @@ private:
             sum += score = std::exp(score - most);
           const double wantedLse = most + std::log(sum);
           const double keys = static_cast<double>(seen);
-          const double lseBound =
-              2 * error + keys * f + 4 * f * (std::fabs(wantedLse) + 1);
-          const int64_t rowNumber = (entry * c.heads + head) * c.queries + row;
-          if (!(std::fabs(lse[rowNumber] - wantedLse) <= lseBound))
-            return "log-sum-exp of row " + std::to_string(rowNumber) + ": " +
-                   std::to_string(lse[rowNumber]) + ", wanted " +
-                   std::to_string(wantedLse);
+          ofLse.push_back(
+              {wantedLse, 2 * error + keys * f + 4 * f * (std::fabs(wantedLse) + 1)});
           for (int64_t i = 0; i < c.valueWidth; ++i) {
             double wanted = 0, size = 0;
             for (int64_t j = 0; j < seen; ++j) {
@@ -104,20 +101,37 @@ private:
             }
             // Probabilities are rounded (f16 has subnormal ones), added up, divided by
             // their sum, and rounded again.
-            const double bound = (u + 2 * error + (keys + 8) * 2 * f) * size * 1.01 +
-                                 u * std::fabs(wanted) + (c.isF16 ? keys * 0x1p-25 : 0) +
-                                 (c.isF16 ? 0x1p-25 : 0);
-            const double found = valueOf(o.data()[o.at(entry, head, row, i)], c.isF16);
-            if (!(std::fabs(found - wanted) <= bound))
-              return "element " + std::to_string(i) + " of row " +
-                     std::to_string(rowNumber) + ": " + std::to_string(found) +
-                     ", wanted " + std::to_string(wanted);
+            ofO.push_back({wanted, (u + 2 * error + (keys + 8) * 2 * f) * size * 1.01 +
+                                       u * std::fabs(wanted) +
+                                       (c.isF16 ? keys * 0x1p-25 : 0) +
+                                       (c.isF16 ? 0x1p-25 : 0)});
           }
         }
+  }
+
+  std::string compare(Tensor &o, const std::vector<float> &lse) const {
+    for (int64_t number = 0; number < shape.batch * c.queries; ++number) {
+      if (!(std::fabs(lse[number] - ofLse[number].value) <= ofLse[number].bound))
+        return "log-sum-exp of row " + std::to_string(number) + ": " +
+               std::to_string(lse[number]) + ", wanted " +
+               std::to_string(ofLse[number].value);
+      const int64_t head = number / c.queries;
+      for (int64_t i = 0; i < c.valueWidth; ++i) {
+        const Wanted &wanted = ofO[number * c.valueWidth + i];
+        const double found =
+            valueOf(o.data()[o.at(head / c.heads, head % c.heads, number % c.queries, i)],
+                    c.isF16);
+        if (!(std::fabs(found - wanted.value) <= wanted.bound))
+          return "element " + std::to_string(i) + " of row " + std::to_string(number) +
+                 ": " + std::to_string(found) + ", wanted " +
+                 std::to_string(wanted.value);
+      }
+    }
     return "";
   }
 
-  const Case &c;
+  Tensor q, k, v;
+  std::vector<Wanted> ofLse, ofO;
 };
 
 TEST(WarpgroupAttention, IsThatInF64) {
@@ -141,10 +155,9 @@ const Case kMutated = {1, 1, 1, 128, 600, 64, 64, true, false, false};
 TEST(WarpgroupAttention, EachInstructionIsNeeded) {
   Kernel kernel(kMutated);
   ASSERT_EQ(kernel.run(), "");
-  const unsigned count = eraseOrders(
-      [&](Mutate mutate) { return kernel.run(mutate).empty(); },
-      [](unsigned i, StringRef erased) { ADD_FAILURE() << i << ": " << erased.str(); });
-  EXPECT_GT(count, 40u);
+  EXPECT_GT(kernel.runs.getOrders().size(), 40u);
+  expectOrdersAreNeeded(kernel.runs,
+                        [&](const Change &change) { return kernel.run(change).empty(); });
 }
 
 TEST(WarpgroupAttention, MatricesAreDescribed) {
@@ -156,22 +169,21 @@ TEST(WarpgroupAttention, MatricesAreDescribed) {
   ASSERT_EQ(ofWide.run(), "");
   // Each bit of a descriptor's constant fields, one after the other.
   for (int bit : {16, 24, 32, 38, 46, 49, 62, 63}) {
-    auto mutate = [&](gpu::GPUModuleOp device) {
-      device.walk([&](LLVM::ConstantOp op) {
-        auto number = dyn_cast<IntegerAttr>(op.getValue());
-        if (number && op.getType().isInteger(64) && number.getValue()[62])
-          op.setValueAttr(IntegerAttr::get(
-              op.getType(), number.getValue() ^ llvm::APInt::getOneBitSet(64, bit)));
-      });
-    };
+    Change change;
+    change.bits = static_cast<int64_t>(uint64_t{1} << bit);
     if (bit >= 32)
-      EXPECT_NE(kernel.run(mutate), "") << bit;
+      EXPECT_NE(kernel.run(change), "") << bit;
     else
-      EXPECT_EQ(kernel.run(mutate), "") << bit;
-    EXPECT_NE(ofWide.run(mutate), "") << bit;
+      EXPECT_EQ(kernel.run(change), "") << bit;
+    EXPECT_NE(ofWide.run(change), "") << bit;
   }
-  for (int swizzle : {0, 32, 64})
-    EXPECT_NE(kernel.run({}, swizzle), "") << swizzle;
+  for (int swizzle : {0, 32, 64}) {
+    Change change;
+    change.swizzle = swizzle;
+    EXPECT_NE(kernel.run(change), "") << swizzle;
+  }
+  EXPECT_EQ(kernel.run(), "");
+  EXPECT_EQ(ofWide.run(), "");
   // Whether a matrix is transposed.
   for (auto [from, to] : {std::pair("adds, 1, 1, 1;", "adds, 1, 1, 0;"),
                           std::pair("adds, 1, 1, 0, 0;", "adds, 1, 1, 0, 1;")}) {
@@ -185,7 +197,9 @@ TEST(WarpgroupAttention, MatricesAreDescribed) {
         }
       });
     };
-    EXPECT_NE(kernel.run(mutate), "") << to;
+    Change change;
+    change.mutate = mutate;
+    EXPECT_NE(kernel.run(change), "") << to;
     EXPECT_TRUE(found) << from;
   }
 }

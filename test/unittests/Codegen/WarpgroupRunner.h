@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs one kernel for sm_90a in the emulator.
+/// Runs one kernel for sm_90a in the emulator, as it is or with a change that has to
+/// show. Most changes take effect when the kernel runs: it is compiled once for all of
+/// them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +37,7 @@
 #include "llvm/Support/TargetSelect.h"
 
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 namespace mpt::test {
@@ -160,66 +163,17 @@ struct Launch {
   llvm::function_ref<void(GPUFunctionBuilder &)> emit;
 };
 
-/// What fails; "" if nothing does. `mutate` changes what is compiled.
-inline std::string run(mlir::MLIRContext &context, const Launch &launch, Mutate mutate,
-                       int swizzle = 128) {
-  using namespace mlir;
-  OpBuilder b(&context);
-  OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
-  b.setInsertionPointToEnd(module->getBody());
-  auto device = gpu::GPUModuleOp::create(b, b.getUnknownLoc(), "device");
-  OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
-  GPUFunctionBuilder code(inner, b.getUnknownLoc(), "attention",
-                          static_cast<int64_t>(launch.buffers.size()), launch.threads,
-                          /*isWide=*/false, /*numbers=*/0,
-                          static_cast<int64_t>(launch.maps.size()));
-  launch.emit(code);
-  code.finish();
-  PassManager passes(&context, ModuleOp::getOperationName());
-  buildDeviceToLLVMPipeline(passes, "fast");
-  if (failed(passes.run(*module)))
-    return "the kernel is not compiled";
-  if (mutate)
-    mutate(device);
-  auto llvmContext = std::make_unique<llvm::LLVMContext>();
-  auto made = emulateKernels(device, *llvmContext);
-  if (!made)
-    return llvm::toString(made.takeError());
-  auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
-  auto machine = llvm::cantFail(builder.createTargetMachine());
-  (*made)->setTargetTriple(machine->getTargetTriple());
-  (*made)->setDataLayout(machine->createDataLayout());
-  llvm::cantFail(makeOptimizingTransformer(1, 0, machine.get())(made->get()));
-  auto jit = llvm::cantFail(
-      llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
-  jit->getMainJITDylib().addGenerator(
-      llvm::cantFail(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-          jit->getDataLayout().getGlobalPrefix())));
-  llvm::cantFail(jit->addIRModule(
-      llvm::orc::ThreadSafeModule(std::move(*made), std::move(llvmContext))));
-  auto *table = llvm::cantFail(jit->lookup("mpt_simt_module")).toPtr<mpt_simt_module *>();
-  struct alignas(64) Place {
-    char bytes[128] = {};
-  };
-  static_assert(sizeof(mpt_simt_tensor_map) <= sizeof(Place));
-  std::vector<Place> places(launch.maps.size());
-  std::vector<void *> pointers = launch.buffers, arguments;
-  for (auto [place, map] : llvm::zip_equal(places, launch.maps)) {
-    mpt_simt_tensor_map made = makeMap(map.first, map.second);
-    made.swizzle_bytes = static_cast<int16_t>(swizzle);
-    std::memcpy(place.bytes, &made, sizeof(made));
-    arguments.push_back(place.bytes);
-  }
-  for (void *&pointer : pointers)
-    arguments.push_back(&pointer);
-  if (table->num_kernels != 1 ||
-      table->kernels[0].maps != static_cast<int64_t>(launch.maps.size()))
-    return "not one kernel with these maps";
-  std::string error;
-  rt::runEmulated(*table, table->kernels[0], launch.blocks, 1, launch.threads,
-                  arguments.data(), error, /*parts=*/0, launch.sharedBytes);
-  return error;
-}
+/// What differs from the kernel as it is.
+struct Change {
+  /// The number of an order that is left out; negative: none.
+  int32_t omitted = -1;
+  /// Bits that are other ones in all constants of descriptors.
+  int64_t bits = 0;
+  /// Of tensor maps.
+  int swizzle = 128;
+  /// Changes what is compiled.
+  Mutate mutate = {};
+};
 
 /// Whether an instruction of inline PTX is an order: barriers, waits, arrivals, commits
 /// and fences. The other fence orders what the emulator does at once, and registers have
@@ -230,26 +184,181 @@ inline bool isOrder(mlir::LLVM::InlineAsmOp op) {
          !text.contains("prefetch") && !text.contains("fence.proxy");
 }
 
-/// Calls `isRight` with one order less at a time, and `expect` with which one if it is.
-inline unsigned eraseOrders(llvm::function_ref<bool(Mutate)> isRight,
-                            llvm::function_ref<void(unsigned, llvm::StringRef)> expect) {
-  unsigned count = 1;
-  for (unsigned i = 0; i < count; ++i) {
-    std::string erased;
-    auto mutate = [&](mlir::gpu::GPUModuleOp device) {
-      llvm::SmallVector<mlir::LLVM::InlineAsmOp> all;
-      device.walk([&](mlir::LLVM::InlineAsmOp op) {
-        if (isOrder(op))
-          all.push_back(op);
-      });
-      count = all.size();
-      erased = all[i].getAsmString();
-      all[i].erase();
-    };
-    if (isRight(mutate))
-      expect(i, erased);
+/// A kernel that was compiled for the emulator.
+class EmulatedKernel {
+public:
+  EmulatedKernel(mlir::MLIRContext &context, const Launch &launch, Mutate mutate = {}) {
+    error = compile(context, launch, mutate);
   }
-  return count;
+
+  /// What fails; "" if nothing does.
+  std::string run(const Launch &launch, const Change &change) {
+    if (!error.empty())
+      return error;
+    *omitted = change.omitted;
+    *bits = change.bits;
+    struct alignas(64) Place {
+      char bytes[128] = {};
+    };
+    static_assert(sizeof(mpt_simt_tensor_map) <= sizeof(Place));
+    std::vector<Place> places(launch.maps.size());
+    std::vector<void *> pointers = launch.buffers, arguments;
+    for (auto [place, map] : llvm::zip_equal(places, launch.maps)) {
+      mpt_simt_tensor_map made = makeMap(map.first, map.second);
+      made.swizzle_bytes = static_cast<int16_t>(change.swizzle);
+      std::memcpy(place.bytes, &made, sizeof(made));
+      arguments.push_back(place.bytes);
+    }
+    for (void *&pointer : pointers)
+      arguments.push_back(&pointer);
+    if (table->num_kernels != 1 ||
+        table->kernels[0].maps != static_cast<int64_t>(launch.maps.size()))
+      return "not one kernel with these maps";
+    std::string failure;
+    rt::runEmulated(*table, table->kernels[0], launch.blocks, 1, launch.threads,
+                    arguments.data(), failure, /*parts=*/0, launch.sharedBytes);
+    return failure;
+  }
+
+  /// The text of each instruction that is an order, by its number.
+  std::vector<std::string> orders;
+
+private:
+  std::string compile(mlir::MLIRContext &context, const Launch &launch, Mutate mutate) {
+    using namespace mlir;
+    OpBuilder b(&context);
+    OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
+    b.setInsertionPointToEnd(module->getBody());
+    auto device = gpu::GPUModuleOp::create(b, b.getUnknownLoc(), "device");
+    OpBuilder inner = OpBuilder::atBlockEnd(&device.getBodyRegion().front());
+    GPUFunctionBuilder code(inner, b.getUnknownLoc(), "attention",
+                            static_cast<int64_t>(launch.buffers.size()), launch.threads,
+                            /*isWide=*/false, /*numbers=*/0,
+                            static_cast<int64_t>(launch.maps.size()));
+    launch.emit(code);
+    code.finish();
+    PassManager passes(&context, ModuleOp::getOperationName());
+    buildDeviceToLLVMPipeline(passes, "fast");
+    if (failed(passes.run(*module)))
+      return "the kernel is not compiled";
+    if (mutate)
+      mutate(device);
+    readChanges(device);
+    auto llvmContext = std::make_unique<llvm::LLVMContext>();
+    auto made = emulateKernels(device, *llvmContext);
+    if (!made)
+      return llvm::toString(made.takeError());
+    auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
+    // It runs for less time than it is compiled.
+    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+    auto machine = llvm::cantFail(builder.createTargetMachine());
+    (*made)->setTargetTriple(machine->getTargetTriple());
+    (*made)->setDataLayout(machine->createDataLayout());
+    llvm::cantFail(makeOptimizingTransformer(1, 0, machine.get())(made->get()));
+    jit = llvm::cantFail(
+        llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
+    jit->getMainJITDylib().addGenerator(
+        llvm::cantFail(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+            jit->getDataLayout().getGlobalPrefix())));
+    llvm::cantFail(jit->addIRModule(
+        llvm::orc::ThreadSafeModule(std::move(*made), std::move(llvmContext))));
+    table = llvm::cantFail(jit->lookup("mpt_simt_module")).toPtr<mpt_simt_module *>();
+    omitted = llvm::cantFail(jit->lookup("omitted")).toPtr<int32_t *>();
+    bits = llvm::cantFail(jit->lookup("bits")).toPtr<int64_t *>();
+    return "";
+  }
+
+  /// Lets the kernel read at each order and descriptor what a `Change` says of it.
+  void readChanges(mlir::gpu::GPUModuleOp device) {
+    using namespace mlir;
+    OpBuilder b = OpBuilder::atBlockBegin(&device.getBodyRegion().front());
+    auto makeGlobal = [&](Type type, StringRef name, int64_t value) {
+      return LLVM::GlobalOp::create(b, device.getLoc(), type, /*isConstant=*/false,
+                                    LLVM::Linkage::External, name,
+                                    b.getIntegerAttr(type, value));
+    };
+    LLVM::GlobalOp ofOrders = makeGlobal(b.getI32Type(), "omitted", -1),
+                   ofBits = makeGlobal(b.getI64Type(), "bits", 0);
+    // Volatile, so that no loop is compiled for each value.
+    auto read = [&](LLVM::GlobalOp global, Location loc) -> Value {
+      return LLVM::LoadOp::create(b, loc, global.getType(),
+                                  LLVM::AddressOfOp::create(b, loc, global),
+                                  /*alignment=*/0, /*isVolatile=*/true);
+    };
+    llvm::SmallVector<LLVM::InlineAsmOp> all;
+    llvm::SmallVector<LLVM::ConstantOp> descriptors;
+    device.walk([&](Operation *op) {
+      if (auto code = dyn_cast<LLVM::InlineAsmOp>(op); code && isOrder(code))
+        all.push_back(code);
+      auto constant = dyn_cast<LLVM::ConstantOp>(op);
+      auto number = constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
+      if (number && constant.getType().isInteger(64) && number.getValue()[62])
+        descriptors.push_back(constant);
+    });
+    for (LLVM::ConstantOp constant : descriptors) {
+      b.setInsertionPointAfter(constant);
+      Value flipped = LLVM::XOrOp::create(b, constant.getLoc(), constant,
+                                          read(ofBits, constant.getLoc()));
+      constant.getResult().replaceAllUsesExcept(flipped, flipped.getDefiningOp());
+    }
+    for (auto [i, order] : llvm::enumerate(all)) {
+      orders.push_back(order.getAsmString().str());
+      Location loc = order.getLoc();
+      Block *before = order->getBlock();
+      Block *after = before->splitBlock(order->getNextNode());
+      Block *with = before->splitBlock(order);
+      b.setInsertionPointToEnd(with);
+      LLVM::BrOp::create(b, loc, ValueRange(), after);
+      b.setInsertionPointToEnd(before);
+      Value isKept = LLVM::ICmpOp::create(
+          b, loc, LLVM::ICmpPredicate::ne, read(ofOrders, loc),
+          LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int>(i))));
+      LLVM::CondBrOp::create(b, loc, isKept, with, after);
+    }
+  }
+
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  const mpt_simt_module *table = nullptr;
+  int32_t *omitted = nullptr;
+  int64_t *bits = nullptr;
+  std::string error;
+};
+
+/// Runs kernels that are compiled when they are first wanted.
+class KernelRuns {
+public:
+  /// What fails; "" if nothing does.
+  std::string run(mlir::MLIRContext &context, const Launch &launch,
+                  const Change &change) {
+    if (change.mutate)
+      return EmulatedKernel(context, launch, change.mutate).run(launch, change);
+    if (!kernel)
+      kernel.emplace(context, launch);
+    return kernel->run(launch, change);
+  }
+  /// After a run.
+  const std::vector<std::string> &getOrders() const { return kernel->orders; }
+
+private:
+  std::optional<EmulatedKernel> kernel;
+};
+
+/// A number in f64 and what one that is computed may differ by.
+struct Wanted {
+  double value = 0, bound = 0;
+};
+
+/// Calls `isRight` with one of the orders of `runs` less at a time, and then with all of
+/// them.
+inline void expectOrdersAreNeeded(const KernelRuns &runs,
+                                  llvm::function_ref<bool(const Change &)> isRight) {
+  for (auto [i, text] : llvm::enumerate(runs.getOrders())) {
+    Change change;
+    change.omitted = static_cast<int32_t>(i);
+    EXPECT_FALSE(isRight(change)) << i << ": " << text;
+  }
+  // Nothing stays of those that failed.
+  EXPECT_TRUE(isRight({}));
 }
 
 } // namespace mpt::test
