@@ -226,12 +226,6 @@ const mpt_simt_ops emulatorOps = {
     },
 };
 
-/// The element `half` (0 or 1) of a word.
-float elementOf(int32_t word, int half, bool isBF16) {
-  auto bits = static_cast<uint16_t>(static_cast<uint32_t>(word) >> (16 * half));
-  return isBF16 ? toF32(DataType::BF16, &bits, 0) : toF32(DataType::F16, &bits, 0);
-}
-
 /// ldmatrix.x4 of 8 x 8 matrices of 16 bits: thread i has elements 2 (i % 4) and the
 /// next of row i / 4, or, transposed, of column i / 4.
 void loadMatrices(Thread *warp) {
@@ -251,23 +245,31 @@ void loadMatrices(Thread *warp) {
 
 /// mma.m16n8k16, sums of exact products from left to right.
 void multiplyMatrices(Thread *warp) {
+  uint16_t bitsOfA[16][16], bitsOfB[16][8];
   float a[16][16], b[16][8], sums[16][8];
+  auto elementOf = [](int32_t word, int half) {
+    return static_cast<uint16_t>(static_cast<uint32_t>(word) >> (16 * half));
+  };
   for (int i = 0; i < kWarp; ++i) {
     int group = i / 4, place = i % 4 * 2;
     for (int half : {0, 1}) {
       for (int word = 0; word < 4; ++word)
-        a[group + word % 2 * 8][place + half + word / 2 * 8] =
-            elementOf(warp[i].operands[word], half, warp[i].flag);
+        bitsOfA[group + word % 2 * 8][place + half + word / 2 * 8] =
+            elementOf(warp[i].operands[word], half);
       for (int word = 0; word < 2; ++word)
-        b[place + half + word * 8][group] =
-            elementOf(warp[i].operands[4 + word], half, warp[i].flag);
+        bitsOfB[place + half + word * 8][group] =
+            elementOf(warp[i].operands[4 + word], half);
       for (int row : {0, 1})
         sums[group + row * 8][place + half] = warp[i].sums[row * 2 + half];
     }
   }
+  // All threads run one instruction.
+  const DataType type = warp[0].flag ? DataType::BF16 : DataType::F16;
+  widen(type, bitsOfA, 0, &a[0][0], 16 * 16);
+  widen(type, bitsOfB, 0, &b[0][0], 16 * 8);
   for (int i = 0; i < 16; ++i)
-    for (int j = 0; j < 8; ++j)
-      for (int k = 0; k < 16; ++k)
+    for (int k = 0; k < 16; ++k)
+      for (int j = 0; j < 8; ++j)
         sums[i][j] += a[i][k] * b[k][j];
   for (int i = 0; i < kWarp; ++i)
     for (int word = 0; word < 4; ++word)
