@@ -1,13 +1,15 @@
 """Runs a step compiled for the CPU and for GPUs (on the stand-in for CUDA) from the
 same random state on the same random inputs, and compares what they make.
 
-  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES[,ENTRYBYTES,FIRST,LAST]] [mapsfail=CODE] [fail=FUNCTION,CODE] [algorithms=COUNT,STATUS,0|1] [tuning=FILE,FACTOR] [memory=MIB] [sm_NN]
+  compare_cuda.py LIB_DIR CPU.so CUDA.so STEPS TOLERANCE [EPILOGUE..] [cudnn=none|KIND..|vVERSION] [cublaslt=VERSION] [maps=BYTES[,ENTRYBYTES,FIRST,LAST]] [mapsfail=CODE] [fail=FUNCTION,CODE] [algorithms=COUNT,STATUS,0|1] [tuning=FILE,FACTOR] [memory=MIB] [sm_NN] [exact=F32.so]
 
 After the first step every tensor must agree within TOLERANCE of its largest
 element, or of a thousandth (averages of squares: a millionth) of the largest element
 of all of its kind: some gradients, as of a bias of keys before a softmax, are nothing
 but rounding. Parameters, which Adam moves by the sign of a gradient, are allowed lr
 besides.
+With exact=F32.so, the same step in f32 on the CPU, they may differ by what rounding to half moves the
+CPU's by, in addition: a sum in another order turns signs of ReLUs.
 After all steps the losses must agree within TOLERANCE of the first one. Prints the
 largest differences found. The stand-in refuses matmuls with the EPILOGUEs (numbers
 of cuBLASLt's); how many matmuls run without theirs is printed, too. With cudnn=none
@@ -33,7 +35,7 @@ from standin_step import Step, encode
 lib_dir, cpu_path, cuda_path, steps, tolerance, *refused = sys.argv[1:]
 steps, tolerance = int(steps), float(tolerance)
 standin_step.load(lib_dir)
-cudnn = shifted = tuning = None
+cudnn = shifted = tuning = exact = None
 for word in refused:
     kind = word.removeprefix("cudnn=")
     if word.startswith("sm_"):
@@ -57,6 +59,8 @@ for word in refused:
         shifted = [int(number) for number in word.removeprefix("maps=").split(",")]
         shifted += [0, 1, 1 << 30][len(shifted) - 1:]
         standin_step.standin.mpt_standin_shift_maps(*map(standin_step.ctypes.c_int64, shifted))
+    elif word.startswith("exact="):
+        exact = Step(word.removeprefix("exact="), False)
     elif word.startswith("mapsfail="):
         standin_step.standin.mpt_standin_fail_maps(int(word.removeprefix("mapsfail=")))
     elif word.startswith("fail="):
@@ -72,7 +76,7 @@ for word in refused:
         standin_step.standin.mpt_standin_refuse_epilogue(int(word))
 cpu, cuda = Step(cpu_path, False), Step(cuda_path, True, cudnn, tuning=tuning)
 random.seed(5)
-lr = 0.001
+lr, given = 0.001, {}
 for tensor in cpu.tensors:
     kind, role, name = tensor.type.decode(), tensor.role.decode(), tensor.name.decode()
     if role == "output":
@@ -94,6 +98,13 @@ for tensor in cpu.tensors:
     data = encode(kind, values)
     cpu.give(tensor, data)
     cuda.give(tensor, data)
+    given[role, name] = values
+if exact:
+    for tensor in exact.tensors:
+        key = tensor.role.decode(), tensor.name.decode()
+        if key[0] != "output":
+            exact.give(tensor, encode(tensor.type.decode(), given[key]))
+    exact.run()
 
 worst = {}
 first = None
@@ -103,6 +114,7 @@ for step in range(steps):
     a, b = cpu.read(), cuda.read()
     if step == 0:
         first = a
+        unrounded = exact.read() if exact else {}
         moved = 0
         sizes = {key: max(map(abs, values), default=0) for key, values in a.items()}
         kinds = {}
@@ -116,6 +128,8 @@ for step in range(steps):
             # A square is off by twice as much, in parts of itself.
             allowed = (2 if kind.endswith("_sq") else 1) * tolerance * scale
             allowed += 2 * lr if key[0] == "parameter" else 0
+            if exact and key in unrounded:
+                allowed += max(abs(x - y) for x, y in zip(a[key], unrounded[key]))
             assert difference <= allowed, (key, difference, allowed)
             moved += key[1].endswith("exp_avg") and largest > 0
             if scale and key[0] != "parameter":
