@@ -9,7 +9,8 @@ import warnings
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Two devices; each convert rounds.
-os.environ["XLA_FLAGS"] = ("--xla_allow_excess_precision=false "
+os.environ["XLA_FLAGS"] = (os.environ.get("XLA_FLAGS", "") +
+                           " --xla_allow_excess_precision=false "
                            "--xla_force_host_platform_device_count=2")
 
 import flax.linen as nn
@@ -33,7 +34,7 @@ rng = numpy.random.default_rng(0)
 x = rng.normal(size=(16, 8, 8, 1)).astype("f")
 y = rng.integers(10, size=16).astype("i")
 net = Net()
-variables = net.init(jax.random.key(0), x)
+variables = jax.jit(net.init)(jax.random.key(0), x)
 params, state = variables["params"], {"batch_stats": variables["batch_stats"]}
 
 
@@ -54,7 +55,7 @@ def whole(params, moments, state, x, y):
 
 def train(step, steps=5):
     """Losses and the last state of a step of JAX."""
-    held = jax.tree.map(jnp.array, (params, optimizer.init(params), state))
+    held = jax.tree.map(jnp.array, (params, jax.jit(optimizer.init)(params), state))
     losses = []
     for _ in range(steps):
         before = held
@@ -66,8 +67,8 @@ def train(step, steps=5):
 def distance(a, b):
     """The largest difference of two trees' leaves, each divided by that leaf's size."""
     assert jax.tree.structure(a) == jax.tree.structure(b)
-    return max(float(jnp.linalg.norm(p - q) / (jnp.linalg.norm(q) + 1e-3))
-               for p, q in zip(jax.tree.leaves(a), jax.tree.leaves(b)))
+    pairs = zip(*(map(numpy.asarray, jax.tree.leaves(tree)) for tree in (a, b)))
+    return max(float(numpy.linalg.norm(p - q) / (numpy.linalg.norm(q) + 1e-3)) for p, q in pairs)
 
 
 def verdict(value, bound):
@@ -76,6 +77,8 @@ def verdict(value, bound):
 
 def train_step():
     expected, (theirs, _, their_state), _ = train(jax.jit(whole))
+    gradient = jax.jit(jax.grad(loss, has_aux=True))(params, state, x, y)[0]
+    norm = float(jax.jit(optax.global_norm)(gradient))
     for precision, bound in ("f32", 1e-3), ("bf16", 0.05), ("f16", 0.02):
         step = mpt.jax.train_step(loss, params, (x, y), "adamw weight-decay=0.01", precision,
                                   state=state, lr=rate, clip_norm=1.0)
@@ -85,8 +88,6 @@ def train_step():
               f"{verdict(distance(step.params, theirs), 20 * bound)}, statistics "
               f"{verdict(distance(step.state, their_state), bound)}")
         assert all(r.did_step for r in results) and abs(step.lr - float(rate(5))) < 1e-9
-        gradient = jax.grad(loss, has_aux=True)(params, state, x, y)[0]
-        norm = float(optax.global_norm(gradient))
         assert abs(results[0].grad_norm - norm) < bound * norm, (results[0].grad_norm, norm)
     # Another shape, the files, and the reports.
     assert step(x[:8], y[:8]).loss > 0
@@ -279,10 +280,10 @@ def derivatives():
         return (chosen * advantage).mean() + ((reward - value) ** 2).mean()
 
     step = mpt.jax.train_step(actor_critic, weights, (inputs, y), "sgd", lr=0.1)
-    theirs = weights
+    theirs, gradient = weights, jax.jit(jax.grad(actor_critic))
     for _ in range(3):
         step(inputs, y)
-        theirs = jax.tree.map(lambda p, g: p - 0.1 * g, theirs, jax.grad(actor_critic)(theirs, inputs, y))
+        theirs = jax.tree.map(lambda p, g: p - 0.1 * g, theirs, gradient(theirs, inputs, y))
     print("stopped:", verdict(distance(step.params, theirs), 1e-5))
 
     # A norm that stays whole for others, and a step with marks.
@@ -382,9 +383,9 @@ def rules():
     batch = rng.normal(size=(6, 4)).astype("f")
     for name, loss in cases.items():
         step = mpt.jax.train_step(loss, singular, (batch,), "sgd", lr=0.01)
-        theirs, least = singular, 0
+        theirs, least, differentiate = singular, 0, jax.jit(jax.value_and_grad(loss))
         for _ in range(3):
-            expected, gradient = jax.value_and_grad(loss)(theirs, batch)
+            expected, gradient = differentiate(theirs, batch)
             theirs = theirs - numpy.float32(0.01) * gradient
             least = max(least, abs(float(step(batch).loss) - float(expected)) / abs(float(expected)))
         moved = numpy.linalg.norm(theirs - singular)
@@ -420,6 +421,7 @@ def generic():
                                  capture_output=True, check=True)
             print("inlined:", "func.call" in found, "func.call" in run.stdout,
                   run.stdout.count('"func.func"'))
+        mpt._stablehlo.MOST_INLINED = 1 << 10  # A million takes ten seconds.
         again = "func.func @main() {\n call @main() : () -> ()\n return\n}\n"
         for text in (again, again.replace("main", "f")):
             try:

@@ -111,7 +111,7 @@ def of_haiku():
 
     net = hk.without_apply_rng(hk.transform_with_state(residual))
     x, y = numbers(8, 8, 8, 3), labels(5, 8)
-    params, state = net.init(jax.random.key(0), x)
+    params, state = jax.jit(net.init)(jax.random.key(0), x)
 
     def loss(params, state, x, y):
         logits, state = net.apply(params, state, x)
@@ -128,14 +128,14 @@ def of_haiku():
     x, y = numbers(6, 8, 5), labels(4, 6, 8)
     check("recurrent", lambda params, state, x, y: (cross_entropy(recurrent.apply(params, x), y),
                                                     state),
-          recurrent.init(jax.random.key(0), x), (x, y), matmuls=6 * 3 + 2)
+          jax.jit(recurrent.init)(jax.random.key(0), x), (x, y), matmuls=6 * 3 + 2)
 
     dropped = hk.transform(lambda x: hk.Linear(3)(
         hk.dropout(hk.next_rng_key(), 0.25, jax.nn.relu(hk.Linear(16)(x)))))
     x, key = numbers(8, 5), jax.random.PRNGKey(1)
     check("dropout", lambda params, state, key, x, y: (
         jnp.mean((dropped.apply(params, key, x) - y)**2), state),
-          dropped.init(key, x), (key, x, numbers(8, 3)))
+          jax.jit(dropped.init)(key, x), (key, x, numbers(8, 3)))
 
 
 def of_equinox():

@@ -37,7 +37,7 @@ def find_step(name):
 
 def whole(name, steps):
     step = find_step(name)
-    state, batch = step.state(0), step.batch(0, 0)
+    state, batch = jax.jit(lambda: step.state(0))(), step.batch(0, 0)
     leaves, tree = jax.tree.flatten(state)
     keys = [is_key(leaf) for leaf in leaves]
 
@@ -72,7 +72,8 @@ def loss(name, steps):
     values = jax.tree.leaves(parameters)
     gradients = programs.Program(programs.convert(text, "--mpt-autodiff"))
     found = dict(zip(gradients.results, gradients(*values, *jax.tree.leaves(batch))))
-    expected, theirs = jax.value_and_grad(function)(parameters, *batch)
+    update = jax.jit(jax.value_and_grad(function))
+    expected, theirs = update(parameters, *batch)
     worst = programs.difference(found["loss"], expected)
     norm = numpy.sqrt(sum(numpy.sum(numpy.square(g, dtype="d"))
                           for g in jax.tree.leaves(theirs)))
@@ -91,7 +92,6 @@ def loss(name, steps):
         if step.tensors[argument][0] == "schedule":
             step.write(argument, numpy.float32(rate))
     trained, trace = parameters, 0.0
-    update = jax.jit(jax.value_and_grad(function))
     for _ in range(steps):
         for argument, value in zip(gradients.arguments[len(values):], jax.tree.leaves(batch)):
             step.write(argument, value)

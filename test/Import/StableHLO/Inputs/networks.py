@@ -25,7 +25,7 @@ def mlp():
 
 def with_flax(model, x, loss, *targets, **options):
     """A flax linen model; what is not a parameter stays as it is initialized."""
-    variables = model.init(jax.random.key(0), x, **options)
+    variables = jax.jit(lambda: model.init(jax.random.key(0), x, **options))()
     rest = {name: value for name, value in variables.items() if name != "params"}
 
     def function(params, x, *targets):

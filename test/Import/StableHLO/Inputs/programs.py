@@ -10,7 +10,8 @@ import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Each convert rounds.
-os.environ["XLA_FLAGS"] = "--xla_allow_excess_precision=false"
+os.environ["XLA_FLAGS"] = (os.environ.get("XLA_FLAGS", "")
+                           + " --xla_allow_excess_precision=false")
 
 import jax
 import ml_dtypes
