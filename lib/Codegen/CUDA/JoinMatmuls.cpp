@@ -236,17 +236,18 @@ void Joiner::joinGradients() {
       collect([](auto &member) { return member.inputGrad.getRhs(); });
   if (!weights || read != collect([](auto &member) { return member.weight; }))
     weights = concatParameters(read, group.transposed ? 0 : 1);
+  const Type type = group.inputGrad.getType();
   Value sum =
-      MatmulOp::create(builder, loc, grad.getType(), reshape(dys, shape), weights,
+      MatmulOp::create(builder, loc, group.others.empty() ? type : Type(grad.getType()),
+                       reshape(dys, shape), weights,
                        /*transpose_lhs=*/false,
                        /*transpose_rhs=*/!group.transposed, grad.getAccTypeAttr());
   Value others;
   for (Value other : group.others)
-    others = others ? AddOp::create(builder, loc, sum.getType(), others, latest(other))
-                          .getResult()
+    others = others ? AddOp::create(builder, loc, type, others, latest(other)).getResult()
                     : latest(other);
   if (others)
-    sum = AddOp::create(builder, group.inputGrad.getLoc(), sum.getType(), others, sum);
+    sum = AddOp::create(builder, group.inputGrad.getLoc(), type, others, sum);
   replace(group.inputGrad, sum);
 }
 

@@ -261,12 +261,16 @@ std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
 std::optional<std::string> Finder::findSum(MatmulGroup &group) {
   const Type type = group.members.front().inputGrad.getType();
   const std::string apart = "the gradients of their input are not added up";
+  // Sums along a residual stream are in f32.
+  const Type wide =
+      cast<RankedTensorType>(type).clone(Float32Type::get(type.getContext()));
   // The sums that each gradient goes into, from the inside.
   auto getSums = [&](Value value) {
     SmallVector<AddOp> sums;
     while (value.hasOneUse()) {
       auto add = dyn_cast<AddOp>(*value.user_begin());
-      if (!add || add.getResult().getType() != type || add->getBlock() != &block)
+      if (!add || !llvm::is_contained({type, wide}, add.getResult().getType()) ||
+          add->getBlock() != &block)
         break;
       sums.push_back(add);
       value = add.getResult();
