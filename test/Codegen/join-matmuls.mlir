@@ -102,6 +102,76 @@ func.func @gate(%x: tensor<8192x512xbf16>, %w0: tensor<2048x512xf32>, %w1: tenso
   return %y, %dx, %wg, %wu : tensor<8192x2048xbf16>, tensor<8192x512xbf16>, tensor<2048x512xf32>, tensor<2048x512xf32>
 }
 
+// The gradients of a residual stream are added in f32: so are they with the joined one.
+// REMARK: mpt.cuda.joined-matmuls {{.*}}2 of 2048 + 2048 columns; saves
+// CHECK-LABEL: func.func @stream
+// CHECK: %[[DX:.*]] = mpt.matmul {{.*}} : (tensor<8192x4096xbf16>, tensor<4096x512xbf16>) -> tensor<8192x512xbf16>
+// CHECK: %[[OTHERS:.*]] = mpt.add %arg4, %arg5 : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+// CHECK: mpt.add %[[OTHERS]], %[[DX]] : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+func.func @stream(%x: tensor<8192x512xbf16>, %w0: tensor<2048x512xf32>, %w1: tensor<2048x512xf32>, %d: tensor<8192x2048xbf16>, %d0: tensor<8192x512xf32>, %d1: tensor<8192x512xbf16>) -> (tensor<8192x2048xbf16>, tensor<8192x512xf32>, tensor<2048x512xf32>, tensor<2048x512xf32>) {
+  %a = mpt.cast %w0 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %b = mpt.cast %w1 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %g = mpt.linear %x, %a {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %u = mpt.linear %x, %b {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %y = mpt.mul %g, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %du = mpt.mul %d, %g : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %dg = mpt.mul %d, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %xu = mpt.matmul %du, %b : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %xg = mpt.matmul %dg, %a : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %s0 = mpt.add %d0, %xu : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+  %s1 = mpt.add %s0, %d1 : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+  %s2 = mpt.add %s1, %xg : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+  %wu = mpt.matmul %du, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  %wg = mpt.matmul %dg, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  return %y, %s2, %wg, %wu : tensor<8192x2048xbf16>, tensor<8192x512xf32>, tensor<2048x512xf32>, tensor<2048x512xf32>
+}
+
+// The last sum is rounded; those before it are in f32.
+// REMARK: mpt.cuda.joined-matmuls {{.*}}2 of 2048 + 2048 columns; saves
+// CHECK-LABEL: func.func @end_of_stream
+// CHECK: %[[DX:.*]] = mpt.matmul {{.*}} : (tensor<8192x4096xbf16>, tensor<4096x512xbf16>) -> tensor<8192x512xbf16>
+// CHECK: %[[OTHERS:.*]] = mpt.add %arg4, %arg5 : (tensor<8192x512xbf16>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+// CHECK: mpt.add %[[OTHERS]], %[[DX]] : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xbf16>
+func.func @end_of_stream(%x: tensor<8192x512xbf16>, %w0: tensor<2048x512xf32>, %w1: tensor<2048x512xf32>, %d: tensor<8192x2048xbf16>, %d0: tensor<8192x512xbf16>, %d1: tensor<8192x512xbf16>) -> (tensor<8192x2048xbf16>, tensor<8192x512xbf16>, tensor<2048x512xf32>, tensor<2048x512xf32>) {
+  %a = mpt.cast %w0 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %b = mpt.cast %w1 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %g = mpt.linear %x, %a {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %u = mpt.linear %x, %b {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %y = mpt.mul %g, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %du = mpt.mul %d, %g : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %dg = mpt.mul %d, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %xu = mpt.matmul %du, %b : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %xg = mpt.matmul %dg, %a : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %s0 = mpt.add %d0, %xu : (tensor<8192x512xbf16>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+  %s1 = mpt.add %s0, %d1 : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+  %s2 = mpt.add %s1, %xg : (tensor<8192x512xf32>, tensor<8192x512xbf16>) -> tensor<8192x512xbf16>
+  %wu = mpt.matmul %du, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  %wg = mpt.matmul %dg, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  return %y, %s2, %wg, %wu : tensor<8192x2048xbf16>, tensor<8192x512xbf16>, tensor<2048x512xf32>, tensor<2048x512xf32>
+}
+
+// Nothing else is added: the joined matmul is not rounded.
+// REMARK: mpt.cuda.joined-matmuls {{.*}}2 of 2048 + 2048 columns; saves
+// CHECK-LABEL: func.func @start_of_stream
+// CHECK: mpt.matmul {{.*}} : (tensor<8192x4096xbf16>, tensor<4096x512xbf16>) -> tensor<8192x512xf32>
+// CHECK-NOT: mpt.add
+// CHECK: return
+func.func @start_of_stream(%x: tensor<8192x512xbf16>, %w0: tensor<2048x512xf32>, %w1: tensor<2048x512xf32>, %d: tensor<8192x2048xbf16>) -> (tensor<8192x2048xbf16>, tensor<8192x512xf32>, tensor<2048x512xf32>, tensor<2048x512xf32>) {
+  %a = mpt.cast %w0 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %b = mpt.cast %w1 : (tensor<2048x512xf32>) -> tensor<2048x512xbf16>
+  %g = mpt.linear %x, %a {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %u = mpt.linear %x, %b {transpose_weight} : (tensor<8192x512xbf16>, tensor<2048x512xbf16>) -> tensor<8192x2048xbf16>
+  %y = mpt.mul %g, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %du = mpt.mul %d, %g : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %dg = mpt.mul %d, %u : (tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8192x2048xbf16>
+  %xu = mpt.matmul %du, %b : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %xg = mpt.matmul %dg, %a : (tensor<8192x2048xbf16>, tensor<2048x512xbf16>) -> tensor<8192x512xbf16>
+  %s0 = mpt.add %xu, %xg : (tensor<8192x512xbf16>, tensor<8192x512xbf16>) -> tensor<8192x512xf32>
+  %wu = mpt.matmul %du, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  %wg = mpt.matmul %dg, %x {transpose_lhs} : (tensor<8192x2048xbf16>, tensor<8192x512xbf16>) -> tensor<2048x512xf32>
+  return %y, %s0, %wg, %wu : tensor<8192x2048xbf16>, tensor<8192x512xf32>, tensor<2048x512xf32>, tensor<2048x512xf32>
+}
+
 // One weight twice.
 // REMARK: mpt.cuda.separate-matmuls {{.*}}two of them have one weight
 // CHECK-LABEL: func.func @tied

@@ -244,8 +244,10 @@ void Joiner::joinGradients() {
                        /*transpose_rhs=*/!group.transposed, grad.getAccTypeAttr());
   Value others;
   for (Value other : group.others)
-    others = others ? AddOp::create(builder, loc, type, others, latest(other)).getResult()
-                    : latest(other);
+    others = others
+                 ? AddOp::create(builder, loc, group.typeOfOthers, others, latest(other))
+                       .getResult()
+                 : latest(other);
   if (others)
     sum = AddOp::create(builder, group.inputGrad.getLoc(), type, others, sum);
   replace(group.inputGrad, sum);

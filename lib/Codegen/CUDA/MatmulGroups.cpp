@@ -261,7 +261,7 @@ std::optional<std::string> Finder::findGradients(MatmulGroup &group) {
 std::optional<std::string> Finder::findSum(MatmulGroup &group) {
   const Type type = group.members.front().inputGrad.getType();
   const std::string apart = "the gradients of their input are not added up";
-  // Sums along a residual stream are in f32.
+  // Gradients of a residual stream are added in f32.
   const Type wide =
       cast<RankedTensorType>(type).clone(Float32Type::get(type.getContext()));
   // The sums that each gradient goes into, from the inside.
@@ -290,6 +290,7 @@ std::optional<std::string> Finder::findSum(MatmulGroup &group) {
   if (common.empty())
     return apart;
   group.inputGrad = common.front().getResult();
+  group.typeOfOthers = group.inputGrad.getType();
   llvm::SmallDenseSet<Value> grads;
   for (GroupedMatmul &member : group.members)
     grads.insert(member.inputGrad.getResult());
@@ -299,10 +300,13 @@ std::optional<std::string> Finder::findSum(MatmulGroup &group) {
     if (grads.contains(value))
       continue;
     auto add = value.getDefiningOp<AddOp>();
-    if (add && inner.contains(add))
-      open.append({add->getOperand(1), add->getOperand(0)});
-    else
+    if (!add || !inner.contains(add)) {
       group.others.push_back(value);
+      continue;
+    }
+    if (value.getType() == wide)
+      group.typeOfOthers = wide;
+    open.append({add->getOperand(1), add->getOperand(0)});
   }
   return std::nullopt;
 }

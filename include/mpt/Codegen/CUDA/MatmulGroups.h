@@ -54,6 +54,8 @@ struct MatmulGroup {
   /// The sum of all input gradients and of `others`; null without input gradients.
   mlir::Value inputGrad;
   llvm::SmallVector<mlir::Value> others;
+  /// The type in which `others` are added: f32 elements if one of the sums has them.
+  mlir::Type typeOfOthers;
   /// All values that the joined gradients need come before it.
   mlir::Operation *firstAfterDys = nullptr;
   /// Ops before that which read gradients of weights and biases, or what these make of
