@@ -71,8 +71,8 @@ package = os.path.join(config.mpt_obj_root, "python")
 if glob.glob(os.path.join(package, "mpt", "_core*.so")):
     config.available_features.add("mpt-python")
 config.substitutions.append(("%mpt_python", "env PYTHONPATH=" + package + " " + python))
-# In front of programs that compute with JAX only what MPT's numbers are held to: XLA takes far
-# longer to compile that well than to run it. What XLA runs for MPT is compiled as users do it.
+# In front of programs in which JAX computes reference values alone: XLA takes far longer to
+# optimize them than to run them. Steps that MPT hands to XLA are compiled as users compile them.
 config.substitutions.append(("%jax_oracle", "env JAX_DISABLE_MOST_OPTIMIZATIONS=1"))
 # In front of programs that load MPT's shared libraries but were built by others: with
 # sanitizers those need their runtime in the process.

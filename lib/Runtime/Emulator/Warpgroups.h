@@ -109,7 +109,7 @@ private:
   void endPhase(Barrier &barrier);
   void copy(const Tile &tile);
   void run(size_t number, Warp &warp, const Multiply &multiply);
-  /// Its bits.
+  /// The bits of an element of a matrix in shared memory.
   uint16_t elementOf(uint64_t matrix, bool isTransposed, int row, int k);
 
   std::string fault;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs one kernel for sm_90a in the emulator, as it is or with a change that has to
-/// show. Most changes take effect when the kernel runs: it is compiled once for all of
-/// them.
+/// Runs one kernel for sm_90a in the emulator, as it is or with a change that must make
+/// its results wrong. Most changes take effect when the kernel runs, so that it is
+/// compiled once for all of them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -167,7 +167,7 @@ struct Launch {
 struct Change {
   /// The number of an order that is left out; negative: none.
   int32_t omitted = -1;
-  /// Bits that are other ones in all constants of descriptors.
+  /// Bits to flip in all constants of matrix descriptors.
   int64_t bits = 0;
   /// Of tensor maps.
   int swizzle = 128;

@@ -8,8 +8,8 @@ element, or of a thousandth (averages of squares: a millionth) of the largest el
 of all of its kind: some gradients, as of a bias of keys before a softmax, are nothing
 but rounding. Parameters, which Adam moves by the sign of a gradient, are allowed lr
 besides.
-With exact=F32.so, the same step in f32 on the CPU, they may differ by what rounding to half moves the
-CPU's by, in addition: a sum in another order turns signs of ReLUs.
+With exact=F32.so, the same step in f32 on the CPU, each may differ by the distance of the CPU's
+half-precision tensor from that in f32, in addition: sums in another order change which ReLUs are 0.
 After all steps the losses must agree within TOLERANCE of the first one. Prints the
 largest differences found. The stand-in refuses matmuls with the EPILOGUEs (numbers
 of cuBLASLt's); how many matmuls run without theirs is printed, too. With cudnn=none
