@@ -15,7 +15,8 @@
 /// bf16, become bf16 there. A side of f32 that is to be rounded is rounded on its way
 /// into a panel. Two of f32 are multiplied as a convolution of 1x1 where the CPU does
 /// that faster, the right one, its filter, in blocks; or, where that takes too much room,
-/// with the left one transposed. Sums are f32 in any case; results are rounded once.
+/// with the left one transposed, or, if it is stored so, in dense panels. Sums are f32 in
+/// any case; results are rounded once.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -141,12 +142,13 @@ public:
   bool prepare() {
     if (s.m == 0 || s.n == 0 || s.k == 0 || s.batch == 0)
       return true;
-    wantsDense = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
-    gathersLhs = wantsDense && plan.gathersLhs;
+    const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+    wantsDense = wantsDenseMatrices(isa);
+    prefersConvs = prefersConvolutions(isa);
+    gathersLhs = wantsDenseLhs() && plan.gathersLhs;
     gathersRhs = wantsDense && plan.gathersRhs;
     // There is room for rows that are widened or gathered.
-    transposesLhs = wantsDense && s.transposeLhs && !plan.sumChunk &&
-                    (s.lhs != DataType::F32 || plan.gathersLhs) &&
+    transposesLhs = wantsDense && s.transposeLhs && !plan.sumChunk && hasLhsPanel() &&
                     canTransposeRows(storedLhs);
     if (plan.columnChunk)
       return prepareColumns();
@@ -160,9 +162,8 @@ public:
       primitives.clear();
       operands = DataType::F32;
     }
-    static const bool prefers = prefersConvolutions(dnnl_get_effective_cpu_isa());
-    turns = prefers && plan.turnsLhs;
-    if (prefers && plan.blocksRhs) {
+    turns = prefersConvs && plan.turnsLhs;
+    if (prefersConvs && plan.blocksRhs) {
       blocks = true;
       if (!preparePrimitives(nullptr)) {
         blocks = false;
@@ -173,6 +174,11 @@ public:
   }
 
 private:
+  /// Whether there is room for rows of the left side.
+  bool hasLhsPanel() const { return s.lhs != DataType::F32 || plan.gathersLhs; }
+  /// Whether rows of the left side are copied if they lie apart. Those of a transposed
+  /// one compete for few lines of the first-level cache if the matrix is wide.
+  bool wantsDenseLhs() const { return wantsDense || (prefersConvs && s.transposeLhs); }
   /// Whether a side is not stored as it is multiplied.
   bool convertsLhs() const {
     return storedLhs != operands || s.lhsRounding != Rounding::None;
@@ -213,12 +219,15 @@ private:
         return true;
       operands = DataType::F32;
     }
-    static const bool prefers = prefersConvolutions(dnnl_get_effective_cpu_isa());
-    if (prefers && plan.blocksRhs) {
+    // A transposed left side is brought into rows.
+    const bool transposes =
+        s.transposeLhs && s.n > 1 && hasLhsPanel() && !isF8(storedLhs);
+    if (prefersConvs && (plan.blocksRhs || transposes)) {
       blocks = true;
+      transposesLhs = transposes;
       if (prepareColumnPanels())
         return true;
-      blocks = false;
+      blocks = transposesLhs = false;
     }
     return prepareColumnPanels();
   }
@@ -238,7 +247,7 @@ private:
     gathersLhs = false;
     rowStep = countRows();
     if (plan.gathersLhs &&
-        (s.transposeLhs ? wantsDense && rowStep < s.m : wantsDense || blocks)) {
+        (s.transposeLhs ? wantsDenseLhs() && rowStep < s.m : wantsDense || blocks)) {
       gathersLhs = true;
       rowStep = countRows();
     }
@@ -545,10 +554,12 @@ private:
   /// `firstTerm + terms`.
   void copyLhsRows(const void *source, int64_t first, int64_t rows, int64_t firstTerm,
                    int64_t terms, float *panel) const {
-    if (transposesLhs)
-      transposeRows(
-          {storedLhs, source, firstTerm * s.m + first, s.m, terms, rows, s.lhsRounding},
-          operands, panel);
+    const StoredRows columns{storedLhs, source,       firstTerm * s.m + first, s.m, terms,
+                             rows,      s.lhsRounding};
+    if (transposesLhs && blocks)
+      transposeToFloats(columns, panel, terms);
+    else if (transposesLhs)
+      transposeRows(columns, operands, panel);
     else if (s.transposeLhs)
       copyBlock(getStoredLhs(), source, s.m, firstTerm, terms, first, rows, panel);
     else
@@ -775,6 +786,8 @@ private:
   int64_t wholePairs = 0;
   /// Whether chunks of a side that is not widened are copied, so that they are dense.
   bool gathersLhs = false, gathersRhs = false, wantsDense = false;
+  /// Whether the CPU multiplies faster by convolutions of 1x1.
+  bool prefersConvs = false;
   Epilogue epilogue = Epilogue::None;
   int64_t threads = 1;
   BufferRef bias;

@@ -673,6 +673,15 @@ TEST(MatmulTest, LargeRightSides) {
     }
 }
 
+/// Columns of a wide left side, of which a task takes some, as rows or as they are.
+TEST(MatmulTest, TransposedLeftSides) {
+  for (auto [type, out] : {std::pair{F32, F32}, {F32, F16}, {BF16, F32}, {F16, F16}})
+    for (bool transposeRhs : {false, true})
+      for (auto [m, n, k] : {std::array<int64_t, 3>{200, 33, 400}, {330, 130, 70}})
+        check({1, m, n, k, type, type, out, /*transposeLhs=*/true, transposeRhs, false, 1,
+               true});
+}
+
 /// Long sums of transposed left sides are added part by part where the result is f32.
 TEST(MatmulTest, DeepSums) {
   MatmulShape shape;
