@@ -16,8 +16,8 @@
 // CHECK: llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr -> f32
 // CHECK: vector.from_elements {{.*}} : vector<16xf32>
 // CHECK-NOT: math.fma
-// The tail's are loaded with its mask.
-// CHECK: llvm.intr.masked.load {{.*}} -> vector<16xi8>
+// The tail's are loaded together.
+// CHECK: llvm.load {{.*}} -> vector<8xi8>
 // CHECK: vector.extract {{.*}}[0] : i8 from vector<16xi8>
 // CHECK: func.func @
 // CHECK: llvm.mlir.addressof @[[T]]

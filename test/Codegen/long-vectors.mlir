@@ -151,3 +151,31 @@
   %y = math.exp %a : f32
   mpt_kernel.yield %y : f32
 }) : () -> ()
+
+// Where lanes of 16 bits have no masks, the tail of 11 is loaded in whole vectors.
+// CHECK-LABEL: func.func @tail_of_halves(
+// CHECK-COUNT-2: llvm.intr.masked.load
+// CHECK-NOT: vector.insert_strided_slice
+// CHECK: return
+// OTHERS-LABEL: func.func @tail_of_halves(
+// OTHERS: llvm.intr.masked.load {{.*}} -> vector<16xf32>
+// OTHERS: %[[ZEROS:.*]] = arith.constant dense<0> : vector<16xi16>
+// OTHERS: %[[EIGHT:.*]] = llvm.load {{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<8xi16>
+// OTHERS: %[[A:.*]] = vector.insert_strided_slice %[[EIGHT]], %[[ZEROS]] {offsets = [0]
+// OTHERS: llvm.getelementptr {{.*}}[8]
+// OTHERS: %[[TWO:.*]] = llvm.load {{.*}} -> vector<2xi16>
+// OTHERS: %[[B:.*]] = vector.insert_strided_slice %[[TWO]], %[[A]] {offsets = [8]
+// OTHERS: llvm.getelementptr {{.*}}[10]
+// OTHERS: %[[ONE:.*]] = llvm.load {{.*}} -> vector<1xi16>
+// OTHERS: vector.insert_strided_slice %[[ONE]], %[[B]] {offsets = [10]
+// OTHERS: return
+"mpt_kernel.func"() <{sym_name = "tail_of_halves", kind = #mpt_kernel.kind<pointwise>,
+    domain = array<i64: 40, 11>, chunk_rows = 20 : i64,
+    function_type = (tensor<40x12xbf16>, tensor<40x12xf32>) -> tensor<40x11xf32>,
+    operand_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    result_maps = [affine_map<(i, j) -> (i, j)>]}> ({
+^bb0(%a: bf16, %b: f32):
+  %x = arith.extf %a : bf16 to f32
+  %y = arith.addf %x, %b : f32
+  mpt_kernel.yield %y : f32
+}) : () -> ()

@@ -1055,22 +1055,6 @@ Value KernelEmitter::pointerTo(unsigned index, Frame &frame) {
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
-Value KernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
-  OpBuilder &b = *frame.builder;
-  Type memory = storageOf(element);
-  unsigned alignment = memory.getIntOrFloatBitWidth() / 8;
-  Type type = vectorOf(memory, frame.lanes);
-  Value value;
-  if (frame.mask) {
-    Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-    value = LLVM::MaskedLoadOp::create(b, loc, type, pointer, frame.mask, zeros,
-                                       b.getI32IntegerAttr(alignment), UnitAttr());
-  } else {
-    value = LLVM::LoadOp::create(b, loc, type, pointer, alignment);
-  }
-  return fromStorage(b, value, element);
-}
-
 /// How many lanes `mask` has if it is a constant and these are the first ones.
 static std::optional<int64_t> countFirstLanes(Value mask) {
   DenseElementsAttr lanes;
@@ -1082,6 +1066,47 @@ static std::optional<int64_t> countFirstLanes(Value mask) {
         return lane.value() == (lane.index() < size_t(count));
       });
   return areFirst ? std::optional(count) : std::nullopt;
+}
+
+/// Calls `body(first, lanes)` for the `count` first lanes of a vector, in whole vectors
+/// of fewer lanes.
+static void forParts(int64_t count, function_ref<void(int64_t, int64_t)> body) {
+  int64_t first = 0;
+  for (int64_t lanes = llvm::bit_floor(uint64_t(count)); lanes > 0; lanes /= 2)
+    if (count & lanes) {
+      body(first, lanes);
+      first += lanes;
+    }
+}
+
+Value KernelEmitter::loadFrom(Value pointer, Type element, Frame &frame) {
+  OpBuilder &b = *frame.builder;
+  Type memory = storageOf(element);
+  const unsigned width = memory.getIntOrFloatBitWidth(), alignment = width / 8;
+  Type type = vectorOf(memory, frame.lanes);
+  Value value;
+  if (!frame.mask) {
+    value = LLVM::LoadOp::create(b, loc, type, pointer, alignment);
+    return fromStorage(b, value, element);
+  }
+  value = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  const std::optional<int64_t> count =
+      width < 32 && !hasManyRegisters ? countFirstLanes(frame.mask) : std::nullopt;
+  if (count)
+    // Without AVX-512 there are no masks for lanes of 8 and 16 bits: LLVM would load them
+    // one by one.
+    forParts(*count, [&](int64_t first, int64_t lanes) {
+      Value place =
+          LLVM::GEPOp::create(b, loc, pointer.getType(), memory, pointer,
+                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
+      Value part =
+          LLVM::LoadOp::create(b, loc, vectorOf(memory, lanes), place, alignment);
+      value = vector::InsertStridedSliceOp::create(b, loc, part, value, first, 1);
+    });
+  else
+    value = LLVM::MaskedLoadOp::create(b, loc, type, pointer, frame.mask, value,
+                                       b.getI32IntegerAttr(alignment), UnitAttr());
+  return fromStorage(b, value, element);
 }
 
 void KernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &frame) {
@@ -1103,17 +1128,13 @@ void KernelEmitter::storeTo(Value pointer, Value value, Type element, Frame &fra
   // load, which begins in them, would wait until the store is in the cache.
   const Type bits = b.getIntegerType(width);
   value = vector::BitCastOp::create(b, loc, vectorOf(bits, frame.lanes), value);
-  int64_t first = 0;
-  for (int64_t lanes = llvm::bit_floor(uint64_t(*count)); lanes > 0; lanes /= 2) {
-    if (!(*count & lanes))
-      continue;
+  forParts(*count, [&](int64_t first, int64_t lanes) {
     Value part = vector::ExtractStridedSliceOp::create(b, loc, value, first, lanes, 1);
     Value place =
         LLVM::GEPOp::create(b, loc, pointer.getType(), bits, pointer,
                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
     LLVM::StoreOp::create(b, loc, part, place, alignment);
-    first += lanes;
-  }
+  });
 }
 
 std::pair<Value, Value> KernelEmitter::lanePointers(unsigned index, Frame &frame) {

@@ -48,7 +48,8 @@ mlir::Type storageOf(mlir::Type element);
 /// vectors instead of rows; the last task also runs the tail.
 class KernelEmitter {
 public:
-  /// With `hasManyRegisters` a processor has 32 of `kLanes` lanes of f32.
+  /// With `hasManyRegisters` a processor has 32 of `kLanes` lanes of f32, and loads lanes
+  /// of any width with a mask.
   explicit KernelEmitter(kernel::FuncOp kernel, bool hasManyRegisters = false);
   virtual ~KernelEmitter() = default;
 
