@@ -21,6 +21,11 @@
 /// from the others, and the error grows by that number of terms and that of blocks, not
 /// by the number of all terms.
 ///
+/// With AVX2, images that are widened, or whose rows are long, are brought into blocks of
+/// 8 channels, which is what oneDNN reads at a time: of the channels of a point one after
+/// another, those of a row lie so far apart that they compete for few lines of the
+/// first-level cache.
+///
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
@@ -32,6 +37,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 using namespace mpt::rt;
 
@@ -39,8 +45,11 @@ namespace {
 
 int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Channels that lie side by side in blocked images.
-constexpr int64_t channelBlock = 16;
+/// Channels that lie side by side in blocked images, with AVX-512 and with AVX2.
+constexpr int64_t channelBlock = 16, shortBlock = 8;
+
+/// Bytes of a row of an image from which on blocks are worth copies with AVX2.
+constexpr int64_t longRow = 16384;
 
 /// Points of an image that oneDNN multiplies slower by itself than with others.
 constexpr int64_t fewPoints = 16;
@@ -60,12 +69,12 @@ public:
   /// Both operands are of type `operands`; `result` is the type of images that are the
   /// result, filter gradients are f32. There are `slices` of
   /// input channels of an input gradient, else of output channels, of which this is one.
-  /// With `layout` the filter has that. With `blocked` images are in blocks of channels.
+  /// With `layout` the filter has that. Images are in blocks of `block` channels, if any.
   /// With `swapped` the filter's input channels are those of the result.
   bool init(const ConvCall &attributes, DataType operands, DataType result,
             const std::vector<int64_t> &x, const std::vector<int64_t> &filter,
             const std::vector<int64_t> &y, int64_t images, int64_t slices,
-            const dnnl_memory_desc_t *layout, bool blocked, bool swapped,
+            const dnnl_memory_desc_t *layout, int64_t block, bool swapped,
             int64_t threads) {
     const CallId kind = attributes.kind;
     const int64_t inSlices = kind == CallId::Conv2DInputGrad ? slices : 1,
@@ -78,14 +87,14 @@ public:
     // Points meet a filter of one point each by itself: small images are one high image.
     // oneDNN multiplies an image at a time, and one of a point at a fifth of its usual
     // rate.
-    const bool isOneImage = joinsImages(operands) && !blocked && groups == 1 &&
+    const bool isOneImage = joinsImages(operands) && block == 0 && groups == 1 &&
                             kh * kw == 1 && y[1] * y[2] <= fewPoints &&
                             attributes.strides == std::array<int64_t, 2>{1, 1} &&
                             attributes.padding == std::array<int64_t, 4>{};
     auto image = [&](dnnl_memory_desc_t &desc, const std::vector<int64_t> &d,
                      int64_t channels, bool isResult) {
-      if (blocked)
-        return makeBlockedDesc(desc, {images, channels, d[1], d[2]});
+      if (block > 0)
+        return makeBlockedDesc(desc, {images, channels, d[1], d[2]}, block);
       const int64_t count = isOneImage ? 1 : images, height = images / count * d[1];
       return makeDesc(desc, {count, channels, height, d[2]},
                       {height * d[2] * channels, 1, d[2] * channels, channels},
@@ -171,8 +180,11 @@ public:
 
   /// Whether oneDNN runs this as matmuls, whose sums it rounds in a pass of its own.
   bool isMatmul() const { return conv.getName().find("gemm") != std::string_view::npos; }
-  /// Whether the terms of a block of channels are added apart.
-  bool addsBlocks() const { return conv.getName().substr(0, 10) == "jit:avx512"; }
+  /// Whether oneDNN has vector code for images in blocks of so many channels.
+  bool suitsBlocks(int64_t block) const {
+    const std::string_view name = block == channelBlock ? "jit:avx512" : "jit:avx2";
+    return conv.getName().substr(0, name.size()) == name;
+  }
 
   Primitive conv;
   /// The filter, or a slice of it, as it is stored, in rows of its own, and as oneDNN
@@ -298,8 +310,10 @@ public:
     if (operands != DataType::F32 && !(roundsSums() && prepareChunks(DataType::BF16)) &&
         !prepareChunks(DataType::F32))
       operands = DataType::F32;
-    isBlocked = operands == DataType::F32 && plan.hasBlocks && prepareBlocks();
-    if (operands == DataType::F32 && !isBlocked && !prepareChunks(DataType::F32)) {
+    block = getBlock();
+    if (block > 0 && !prepareBlocks())
+      block = 0;
+    if (operands == DataType::F32 && block == 0 && !prepareChunks(DataType::F32)) {
       error = "oneDNN has no convolution for these shapes";
       return false;
     }
@@ -347,6 +361,7 @@ private:
     const float *bias = hasBias ? biasRow.data() : nullptr;
     const int64_t channels = out.dims[3], width = channels / plan.slices;
     char *wideIn = isForward ? scratch : scratch + plan.xBytes;
+    const bool isBlocked = block > 0;
     const bool isWhole = isSliced && (isBlocked || !isReadAsStored(inIndex));
     if (isWhole && isBlocked)
       parallelFor(in.dims[0], team, [&](int64_t image, int) {
@@ -361,9 +376,6 @@ private:
       char *area = areas + thread * plan.threadBytes, *from;
       if (isWhole)
         from = wideIn + first * countPerImage(inIndex) * getSize(operands);
-      else if (isBlocked)
-        from =
-            blockImages(inIndex, buffers, first, size, reinterpret_cast<float *>(area));
       else
         from = getImages(inIndex, buffers, first, size, area);
       const int64_t outFirst = first * countPerImage(outIndex),
@@ -411,34 +423,54 @@ private:
     });
   }
 
-  /// Images of an operand of f32 in blocks of channels, in `blocks`.
+  /// Calls `body(channel, count, point, row)` for all points of an image, with a row for
+  /// `count` channels at a time: few streams are written at once.
+  template <typename Body>
+  static void forPieces(int64_t channels, int64_t points, Body &&body) {
+    constexpr int64_t most = 64;
+    float row[most];
+    for (int64_t c = 0; c < channels; c += most)
+      for (int64_t point = 0; point < points; ++point)
+        body(c, std::min(most, channels - c), point, row);
+  }
+  void copyBlock(float *to, const float *from) const {
+    std::memcpy(to, from, shortBlock * 4);
+    if (block == channelBlock)
+      std::memcpy(to + shortBlock, from + shortBlock, shortBlock * 4);
+  }
+  /// Images of an operand as f32 in blocks of channels, in `blocks`.
   char *blockImages(uint32_t index, void **buffers, int64_t first, int64_t size,
                     float *blocks) const {
     const BufferRef &ref = call.refs[index];
     const int64_t channels = ref.dims[3], points = ref.dims[1] * ref.dims[2];
-    for (int64_t image = 0; image < size; ++image)
-      for (int64_t point = 0; point < points; ++point)
-        for (int64_t c = 0; c < channels; c += channelBlock)
-          widen(ref.type, getRoundingOf(index), buffers[index],
-                ((first + image) * points + point) * channels + c,
-                blocks + image * channels * points + c * points + point * channelBlock,
-                channelBlock);
+    for (int64_t image = 0; image < size; ++image) {
+      float *to = blocks + image * channels * points;
+      forPieces(channels, points,
+                [&](int64_t channel, int64_t count, int64_t point, float *row) {
+                  widen(ref.type, getRoundingOf(index), buffers[index],
+                        ((first + image) * points + point) * channels + channel, row,
+                        count);
+                  for (int64_t c = 0; c < count; c += block)
+                    copyBlock(to + (channel + c) * points + point * block, row + c);
+                });
+    }
     return reinterpret_cast<char *>(blocks);
   }
   /// Finishes `width` channels of a result, from `firstChannel` on, and stores them.
-  void unblockImage(float *blocks, int64_t width, int64_t firstChannel, const float *bias,
-                    void *result, int64_t image) const {
+  void unblockImage(const float *blocks, int64_t width, int64_t firstChannel,
+                    const float *bias, void *result, int64_t image) const {
     const BufferRef &out = call.refs[call.numInputs];
     const int64_t channels = out.dims[3], points = out.dims[1] * out.dims[2];
-    for (int64_t point = 0; point < points; ++point)
-      for (int64_t c = 0; c < width; c += channelBlock) {
-        float *block = blocks + c * points + point * channelBlock;
-        if (bias || epilogue != Epilogue::None)
-          finishRow(block, bias ? bias + firstChannel + c : nullptr, channelBlock,
-                    epilogue);
-        narrow(out.type, block, result,
-               (image * points + point) * channels + firstChannel + c, channelBlock);
-      }
+    forPieces(
+        width, points, [&](int64_t channel, int64_t count, int64_t point, float *row) {
+          for (int64_t c = 0; c < count; c += block)
+            copyBlock(row + c, blocks + (channel + c) * points + point * block);
+          if (bias || epilogue != Epilogue::None)
+            finishRow(row, bias ? bias + firstChannel + channel : nullptr, count,
+                      epilogue);
+          narrow(out.type, row, result,
+                 (image * points + point) * channels + firstChannel + channel, count);
+        });
   }
 
   /// From here on the filter is that of the plan's taps.
@@ -678,7 +710,7 @@ private:
       const dnnl_memory_desc_t *layout =
           tapConvs.size() > 1 ? &tapConvs.front()->packed : nullptr;
       if (!range.conv->init(one, operands, DataType::F32, x, filter, y, 1, 1, layout,
-                            /*blocked=*/false, /*swapped=*/false, threads))
+                            /*block=*/0, /*swapped=*/false, threads))
         return false;
     }
     if (tapConvs.empty())
@@ -772,10 +804,13 @@ private:
       convert(index, source, first, target + first * getSize(operands), count);
     });
   }
-  /// Images of an operand in the type that is multiplied, in `area` if that is another.
+  /// Images of an operand in the type that is multiplied, in `area` if that is another
+  /// or they are in blocks.
   char *getImages(uint32_t index, void **buffers, int64_t first, int64_t size,
                   char *area) const {
     const int64_t perImage = countPerImage(index);
+    if (block > 0)
+      return blockImages(index, buffers, first, size, reinterpret_cast<float *>(area));
     if (isReadAsStored(index))
       return static_cast<char *>(buffers[index]) + first * perImage * getSize(operands);
     convert(index, buffers[index], first * perImage, area, size * perImage);
@@ -841,25 +876,44 @@ private:
            epilogue == Epilogue::None && call.refs[call.numInputs].type == DataType::BF16;
   }
   std::unique_ptr<ChunkConv> makeChunk(int64_t size, const dnnl_memory_desc_t *layout,
-                                       bool blocked) const {
+                                       int64_t block) const {
     auto conv = std::make_unique<ChunkConv>();
     const bool ok = conv->init(attributes, operands, result, call.refs[xIndex].dims,
                                call.refs[filterIndex].dims, call.refs[yIndex].dims, size,
-                               plan.slices, layout, blocked, isSwapped(), threads);
+                               plan.slices, layout, block, isSwapped(), threads);
     return ok ? std::move(conv) : nullptr;
+  }
+  /// Channels of the blocks in which images are multiplied; 0 for none. With AVX2 images
+  /// that are widened go there at no cost.
+  int64_t getBlock() const {
+    if (operands != DataType::F32)
+      return 0;
+    if (!prefersConvolutions(dnnl_get_effective_cpu_isa()))
+      return plan.hasBlocks ? channelBlock : 0;
+    const BufferRef &x = call.refs[xIndex], &y = call.refs[yIndex];
+    auto isLong = [](const BufferRef &ref) {
+      return ref.dims[2] * ref.dims[3] * 4 >= longRow;
+    };
+    const auto sizes = attributes.getFilterSizes(call.refs[filterIndex].dims);
+    if (attributes.groups != 1 || sizes[0] * sizes[1] == 1 ||
+        x.dims[3] % shortBlock != 0 || y.dims[3] % shortBlock != 0)
+      return 0;
+    const bool isWidened =
+        plan.slices == 1 && !isReadAsStored(xIndex) && !isReadAsStored(yIndex);
+    return isWidened || (plan.hasBlocks && (isLong(x) || isLong(y))) ? shortBlock : 0;
   }
   /// The same in blocks of channels; false if this CPU gains nothing by them.
   bool prepareBlocks() {
     result = DataType::F32;
     const int64_t lastSize = getChunkSize(plan.chunks - 1);
     last.reset();
-    whole = makeChunk(plan.chunk, nullptr, /*blocked=*/true);
-    if (!whole || !whole->addsBlocks() || !fits(whole->packed))
+    whole = makeChunk(plan.chunk, nullptr, block);
+    if (!whole || !whole->suitsBlocks(block) || !fits(whole->packed))
       return false;
     if (lastSize == plan.chunk)
       return true;
-    last = makeChunk(lastSize, &whole->packed, /*blocked=*/true);
-    return last && last->addsBlocks();
+    last = makeChunk(lastSize, &whole->packed, block);
+    return last && last->suitsBlocks(block);
   }
   /// What a chunk of images, and a last, shorter one, needs: with the filter as oneDNN
   /// likes it for the former, or in its own layout if the latter does not go with it or
@@ -869,7 +923,7 @@ private:
     result = images;
     const int64_t lastSize = getChunkSize(plan.chunks - 1);
     auto make = [&](int64_t size, const dnnl_memory_desc_t *layout) {
-      return makeChunk(size, layout, /*blocked=*/false);
+      return makeChunk(size, layout, /*block=*/0);
     };
     const dnnl_memory_desc_t *layout = nullptr;
     dnnl_memory_desc_t dense;
@@ -912,7 +966,9 @@ private:
   DataType operands = DataType::F32;
   /// What oneDNN writes: f32, or bf16 if that is the result.
   DataType result = DataType::F32;
-  bool hasBias = false, isBlocked = false;
+  bool hasBias = false;
+  /// Channels of a block of images; 0 if they are multiplied as they are stored.
+  int64_t block = 0;
   ConvCall attributes;
   Epilogue epilogue = Epilogue::None;
   ConvPlan plan;

@@ -78,8 +78,10 @@ bool mpt::rt::makeDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims,
                                           strides.data()) == dnnl_success;
 }
 
-bool mpt::rt::makeBlockedDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims) {
-  return dnnl_memory_desc_init_by_tag(&desc, 4, dims.data(), dnnl_f32, dnnl_aBcd16b) ==
+bool mpt::rt::makeBlockedDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims,
+                              int64_t block) {
+  return dnnl_memory_desc_init_by_tag(&desc, 4, dims.data(), dnnl_f32,
+                                      block == 8 ? dnnl_aBcd8b : dnnl_aBcd16b) ==
          dnnl_success;
 }
 

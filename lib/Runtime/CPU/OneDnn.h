@@ -56,8 +56,8 @@ DataType getMatmulType(DataType lhs, DataType rhs, bool fastBF16);
 bool makeDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims,
               std::vector<int64_t> strides, DataType type = DataType::F32);
 
-/// The f32 images with these sizes N, C, H, W in blocks of 16 channels.
-bool makeBlockedDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims);
+/// The f32 images with these sizes N, C, H, W in blocks of 8 or 16 channels.
+bool makeBlockedDesc(dnnl_memory_desc_t &desc, std::vector<int64_t> dims, int64_t block);
 
 /// One primitive and what each thread needs to run it.
 class Primitive {

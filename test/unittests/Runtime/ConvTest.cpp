@@ -764,6 +764,18 @@ TEST(ConvTest, BlocksOfChannels) {
   check(chunks, BF16, /*fastBF16=*/false);
 }
 
+/// Images that are widened, and input gradients with long rows, are in blocks of eight
+/// channels with AVX2: chunks of several images, more channels than are copied at a time,
+/// strides, dilations.
+TEST(ConvTest, BlocksOfEightChannels) {
+  for (DataType type : {F16, BF16}) {
+    check({37, 5, 4, 8, 24, 3, 3, 1, 1, 1, 1, 1, 1}, type, /*fastBF16=*/false);
+    check({3, 9, 7, 72, 40, 3, 2, 2, 1, 0, 1, 2, 0}, type, /*fastBF16=*/false);
+  }
+  check({2, 11, 9, 16, 8, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2}, F16);
+  check({2, 3, 32, 16, 128, 3, 3, 1, 1, 1, 1, 1, 1});
+}
+
 /// With rounding errors that are independent, of at most u times a partial sum each, B
 /// chains of T terms of variance 1, added one after another, have an expected square
 /// error of at most u^2 (B T^2 + T B^2) / 2, beside sums of variance B T. Rounding errors
