@@ -347,7 +347,7 @@ private:
   void runImages(void **buffers, char *scratch, ThreadTeam &team) {
     const bool isForward = kind == CallId::Conv2D, isSliced = plan.slices > 1;
     const uint32_t inIndex = isForward ? xIndex : yIndex, outIndex = call.numInputs;
-    const BufferRef &in = call.refs[inIndex], &out = call.refs[outIndex];
+    const BufferRef &out = call.refs[outIndex];
     char *sliced = scratch + (isForward ? plan.xBytes : 0);
     char *wideFilter = scratch + plan.xBytes + plan.yBytes;
     char *packed = wideFilter + plan.filterBytes;
@@ -363,13 +363,8 @@ private:
     char *wideIn = isForward ? scratch : scratch + plan.xBytes;
     const bool isBlocked = block > 0;
     const bool isWhole = isSliced && (isBlocked || !isReadAsStored(inIndex));
-    if (isWhole && isBlocked)
-      parallelFor(in.dims[0], team, [&](int64_t image, int) {
-        blockImages(inIndex, buffers, image, 1,
-                    reinterpret_cast<float *>(wideIn) + image * countPerImage(inIndex));
-      });
-    else if (isWhole)
-      convertAll(inIndex, buffers[inIndex], wideIn, team);
+    if (isWhole)
+      convertAll(inIndex, buffers, wideIn, team);
     parallelFor(plan.chunks * plan.slices, team, [&](int64_t task, int thread) {
       const int64_t chunk = task / plan.slices, slice = task % plan.slices;
       const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
@@ -438,20 +433,26 @@ private:
     if (block == channelBlock)
       std::memcpy(to + shortBlock, from + shortBlock, shortBlock * 4);
   }
-  /// Images of an operand as f32 in blocks of channels, in `blocks`.
+  /// Images of an operand as f32 in blocks of channels, in `blocks`; in `slices` of the
+  /// channels, `sliceStep` floats from one to the next.
   char *blockImages(uint32_t index, void **buffers, int64_t first, int64_t size,
-                    float *blocks) const {
+                    float *blocks, int64_t slices = 1, int64_t sliceStep = 0) const {
     const BufferRef &ref = call.refs[index];
-    const int64_t channels = ref.dims[3], points = ref.dims[1] * ref.dims[2];
+    const int64_t channels = ref.dims[3], points = ref.dims[1] * ref.dims[2],
+                  width = channels / slices;
     for (int64_t image = 0; image < size; ++image) {
-      float *to = blocks + image * channels * points;
+      float *to = blocks + image * width * points;
       forPieces(channels, points,
                 [&](int64_t channel, int64_t count, int64_t point, float *row) {
                   widen(ref.type, getRoundingOf(index), buffers[index],
                         ((first + image) * points + point) * channels + channel, row,
                         count);
-                  for (int64_t c = 0; c < count; c += block)
-                    copyBlock(to + (channel + c) * points + point * block, row + c);
+                  for (int64_t c = 0; c < count; c += block) {
+                    const int64_t slice = slices == 1 ? 0 : (channel + c) / width;
+                    copyBlock(to + slice * sliceStep +
+                                  (channel + c - slice * width) * points + point * block,
+                              row + c);
+                  }
                 });
     }
     return reinterpret_cast<char *>(blocks);
@@ -599,8 +600,8 @@ private:
     const bool isSliced = plan.slices > 1;
     if (isSliced) {
       if (!isReadAsStored(xIndex))
-        convertAll(xIndex, buffers[xIndex], scratch, team);
-      sliceY(buffers[yIndex], slicedY, team);
+        convertAll(xIndex, buffers, scratch, team);
+      sliceY(buffers, slicedY, team);
     }
     const int64_t sliceBytes = y.count() / plan.slices * getSize(operands);
     const int64_t partBytes = getTapBytes() * std::max<int64_t>(tapRanges.size(), 1);
@@ -756,8 +757,11 @@ private:
   }
 
   /// dy as `slices` tensors one after another, each of some of the channels.
-  void sliceY(const void *source, char *target, ThreadTeam &team) {
+  void sliceY(void **buffers, char *target, ThreadTeam &team) {
     const BufferRef &y = call.refs[yIndex];
+    if (block > 0)
+      return blockAll(yIndex, buffers, target, plan.slices, team);
+    const void *source = buffers[yIndex];
     const int64_t channels = y.dims[3], width = channels / plan.slices;
     const int64_t points = y.count() / channels, size = getSize(operands);
     forPoints(points, channels, team, [&](int64_t slice, int64_t point) {
@@ -798,10 +802,21 @@ private:
       widen(call.refs[index].type, getRoundingOf(index), source, first,
             reinterpret_cast<float *>(target), count);
   }
-  void convertAll(uint32_t index, const void *source, char *target,
-                  ThreadTeam &team) const {
+  void convertAll(uint32_t index, void **buffers, char *target, ThreadTeam &team) const {
+    if (block > 0)
+      return blockAll(index, buffers, target, /*slices=*/1, team);
     forBlocks(call.refs[index].count(), team, [&](int64_t first, int64_t count) {
-      convert(index, source, first, target + first * getSize(operands), count);
+      convert(index, buffers[index], first, target + first * getSize(operands), count);
+    });
+  }
+  /// All images in blocks of channels, in slices one after another.
+  void blockAll(uint32_t index, void **buffers, char *target, int64_t slices,
+                ThreadTeam &team) const {
+    auto *blocks = reinterpret_cast<float *>(target);
+    parallelFor(call.refs[index].dims[0], team, [&](int64_t image, int) {
+      blockImages(index, buffers, image, 1,
+                  blocks + image * countPerImage(index) / slices, slices,
+                  call.refs[index].count() / slices);
     });
   }
   /// Images of an operand in the type that is multiplied, in `area` if that is another
@@ -898,8 +913,10 @@ private:
     if (attributes.groups != 1 || sizes[0] * sizes[1] == 1 ||
         x.dims[3] % shortBlock != 0 || y.dims[3] % shortBlock != 0)
       return 0;
-    const bool isWidened =
-        plan.slices == 1 && !isReadAsStored(xIndex) && !isReadAsStored(yIndex);
+    // What is in slices is a copy anyway.
+    const bool isSliced = plan.slices > 1, isInputGrad = kind == CallId::Conv2DInputGrad;
+    const bool isWidened = (!isReadAsStored(xIndex) || (isSliced && isInputGrad)) &&
+                           (!isReadAsStored(yIndex) || (isSliced && !isInputGrad));
     return isWidened || (plan.hasBlocks && (isLong(x) || isLong(y))) ? shortBlock : 0;
   }
   /// The same in blocks of channels; false if this CPU gains nothing by them.
