@@ -24,6 +24,7 @@
 #include <type_traits>
 
 #define MPT_INLINE inline __attribute__((always_inline))
+#define MPT_ALWAYS __attribute__((always_inline))
 
 using namespace mpt::rt;
 
@@ -183,6 +184,8 @@ struct Axis {
   int64_t end(int64_t window) const {
     return std::min(window * stride - before + size, points);
   }
+  /// Whether no window reaches beyond the image.
+  bool isInside() const { return before == 0 && (windows - 1) * stride + size <= points; }
   /// The windows that hold `point`.
   int64_t firstWindow(int64_t point) const {
     int64_t from = point + before - size; // of the last window without it
@@ -214,11 +217,19 @@ struct Pool {
   int64_t yAt(int64_t image, int64_t i, int64_t j, int64_t channel) const {
     return ((image * rows.windows + i) * columns.windows + j) * channels + channel;
   }
+  /// Bytes of an image that the second-level cache does not hold beside others.
+  static constexpr int64_t largeImage = 1 << 20;
+
   /// Asks for the rows of x that the windows below window (i, j) are the first to read,
-  /// of the columns by which it moves on. The processor does not see where windows go.
-  /// Elements have `size` bytes.
-  __attribute__((noinline)) void prefetchBelow(const void *x, int64_t size, int64_t image,
-                                               int64_t i, int64_t j) const {
+  /// of the columns by which it moves on, where images are large. The processor does not
+  /// see where windows go. Elements have `size` bytes.
+  MPT_INLINE void prefetchBelow(const void *x, int64_t size, int64_t image, int64_t i,
+                                int64_t j) const {
+    if (rows.points * columns.points * channels * size >= largeImage)
+      prefetchRows(x, size, image, i, j);
+  }
+  __attribute__((noinline)) void prefetchRows(const void *x, int64_t size, int64_t image,
+                                              int64_t i, int64_t j) const {
     if (i + 1 >= rows.windows)
       return;
     const int64_t first = std::min(j * columns.stride, columns.points);
@@ -235,6 +246,34 @@ struct Pool {
     return std::max<int64_t>(1, (rows.end(i) - rows.begin(i)) *
                                     (columns.end(j) - columns.begin(j)));
   }
+  /// That of all windows; 0 if they differ.
+  int64_t commonDivisor() const {
+    return countsPadding || (rows.isInside() && columns.isInside()) ? divisor(0, 0) : 0;
+  }
+};
+
+/// The points of x in a window: where the first channel of the first lies, how many there
+/// are, and how far apart. Loops take copies of it, and of what they read and write:
+/// stores of vectors may be to any object of which others know the address.
+struct Window {
+  int64_t first, height, width, rowStep, step;
+
+  Window(const Pool &pool, int64_t image, int64_t top, int64_t bottom, int64_t left,
+         int64_t right)
+      : first(pool.xAt(image, top, left, 0)), height(bottom - top), width(right - left),
+        rowStep(pool.columns.points * pool.channels), step(pool.channels) {}
+  Window(const Pool &pool, int64_t image, int64_t i, int64_t j)
+      : Window(pool, image, pool.rows.begin(i), pool.rows.end(i), pool.columns.begin(j),
+               pool.columns.end(j)) {}
+
+  /// Calls body(at) with where channel `c` of each point lies.
+  template <typename Body>
+  MPT_INLINE void forPoints(int64_t c, Body &&body) const {
+    for (int64_t row = first + c, last = row + height * rowStep; row < last;
+         row += rowStep)
+      for (int64_t at = row, end = row + width * step; at < end; at += step)
+        body(at);
+  }
 };
 
 //===----------------------------------------------------------------------===//
@@ -245,6 +284,7 @@ template <bool isMax, typename Elements>
 struct Forward {
   using Number = typename Elements::Number;
   static constexpr int64_t kLanes = Elements::kLanes;
+  static constexpr bool kIsWide = isMax;
   const Pool &pool;
   Elements x, y;
 
@@ -253,41 +293,44 @@ struct Forward {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t j = 0; j < pool.columns.windows; ++j) {
         pool.prefetchBelow(x.data, x.getBytes(), image, i, j);
-        int64_t c = 0;
-        for (; c + kLanes <= pool.channels; c += kLanes)
-          runWindow(image, i, j, c, kLanes);
-        if (c < pool.channels)
-          runRest(image, i, j, c);
+        runWindow(Window(pool, image, i, j), pool.yAt(image, i, j, 0),
+                  isMax ? 1 : static_cast<Number>(pool.divisor(i, j)), x, y);
       }
   }
 
 private:
-  /// The channels from c on. What is computed again gets the same value.
-  MPT_INLINE void runRest(int64_t image, int64_t i, int64_t j, int64_t c) const {
-    if (pool.channels >= kLanes)
-      runWindow(image, i, j, pool.channels - kLanes, kLanes);
+  MPT_INLINE static void runWindow(const Window window, int64_t yAt, Number divisor,
+                                   const Elements x, const Elements y) {
+    const int64_t channels = window.step;
+    int64_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes)
+      runChannels(window, yAt, divisor, x, y, c, kLanes);
+    if (c == channels)
+      return;
+    // What is computed again gets the same value.
+    if (channels >= kLanes)
+      runChannels(window, yAt, divisor, x, y, channels - kLanes, kLanes);
     else
-      runWindow(image, i, j, c, pool.channels - c);
+      runChannels(window, yAt, divisor, x, y, c, channels - c);
   }
-  MPT_INLINE void runWindow(int64_t image, int64_t i, int64_t j, int64_t c,
-                            int64_t count) const {
+  MPT_INLINE static void runChannels(const Window &window, int64_t yAt, Number divisor,
+                                     const Elements &x, const Elements &y, int64_t c,
+                                     int64_t count) {
     Vector<Number, kLanes> result =
         isMax ? Vector<Number, kLanes>{} - std::numeric_limits<Number>::infinity()
               : Vector<Number, kLanes>{};
-    for (int64_t row = pool.rows.begin(i); row < pool.rows.end(i); ++row)
-      for (int64_t column = pool.columns.begin(j); column < pool.columns.end(j);
-           ++column) {
-        Vector<Number, kLanes> value;
-        x.load(pool.xAt(image, row, column, c), count, value);
-        if constexpr (isMax) {
-          result = (~(value <= result) & (result == result)) ? value : result;
-        } else {
-          result += value;
-        }
+    window.forPoints(c, [&](int64_t at) MPT_ALWAYS {
+      Vector<Number, kLanes> value;
+      x.load(at, count, value);
+      if constexpr (isMax) {
+        result = (~(value <= result) & (result == result)) ? value : result;
+      } else {
+        result += value;
       }
+    });
     if constexpr (!isMax)
-      result /= static_cast<Number>(pool.divisor(i, j));
-    y.store(pool.yAt(image, i, j, c), count, result);
+      result /= divisor;
+    y.store(yAt + c, count, result);
   }
 };
 
@@ -299,6 +342,7 @@ template <bool overlaps, typename Elements>
 struct MaxGrad {
   using Number = typename Elements::Number;
   static constexpr int64_t kLanes = Elements::kLanes;
+  static constexpr bool kIsWide = true;
   using Target =
       std::conditional_t<overlaps, PlainElements<Number, Elements::kLanes>, Elements>;
   /// Whether sums may be in the workspace. They are if there is one.
@@ -328,11 +372,7 @@ struct MaxGrad {
          ++i)
       for (int64_t j = 0; j < pool.columns.windows; ++j) {
         pool.prefetchBelow(x.data, x.getBytes(), image, i, j);
-        int64_t c = 0;
-        for (; c + kLanes <= pool.channels; c += kLanes)
-          runWindow(band, image, i, j, c, kLanes);
-        if (c < pool.channels)
-          runWindow(band, image, i, j, c, pool.channels - c);
+        runWindow(band, image, i, j);
       }
     if (mayCopy && workspace) {
       int64_t at = 0;
@@ -374,88 +414,128 @@ private:
     band.target.load(at, count, sum);
     dx.store(first + at, count, sum);
   }
-  MPT_INLINE void runWindow(const Band &band, int64_t image, int64_t i, int64_t j,
-                            int64_t c, int64_t count) const {
-    const int64_t top = pool.rows.begin(i), bottom = pool.rows.end(i);
-    const int64_t left = pool.columns.begin(j), right = pool.columns.end(j);
+  MPT_INLINE void runWindow(const Band &band, int64_t image, int64_t i, int64_t j) const {
+    const int64_t top = pool.rows.begin(i), left = pool.columns.begin(j),
+                  right = pool.columns.end(j);
+    const int64_t begin = std::max(top, band.begin),
+                  end = std::min(pool.rows.end(i), band.end);
+    Window written(pool, image, begin, end, left, right);
+    written.first -= band.origin;
+    runWindow(Window(pool, image, i, j), written, (begin - top) * (right - left),
+              pool.yAt(image, i, j, 0), dy, x, band.target);
+  }
+  /// Elements of a window are numbered in their order; `firstWritten` is the first one of
+  /// those in this band.
+  MPT_INLINE static void runWindow(const Window window, const Window written,
+                                   int64_t firstWritten, int64_t yAt, const Elements dy,
+                                   const Elements x, const Target target) {
+    const int64_t channels = window.step;
+    int64_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes)
+      runChannels(window, written, firstWritten, yAt, dy, x, target, c, kLanes);
+    if (c < channels)
+      runChannels(window, written, firstWritten, yAt, dy, x, target, c, channels - c);
+  }
+  MPT_INLINE static void runChannels(const Window &window, const Window &written,
+                                     int64_t firstWritten, int64_t yAt,
+                                     const Elements &dy, const Elements &x,
+                                     const Target &target, int64_t c, int64_t count) {
     using Places = Vector<Integer<Number>, kLanes>;
-    // Elements of a window are numbered in their order. Nothing is larger than the first
-    // one if all are -inf.
+    // Nothing is larger than the first one if all are -inf.
     Vector<Number, kLanes> best =
         Vector<Number, kLanes>{} - std::numeric_limits<Number>::infinity();
     Places place = {}, number = {};
-    for (int64_t row = top; row < bottom; ++row)
-      for (int64_t column = left; column < right; ++column) {
-        Vector<Number, kLanes> value;
-        x.load(pool.xAt(image, row, column, c), count, value);
-        Places wins = ~(value <= best) & (best == best);
-        best = wins ? value : best;
-        place = wins ? number : place;
-        number += 1;
-      }
+    window.forPoints(c, [&](int64_t at) MPT_ALWAYS {
+      Vector<Number, kLanes> value;
+      x.load(at, count, value);
+      Places wins = ~(value <= best) & (best == best);
+      best = wins ? value : best;
+      place = wins ? number : place;
+      number += 1;
+    });
     Vector<Number, kLanes> gradient, zeros = {};
-    dy.load(pool.yAt(image, i, j, c), count, gradient);
-    const int64_t begin = std::max(top, band.begin), end = std::min(bottom, band.end);
-    number = Places{} + static_cast<Integer<Number>>((begin - top) * (right - left));
-    for (int64_t row = begin; row < end; ++row)
-      for (int64_t column = left; column < right; ++column) {
-        const int64_t at = pool.xAt(image, row, column, c) - band.origin;
-        Vector<Number, kLanes> sum = place == number ? gradient : zeros;
-        if constexpr (overlaps) {
-          Vector<Number, kLanes> before;
-          band.target.load(at, count, before);
-          sum += before;
-        }
-        band.target.store(at, count, sum);
-        number += 1;
+    dy.load(yAt + c, count, gradient);
+    number = Places{} + static_cast<Integer<Number>>(firstWritten);
+    written.forPoints(c, [&](int64_t at) MPT_ALWAYS {
+      Vector<Number, kLanes> sum = place == number ? gradient : zeros;
+      if constexpr (overlaps) {
+        Vector<Number, kLanes> before;
+        target.load(at, count, before);
+        sum += before;
       }
+      target.store(at, count, sum);
+      number += 1;
+    });
   }
 };
 
-/// Each element sums over the windows that hold it, in their order.
+/// Each element sums over the windows that hold it, in their order, and divides once if
+/// all have as many elements.
 template <typename Elements>
 struct AvgGrad {
   using Number = typename Elements::Number;
   static constexpr int64_t kLanes = Elements::kLanes;
+  static constexpr bool kIsWide = false;
   const Pool &pool;
   Elements dy, dx;
 
   int64_t getRows() const { return pool.rows.points; }
   MPT_INLINE void run(int64_t image, int64_t begin, int64_t end, int) const {
+    const Axis columns = pool.columns;
     for (int64_t row = begin; row < end; ++row) {
-      Windows windows{pool.rows.firstWindow(row), pool.rows.lastWindow(row), 0, 0};
-      for (int64_t column = 0; column < pool.columns.points; ++column) {
-        windows.left = pool.columns.firstWindow(column);
-        windows.right = pool.columns.lastWindow(column);
-        const int64_t at = pool.xAt(image, row, column, 0);
-        int64_t c = 0;
-        for (; c + kLanes <= pool.channels; c += kLanes)
-          runPoint(image, windows, at, c, kLanes);
-        if (c == pool.channels)
-          continue;
-        // What is computed again gets the same value.
-        if (pool.channels >= kLanes)
-          runPoint(image, windows, at, pool.channels - kLanes, kLanes);
-        else
-          runPoint(image, windows, at, c, pool.channels - c);
+      Windows windows(pool, image, row);
+      for (int64_t column = 0; column < columns.points; ++column) {
+        // Those that hold the column.
+        while (windows.left < columns.windows && columns.end(windows.left) <= column)
+          ++windows.left;
+        while (windows.right < columns.windows && columns.begin(windows.right) <= column)
+          ++windows.right;
+        runPoint(pool, windows, pool.xAt(image, row, column, 0), dy, dx);
       }
     }
   }
 
 private:
-  /// Those that hold a point, with the last ones.
+  /// Windows that hold a point, and where the first channel of the first of them, in
+  /// column 0, lies in dy.
   struct Windows {
-    int64_t top, bottom, left, right;
+    int64_t top, height, first, rowStep, step, divisor, left = 0, right = 0;
+
+    Windows(const Pool &pool, int64_t image, int64_t row)
+        : top(pool.rows.firstWindow(row)), height(pool.rows.lastWindow(row) + 1 - top),
+          first(pool.yAt(image, top, 0, 0)),
+          rowStep(pool.columns.windows * pool.channels), step(pool.channels),
+          divisor(pool.commonDivisor()) {}
   };
-  MPT_INLINE void runPoint(int64_t image, const Windows &windows, int64_t at, int64_t c,
-                           int64_t count) const {
+  MPT_INLINE static void runPoint(const Pool &pool, const Windows windows, int64_t at,
+                                  const Elements dy, const Elements dx) {
+    const int64_t channels = windows.step;
+    int64_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes)
+      addWindows(pool, windows, at, dy, dx, c, kLanes);
+    if (c == channels)
+      return;
+    // What is computed again gets the same value.
+    if (channels >= kLanes)
+      addWindows(pool, windows, at, dy, dx, channels - kLanes, kLanes);
+    else
+      addWindows(pool, windows, at, dy, dx, c, channels - c);
+  }
+  MPT_INLINE static void addWindows(const Pool &pool, const Windows &windows, int64_t at,
+                                    const Elements &dy, const Elements &dx, int64_t c,
+                                    int64_t count) {
     Vector<Number, kLanes> sum = {};
-    for (int64_t i = windows.top; i <= windows.bottom; ++i)
-      for (int64_t j = windows.left; j <= windows.right; ++j) {
+    for (int64_t i = 0; i < windows.height; ++i)
+      for (int64_t j = windows.left; j < windows.right; ++j) {
         Vector<Number, kLanes> gradient;
-        dy.load(pool.yAt(image, i, j, c), count, gradient);
-        sum += gradient / static_cast<Number>(pool.divisor(i, j));
+        dy.load(windows.first + i * windows.rowStep + j * windows.step + c, count,
+                gradient);
+        if (windows.divisor == 0)
+          gradient /= static_cast<Number>(pool.divisor(windows.top + i, j));
+        sum += gradient;
       }
+    if (windows.divisor > 1)
+      sum /= static_cast<Number>(windows.divisor);
     dx.store(at + c, count, sum);
   }
 };
@@ -496,10 +576,12 @@ void runTasks(const Task &task, const PoolPlan &plan, VectorSet set, ThreadTeam 
   void (*run)(const Task &, int64_t, int64_t, int64_t, int);
 #if defined(__x86_64__)
   // Elements that are converted one by one gain nothing.
-  if constexpr (Task::kLanes == 16)
+  if constexpr (Task::kLanes != 16)
+    run = runPlain<Task>;
+  else if constexpr (Task::kIsWide)
     run = set == VectorSet::AVX512 ? runAVX512<Task> : runAVX2<Task>;
   else
-    run = runPlain<Task>;
+    run = runAVX2<Task>;
 #else
   run = runPlain<Task>;
 #endif
