@@ -464,6 +464,26 @@ static constexpr int64_t fewPoints = 64, fewestPoints = 4, mostPoints = 1024,
 /// tap.
 static constexpr int64_t fewestRowChannels = 32, fewestRowPoints = 256;
 
+/// Points of y along an axis that read one of x through a tap, and not padding, added up
+/// over the taps; and the taps through which any does.
+struct TapReads {
+  int64_t reads = 0, taps = 0;
+};
+static TapReads countReads(const ConvCall &conv, int axis, int64_t taps, int64_t xSize,
+                           int64_t ySize) {
+  TapReads all;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t before = all.reads;
+    for (int64_t point = 0; point < ySize; ++point) {
+      const int64_t read = point * conv.strides[axis] - conv.padding[2 * axis] +
+                           tap * conv.dilations[axis];
+      all.reads += read >= 0 && read < xSize;
+    }
+    all.taps += all.reads > before;
+  }
+  return all;
+}
+
 /// Whether dilations let at least half of the products of a filter gradient be with
 /// padding.
 static bool isMostlyPadding(const ConvCall &conv, const BufferRef &x, const BufferRef &y,
@@ -472,14 +492,8 @@ static bool isMostlyPadding(const ConvCall &conv, const BufferRef &x, const Buff
   for (int axis : {0, 1}) {
     if (conv.dilations[axis] <= 1 && filter[axis] > 1)
       return false;
-    int64_t inside = 0;
-    for (int64_t tap = 0; tap < filter[axis]; ++tap)
-      for (int64_t point = 0; point < y.dims[1 + axis]; ++point) {
-        const int64_t read = point * conv.strides[axis] - conv.padding[2 * axis] +
-                             tap * conv.dilations[axis];
-        inside += read >= 0 && read < x.dims[1 + axis];
-      }
-    reads *= inside;
+    reads *=
+        countReads(conv, axis, filter[axis], x.dims[1 + axis], y.dims[1 + axis]).reads;
     all *= filter[axis] * y.dims[1 + axis];
   }
   return reads <= all;
@@ -517,6 +531,61 @@ static bool planFilterGradMatmul(ConvPlan &plan, const ConvCall &conv, const Buf
   const int64_t sums = plan.chunks > 1 ? 2 : 1;
   plan.threadBytes = plan.threadInBytes + plan.threadOutBytes +
                      sums * alignUp(plan.inBlock * plan.outBlock * 4);
+  return true;
+}
+
+/// Points of an image up to which a convolution, or its input gradient, is a matmul for
+/// each point, and up to which it is where images are fewer than so many, since each
+/// point reads its taps again. Numbers of the filter that such a matmul reads at least,
+/// and images and bytes of points that a task has.
+static constexpr int64_t mostSinglePoints = 16, mostPointsOfFew = 4, fewImages = 8,
+                         fewestWeights = 16384, imagesOfTask = 32, mostImages = 64,
+                         pointBytes = 131072;
+
+/// Makes matmuls of a convolution, or an input gradient, of few points of many channels,
+/// if at least three in eight of its products are with padding, or with a stride three in
+/// ten, or it is one of 1 x 1 with a stride; false for others.
+static bool planPointMatmuls(ConvPlan &plan, const ConvCall &conv, const BufferRef &x,
+                             const BufferRef &filter, const BufferRef &y,
+                             std::array<int64_t, 4> sizes) {
+  const bool isForward = conv.kind == CallId::Conv2D;
+  const int64_t taps = sizes[0] * sizes[1], images = x.dims[0];
+  const BufferRef &operand = isForward ? x : y, &result = isForward ? y : x;
+  const int64_t points = result.dims[1] * result.dims[2];
+  if (conv.kind == CallId::Conv2DFilterGrad || conv.groups != 1 ||
+      getSize(filter.type) < 2 || std::min(sizes[2], sizes[3]) < fewestBlock ||
+      std::max(points, operand.dims[1] * operand.dims[2]) > mostSinglePoints)
+    return false;
+  const TapReads rows = countReads(conv, 0, sizes[0], x.dims[1], y.dims[1]),
+                 columns = countReads(conv, 1, sizes[1], x.dims[2], y.dims[2]);
+  const int64_t reads = rows.reads * columns.reads, all = taps * y.dims[1] * y.dims[2];
+  const bool hasStride = conv.strides[0] > 1 || conv.strides[1] > 1;
+  if (hasStride ? taps > 1 && 10 * reads > 7 * all : 8 * reads > 5 * all)
+    return false;
+  // Taps of a row side by side, in sums that lose no digits.
+  const int64_t in = operand.dims[3];
+  const int64_t span =
+      isForward && !conv.isOIHW && conv.dilations[1] == 1
+          ? std::clamp<int64_t>(longChain / in, 1, std::min(sizes[1], operand.dims[2]))
+          : 1;
+  if (span * in * result.dims[3] < fewestWeights ||
+      (images < fewImages && (points > mostPointsOfFew || taps == 1)))
+    return false;
+  plan.pointTaps = span;
+  const int64_t rowBytes = span * in * 4;
+  const int64_t most = std::clamp<int64_t>(pointBytes / rowBytes, 1, mostImages);
+  plan.chunk = getImageChunk(
+      images, std::max(ceilDiv(images, most),
+                       std::min(ceilDiv(convTasks, points),
+                                std::max<int64_t>(images / imagesOfTask, 1))));
+  plan.chunks = ceilDiv(images, plan.chunk);
+  if (operand.type != DataType::F32 || operand.dims[1] * operand.dims[2] > 1)
+    plan.threadInBytes = alignUp(plan.chunk * rowBytes);
+  plan.threadBytes = plan.threadInBytes + alignUp(plan.chunk * result.dims[3] * 4);
+  // The taps that are read, rounded or widened, and apart.
+  if ((conv.isOIHW && taps > 1) || filter.type != DataType::F32 ||
+      conv.rounding != Rounding::None)
+    plan.filterBytes = alignUp(rows.taps * columns.taps * sizes[2] * sizes[3] * 4);
   return true;
 }
 
@@ -634,6 +703,8 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   if (x.count() <= 0 || filter.count() <= 0 || y.count() <= 0)
     return plan;
   std::array<int64_t, 4> sizes = conv->getFilterSizes(filter.dims);
+  if (planPointMatmuls(plan, *conv, x, filter, y, sizes))
+    return plan;
   skipIdleTaps(plan, *conv, x, filter, y, sizes);
   turnInputGrad(plan, *conv, filter, sizes);
   const auto [kernelHeight, kernelWidth, in, out] = sizes;

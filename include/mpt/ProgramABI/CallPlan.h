@@ -165,6 +165,11 @@ struct ConvPlan {
   /// products are with padding, is a matmul for each tap of the filter, in blocks
   /// of so many input and output channels; else 0. Bytes of a thread's points of dy.
   int64_t inBlock = 0, outBlock = 0, threadOutBytes = 0;
+  /// A convolution of few points, or its input gradient, is a matmul for each point of
+  /// the result, if many of its products are with padding, of at most so many taps side
+  /// by side at a time; else 0. `threadInBytes` are those of the points that it reads,
+  /// the thread's others are sums.
+  int64_t pointTaps = 0;
   /// The filter gradient of a depthwise convolution adds in blocks of 16 channels.
   bool isDepthwiseGrad = false;
   /// A convolution, or an input gradient, of images that at most half of the filter's

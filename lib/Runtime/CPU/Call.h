@@ -73,6 +73,8 @@ std::unique_ptr<Call> makeBatchMatmul(const Instruction &instruction);
 std::unique_ptr<Call> makeConv(const Instruction &instruction, int64_t maxThreads,
                                bool fastBF16, std::string &error);
 /// Of a filter gradient that planConv makes a matmul of.
+std::unique_ptr<Call> makeConvMatmul(const Instruction &instruction, int64_t maxThreads,
+                                     bool fastBF16, std::string &error);
 std::unique_ptr<Call> makeFilterGradMatmul(const Instruction &instruction,
                                            int64_t maxThreads, bool fastBF16,
                                            std::string &error);

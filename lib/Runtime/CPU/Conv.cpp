@@ -1009,6 +1009,8 @@ std::unique_ptr<Call> mpt::rt::makeConv(const Instruction &instruction,
   const ConvPlan plan = planConv(instruction, maxThreads);
   if (plan.isDepthwiseGrad)
     return makeDepthwiseFilterGrad(instruction, maxThreads);
+  if (plan.pointTaps > 0)
+    return makeConvMatmul(instruction, maxThreads, fastBF16, error);
   if (plan.inBlock > 0)
     return makeFilterGradMatmul(instruction, maxThreads, fastBF16, error);
   auto call = std::make_unique<Conv>();

@@ -400,6 +400,53 @@ TEST(ConvTest, FilterGradientsAsMatmuls) {
   }
 }
 
+/// Convolutions of few points of many channels, of which three in eight products are with
+/// padding, and their input gradients, are matmuls by point; so are strided ones of 1
+/// x 1.
+TEST(ConvTest, PointsAsMatmuls) {
+  auto countTaps = [](const Problem &p, CallId id = CallId::Conv2D) {
+    return planOf(id, p, F32, 2).pointTaps;
+  };
+  const Problem square{32, 2, 2, 256, 256, 3, 3, 1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(countTaps(square), 2);
+  EXPECT_EQ(countTaps(square, CallId::Conv2DInputGrad), 1);
+  EXPECT_EQ(countTaps(square, CallId::Conv2DFilterGrad), 0);
+  EXPECT_EQ(countTaps({32, 3, 3, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), 3);
+  EXPECT_EQ(countTaps({32, 4, 4, 128, 128, 3, 3, 2, 2, 1, 1, 1, 1}), 3);
+  EXPECT_EQ(countTaps({32, 4, 4, 128, 256, 1, 1, 2, 2}), 1);
+  // Sums of 1,024 terms, and dilated taps, which do not lie side by side.
+  EXPECT_EQ(countTaps({32, 3, 3, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1}), 2);
+  EXPECT_EQ(countTaps({32, 4, 4, 128, 128, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2}), 1);
+  EXPECT_EQ(countTaps({1, 2, 2, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), 2);
+  // Few images, more points, less padding, a matmul of all points, few channels, groups.
+  EXPECT_EQ(countTaps({7, 3, 3, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), 0);
+  EXPECT_EQ(countTaps({7, 4, 4, 128, 128, 1, 1, 2, 2}), 0);
+  EXPECT_EQ(countTaps({32, 5, 4, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), 0);
+  EXPECT_EQ(countTaps({32, 4, 4, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1}), 0);
+  EXPECT_EQ(countTaps({32, 4, 4, 128, 128, 3, 3, 2, 2}), 0);
+  EXPECT_EQ(countTaps({32, 4, 4, 128, 128, 1, 1}), 0);
+  EXPECT_EQ(countTaps({32, 2, 2, 63, 256, 3, 3, 1, 1, 1, 1, 1, 1}), 0);
+  EXPECT_EQ(countTaps({32, 2, 2, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1}), 0);
+  EXPECT_EQ(countTaps({32, 2, 2, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2}), 0);
+
+  for (Problem p : {Problem{5, 2, 2, 128, 130, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{8, 3, 3, 130, 129, 3, 2, 1, 1, 2, 0, 0, 1},
+                    Problem{8, 3, 2, 129, 130, 3, 3, 2, 2, 1, 1, 1, 1},
+                    Problem{8, 4, 4, 128, 128, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2},
+                    // Points of x that nothing reads, and of y that read nothing.
+                    Problem{8, 4, 4, 128, 135, 1, 1, 3, 2},
+                    Problem{8, 1, 2, 128, 128, 1, 2, 1, 1, 1, 1, 3, 1},
+                    // Images of one point; two chunks, the second shorter.
+                    Problem{4, 1, 1, 128, 128, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{67, 2, 1, 128, 129, 3, 3, 1, 1, 1, 1, 1, 1}}) {
+    ASSERT_GT(countTaps(p), 0);
+    ASSERT_GT(countTaps(p, CallId::Conv2DInputGrad), 0);
+    for (DataType type : {F32, F16, BF16})
+      for (bool fastBF16 : {false, true})
+        check(p, type, fastBF16);
+  }
+}
+
 TEST(ConvTest, SlicesOfChannels) {
   const Problem alone{5, 3, 2, 16, 96, 3, 3, 1, 1, 1, 1, 1, 1},
       strided{3, 5, 5, 24, 128, 3, 3, 2, 2, 1, 1, 1, 1}, point{2, 4, 4, 40, 64, 1, 1},
@@ -564,6 +611,8 @@ TEST(ConvTest, RoundsWhileReading) {
                     Problem{2, 6, 5, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4},
                     Problem{4, 1, 1, 64, 96, 3, 3, 1, 1, 1, 1, 1, 1},
                     Problem{4, 2, 2, 64, 96, 3, 3, 2, 2, 1, 1, 1, 1},
+                    Problem{4, 2, 2, 128, 160, 3, 3, 1, 1, 1, 1, 1, 1},
+                    Problem{4, 2, 2, 160, 128, 3, 3, 2, 2, 1, 1, 1, 1},
                     Problem{2, 6, 6, 48, 48, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 48}})
     for (bool isOIHW : {false, true}) {
       p.isOIHW = isOIHW;
@@ -586,7 +635,12 @@ TEST(ConvTest, RoundsWhileReading) {
             EXPECT_TRUE(expected.bytes() == found.bytes())
                 << p.in << " " << p.out << " " << isForward << isOIHW << fastBF16;
             Instruction rounded = makeInstruction(call, {in.ref, filter.ref}, found.ref);
-            EXPECT_EQ(planConv(rounded, 2).filterBytes, 0);
+            // Matmuls of points copy taps as they round, others as they pack.
+            const ConvPlan plan = planConv(rounded, 2);
+            EXPECT_TRUE(plan.filterBytes == 0 || plan.pointTaps > 0);
+            EXPECT_LE(
+                plan.workspaceBytes(2),
+                getCallWorkspace(makeInstruction(call, {in.ref, low.ref}, found.ref), 2));
           }
       }
       for (CallId id : {CallId::Conv2D, CallId::Conv2DFilterGrad}) {
@@ -618,8 +672,8 @@ TEST(ConvTest, RoundsWhileReading) {
 }
 
 /// The layout of the filter changes neither the plan nor a bit of the result, but where
-/// filter gradients are matmuls, which are transposed then: oneDNN's for AVX2 add some
-/// columns in another order.
+/// matmuls take taps side by side or one by one, and where filter gradients are matmuls,
+/// which are transposed then: oneDNN's for AVX2 add some columns in another order.
 TEST(ConvTest, LayoutsOfFilters) {
   for (Problem p :
        {Problem{4, 6, 6, 16, 64, 3, 3, 1, 1, 1, 1, 1, 1},
@@ -650,6 +704,9 @@ TEST(ConvTest, LayoutsOfFilters) {
     for (CallId id :
          {CallId::Conv2D, CallId::Conv2DInputGrad, CallId::Conv2DFilterGrad}) {
       const ConvPlan one = planOf(id, p, F32, 2), other = planOf(id, q, F32, 2);
+      EXPECT_EQ(one.pointTaps > 0, other.pointTaps > 0);
+      if (one.pointTaps > 0)
+        continue;
       EXPECT_EQ(one.chunks, other.chunks);
       EXPECT_EQ(one.slices, other.slices);
       EXPECT_EQ(one.inBlock, other.inBlock);
@@ -663,22 +720,33 @@ TEST(ConvTest, LayoutsOfFilters) {
         sameDf(F32, p.filterDims());
     ASSERT_EQ(runCall(p.call(CallId::Conv2D), {&x, &hwio}, y), "");
     ASSERT_EQ(runCall(q.call(CallId::Conv2D), {&x, &oihw}, sameY), "");
-    EXPECT_EQ(y.bytes(), sameY.bytes());
+    auto hasSameSums = [&](CallId id) {
+      const ConvPlan plan = planOf(id, p, F32, 2);
+      return plan.inBlock == 0 && plan.pointTaps == 0;
+    };
+    // Each sum of n products of numbers below 1 is at most n^2 2^-24 off.
+    auto expectClose = [](const Tensor &one, const Tensor &other, int64_t terms) {
+      const double bound = 2 * double(terms) * terms * 0x1p-24;
+      for (int64_t i = 0; i < one.count(); ++i)
+        EXPECT_NEAR(one[i], other[i], bound) << i;
+    };
+    if (hasSameSums(CallId::Conv2D))
+      EXPECT_EQ(y.bytes(), sameY.bytes());
+    else
+      expectClose(y, sameY, p.kh * p.kw * p.in);
     ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &hwio}, dx), "");
     ASSERT_EQ(runCall(q.call(CallId::Conv2DInputGrad), {&dy, &oihw}, sameDx), "");
-    EXPECT_EQ(dx.bytes(), sameDx.bytes());
+    if (hasSameSums(CallId::Conv2DInputGrad))
+      EXPECT_EQ(dx.bytes(), sameDx.bytes());
+    else
+      expectClose(dx, sameDx, p.kh * p.kw * p.out);
     ASSERT_EQ(runCall(p.call(CallId::Conv2DFilterGrad), {&x, &dy}, df), "");
     ASSERT_EQ(runCall(q.call(CallId::Conv2DFilterGrad), {&x, &dy}, stored), "");
     swap(stored, sameDf, /*isToOIHW=*/false);
-    if (planOf(CallId::Conv2DFilterGrad, p, F32, 2).inBlock == 0) {
+    if (hasSameSums(CallId::Conv2DFilterGrad))
       EXPECT_EQ(df.bytes(), sameDf.bytes());
-      continue;
-    }
-    // Each sum of n products of numbers below 1 is at most n^2 2^-24 off.
-    const double terms = double(p.images) * p.outHeight() * p.outWidth(),
-                 bound = 2 * terms * terms * 0x1p-24;
-    for (int64_t i = 0; i < df.count(); ++i)
-      EXPECT_NEAR(df[i], sameDf[i], bound) << i;
+    else
+      expectClose(df, sameDf, p.images * p.outHeight() * p.outWidth());
   }
 }
 
@@ -698,8 +766,8 @@ TEST(ConvTest, ChunksOfImages) {
 
 /// Large filters that meet few rows: convolutions and input gradients in slices.
 TEST(ConvTest, SlicesOfResults) {
-  const Problem square{2, 2, 2, 128, 256, 3, 3, 1, 1, 1, 1, 1, 1},
-      strided{3, 3, 4, 256, 128, 3, 3, 2, 2, 1, 1, 1, 1}, point{5, 1, 1, 384, 1024, 1, 1};
+  const Problem square{2, 5, 4, 128, 256, 3, 3, 1, 1, 1, 1, 1, 1},
+      strided{3, 5, 4, 256, 128, 3, 3, 2, 2, 1, 1, 1, 1}, point{5, 1, 1, 384, 1024, 1, 1};
   for (const Problem &p : {square, strided, point}) {
     EXPECT_GT(planOf(CallId::Conv2D, p, F32, 2).slices, 1);
     EXPECT_GT(planOf(CallId::Conv2DInputGrad, p, F32, 2).slices, 1);
@@ -723,7 +791,7 @@ TEST(ConvTest, SlicesOfResults) {
 /// Where input gradients, and convolutions of narrow images, add many terms, images are
 /// brought into blocks of channels.
 const Problem longSums{5, 4, 4, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1},
-    fewPlaces{2, 2, 3, 256, 512, 3, 3, 2, 2, 1, 1, 1, 1},
+    fewPlaces{2, 6, 3, 256, 512, 3, 3, 2, 2, 1, 1, 1, 1},
     wideImages{1, 7, 7, 128, 128, 3, 3, 1, 1, 2, 2, 2, 2, 2, 2};
 
 TEST(ConvTest, PlansOfBlocks) {
@@ -782,29 +850,33 @@ TEST(ConvTest, BlocksOfEightChannels) {
 /// of this kind have 0.4 u, so one chain of 4608 terms (1e-6 here) misses the bound.
 TEST(ConvTest, ErrorsOfLongSums) {
   const bool addsBlocks = wantsDenseMatrices(dnnl_get_effective_cpu_isa());
-  Problem p = longSums;
-  Tensor x = randomTensor(F32, p.xDims(), 1),
-         filter = randomTensor(F32, p.filterDims(), 2),
-         dy = randomTensor(F32, p.yDims(), 3), y(F32, p.yDims()), dx(F32, p.xDims());
-  std::vector<double> forward(y.count()), input(x.count());
-  p.forProducts([&](int64_t xi, int64_t fi, int64_t yi) {
-    forward[yi] += x[xi] * filter[fi];
-    input[xi] += dy[yi] * filter[fi];
-  });
-  const double blocks = addsBlocks ? 512 / 16 : 1, terms = 512 * 9 / blocks;
-  const double bound = std::ldexp(std::sqrt((terms + blocks) / 2), -24);
-  auto expectClose = [&](const Tensor &found, const std::vector<double> &exact) {
-    double error = 0, size = 0;
-    for (int64_t i = 0; i < found.count(); ++i) {
-      error += (found[i] - exact[i]) * (found[i] - exact[i]);
-      size += exact[i] * exact[i];
-    }
-    EXPECT_LT(std::sqrt(error / size), bound);
-  };
-  ASSERT_EQ(runCall(p.call(CallId::Conv2D), {&x, &filter}, y), "");
-  expectClose(y, forward);
-  ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &filter}, dx), "");
-  expectClose(dx, input);
+  // The latter as matmuls, of two taps and then one of each row of the filter.
+  const Problem points{9, 3, 3, 512, 512, 3, 3, 1, 1, 1, 1, 1, 1};
+  for (const auto &[p, blocks] :
+       {std::pair(longSums, addsBlocks ? 512 / 16 : 1), std::pair(points, 6)}) {
+    Tensor x = randomTensor(F32, p.xDims(), 1),
+           filter = randomTensor(F32, p.filterDims(), 2),
+           dy = randomTensor(F32, p.yDims(), 3), y(F32, p.yDims()), dx(F32, p.xDims());
+    std::vector<double> forward(y.count()), input(x.count());
+    p.forProducts([&](int64_t xi, int64_t fi, int64_t yi) {
+      forward[yi] += x[xi] * filter[fi];
+      input[xi] += dy[yi] * filter[fi];
+    });
+    const double terms = 512.0 * 9 / blocks;
+    const double bound = std::ldexp(std::sqrt((terms + blocks) / 2), -24);
+    auto expectClose = [&](const Tensor &found, const std::vector<double> &exact) {
+      double error = 0, size = 0;
+      for (int64_t i = 0; i < found.count(); ++i) {
+        error += (found[i] - exact[i]) * (found[i] - exact[i]);
+        size += exact[i] * exact[i];
+      }
+      EXPECT_LT(std::sqrt(error / size), bound);
+    };
+    ASSERT_EQ(runCall(p.call(CallId::Conv2D), {&x, &filter}, y), "");
+    expectClose(y, forward);
+    ASSERT_EQ(runCall(p.call(CallId::Conv2DInputGrad), {&dy, &filter}, dx), "");
+    expectClose(dx, input);
+  }
 }
 
 /// Many output channels are repacked in pieces.
