@@ -553,27 +553,44 @@ private:
 #define MPT_PLAIN
 #endif
 
+/// Runs a task on some rows of an image.
+using RunRows = void (*)(const void *task, int64_t image, int64_t begin, int64_t end,
+                         int thread);
+
 template <typename Task>
-MPT_PLAIN void runPlain(const Task &task, int64_t image, int64_t begin, int64_t end,
+MPT_PLAIN void runPlain(const void *task, int64_t image, int64_t begin, int64_t end,
                         int thread) {
-  task.run(image, begin, end, thread);
+  static_cast<const Task *>(task)->run(image, begin, end, thread);
 }
 #if defined(__x86_64__)
 template <typename Task>
 __attribute__((target("avx2,f16c"))) void
-runAVX2(const Task &task, int64_t image, int64_t begin, int64_t end, int thread) {
-  task.run(image, begin, end, thread);
+runAVX2(const void *task, int64_t image, int64_t begin, int64_t end, int thread) {
+  static_cast<const Task *>(task)->run(image, begin, end, thread);
 }
 template <typename Task>
 __attribute__((target("avx2,f16c,avx512f,avx512bw,avx512dq,avx512vl"))) void
-runAVX512(const Task &task, int64_t image, int64_t begin, int64_t end, int thread) {
-  task.run(image, begin, end, thread);
+runAVX512(const void *task, int64_t image, int64_t begin, int64_t end, int thread) {
+  static_cast<const Task *>(task)->run(image, begin, end, thread);
 }
 #endif
 
+/// Runs all bands of all images.
+void runBands(RunRows run, const void *task, int64_t images, int64_t rows,
+              const PoolPlan &plan, ThreadTeam &team) {
+  const int64_t bands = (rows + plan.rows - 1) / plan.rows, all = images * bands;
+  parallelFor((all + plan.bands - 1) / plan.bands, team, [&](int64_t index, int thread) {
+    for (int64_t band = index * plan.bands;
+         band < std::min(all, (index + 1) * plan.bands); ++band) {
+      const int64_t begin = band % bands * plan.rows;
+      run(task, band / bands, begin, std::min(begin + plan.rows, rows), thread);
+    }
+  });
+}
+
 template <typename Task>
 void runTasks(const Task &task, const PoolPlan &plan, VectorSet set, ThreadTeam &team) {
-  void (*run)(const Task &, int64_t, int64_t, int64_t, int);
+  RunRows run;
 #if defined(__x86_64__)
   // Elements that are converted one by one gain nothing.
   if constexpr (Task::kLanes != 16)
@@ -585,15 +602,7 @@ void runTasks(const Task &task, const PoolPlan &plan, VectorSet set, ThreadTeam 
 #else
   run = runPlain<Task>;
 #endif
-  const int64_t rows = task.getRows(), bands = (rows + plan.rows - 1) / plan.rows;
-  const int64_t all = task.pool.images * bands;
-  parallelFor((all + plan.bands - 1) / plan.bands, team, [&](int64_t index, int thread) {
-    for (int64_t band = index * plan.bands;
-         band < std::min(all, (index + 1) * plan.bands); ++band) {
-      const int64_t begin = band % bands * plan.rows;
-      run(task, band / bands, begin, std::min(begin + plan.rows, rows), thread);
-    }
-  });
+  runBands(run, &task, task.pool.images, task.getRows(), plan, team);
 }
 
 /// Calls body(elements) with an object of the class that reads and writes all buffers of
