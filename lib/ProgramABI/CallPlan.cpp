@@ -689,6 +689,49 @@ static void turnInputGrad(ConvPlan &plan, const ConvCall &conv, const BufferRef 
       alignUp(sizes[0] * sizes[1] * sizes[2] * sizes[3] * getSize(filter.type));
 }
 
+/// Bytes of a row of an image from which on bands in blocks are worth copies, for filter
+/// gradients half of them; and those of a band, and of the images beside such a band, at
+/// least this many times as large.
+static constexpr int64_t longRow = 16384, bandBytes = 393216, imagesPerBand = 16;
+
+/// Makes room for a band of rows, in blocks of channels, of what a convolution of f32, or
+/// a gradient of it, reads and writes, if rows are long.
+static void planBands(ConvPlan &plan, const ConvCall &conv, const BufferRef &x,
+                      const BufferRef &filter, const BufferRef &y,
+                      const std::array<int64_t, 4> &sizes) {
+  constexpr int64_t block = 8;
+  const int64_t xRow = x.dims[2] * x.dims[3] * 4, yRow = y.dims[2] * y.dims[3] * 4;
+  for (const BufferRef *ref : {&x, &filter, &y})
+    if (ref->type != DataType::F32)
+      return;
+  const bool isInputGrad = conv.kind == CallId::Conv2DInputGrad,
+             isFilterGrad = conv.kind == CallId::Conv2DFilterGrad;
+  if (conv.groups != 1 || sizes[0] * sizes[1] == 1 || x.dims[3] % block != 0 ||
+      y.dims[3] % block != 0 ||
+      std::max(xRow, yRow) < (isFilterGrad ? longRow / 2 : longRow) ||
+      conv.rounding != Rounding::None || (isInputGrad && conv.strides[0] > 1))
+    return;
+  // One row of the result reads this many; each further one as many as the stride more.
+  const int64_t least = (sizes[0] - 1) * conv.dilations[0] + 1,
+                step = isInputGrad ? 1 : conv.strides[0];
+  const int64_t rows = isInputGrad ? x.dims[1] : y.dims[1],
+                readRow = isInputGrad ? yRow : xRow, row = isInputGrad ? xRow : yRow;
+  const int64_t most = (bandBytes - (least - step) * readRow) / (step * readRow + row);
+  // Rows that two bands read should be few.
+  if (most < std::min(rows, 2 * (least - step)))
+    return;
+  const int64_t bands = ceilDiv(rows, std::clamp<int64_t>(most, 1, rows)),
+                bandRows = ceilDiv(rows, bands), reads = (bandRows - 1) * step + least;
+  const int64_t inBytes = alignUp(reads * readRow), bytes = inBytes + bandRows * row;
+  if (4 * (x.count() + y.count()) < imagesPerBand * bytes)
+    return;
+  plan.bandRows = bandRows;
+  plan.bands = ceilDiv(rows, bandRows);
+  plan.bandReads = reads;
+  plan.threadInBytes = inBytes;
+  plan.threadBytes = alignUp(bytes);
+}
+
 ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   ConvPlan plan;
   std::optional<ConvCall> conv = getConv(call);
@@ -777,6 +820,9 @@ ConvPlan mpt::rt::planConv(const Instruction &call, int64_t maxThreads) {
   // The first operand, and the other one or the result.
   plan.threadInBytes = getChunkBytes(isInputGrad ? y : x);
   plan.threadBytes = plan.threadInBytes + getChunkBytes(isInputGrad ? x : y);
+  if (plan.threadBytes == 0 && plan.chunks > 1 && !plan.isByTap && plan.tapBytes == 0 &&
+      !plan.isTurned)
+    planBands(plan, *conv, x, filter, y, sizes);
   return plan;
 }
 

@@ -152,6 +152,9 @@ struct ConvPlan {
   /// Whether there is room for operand and result in blocks of 16 channels, with which
   /// some CPUs add the terms of 16 channels apart.
   bool hasBlocks = false;
+  /// Rows of a band of an image of f32 with long rows, and bands of an image; 0 if there
+  /// is no room for one in blocks of 8 channels, with which some CPUs multiply faster.
+  int64_t bandRows = 0, bands = 0;
   /// Partial filter gradients that are there at a time: one a thread, and the sum of
   /// those before, to which they are added in order.
   int64_t sums = 0;
@@ -161,6 +164,8 @@ struct ConvPlan {
   int64_t packedBytes = 0;
   /// Bytes of a thread's images in another type, and those of the first such tensor.
   int64_t threadBytes = 0, threadInBytes = 0;
+  /// Rows that a band of the result (of a filter gradient: of dy) reads.
+  int64_t bandReads = 0;
   /// A filter gradient of small images, or with dilations of which at least half of all
   /// products are with padding, is a matmul for each tap of the filter, in blocks
   /// of so many input and output channels; else 0. Bytes of a thread's points of dy.

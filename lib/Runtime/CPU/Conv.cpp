@@ -24,7 +24,7 @@
 /// With AVX2, images that are widened, or whose rows are long, are brought into blocks of
 /// 8 channels, which is what oneDNN reads at a time: of the channels of a point one after
 /// another, those of a row lie so far apart that they compete for few lines of the
-/// first-level cache.
+/// first-level cache. Of f32 with long rows a task so copies a band of rows of one image.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +38,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <unistd.h>
 
 using namespace mpt::rt;
 
@@ -313,6 +314,8 @@ public:
     block = getBlock();
     if (block > 0 && !prepareBlocks())
       block = 0;
+    if (wantsBands())
+      isBanded = prepareBands();
     if (operands == DataType::F32 && block == 0 && !prepareChunks(DataType::F32)) {
       error = "oneDNN has no convolution for these shapes";
       return false;
@@ -361,6 +364,8 @@ private:
     const float *bias = hasBias ? biasRow.data() : nullptr;
     const int64_t channels = out.dims[3], width = channels / plan.slices;
     char *wideIn = isForward ? scratch : scratch + plan.xBytes;
+    if (isBanded)
+      return runBands(buffers, packed, areas, bias, team);
     const bool isBlocked = block > 0;
     const bool isWhole = isSliced && (isBlocked || !isReadAsStored(inIndex));
     if (isWhole)
@@ -395,7 +400,7 @@ private:
       if (isBlocked) {
         for (int64_t image = 0; image < size; ++image)
           unblockImage(to + image * (count / size / plan.slices), width, slice * width,
-                       bias, buffers[outIndex], first + image);
+                       bias, buffers[outIndex], first + image, getAllPoints());
         return;
       }
       if (isSliced)
@@ -416,6 +421,60 @@ private:
         finishRow(row, bias ? bias + slice * width : nullptr, width, epilogue);
       narrow(out.type, row, buffers[outIndex], point * channels + slice * width, width);
     });
+  }
+
+  /// The same, a task being a band of an image.
+  void runBands(void **buffers, char *packed, char *areas, const float *bias,
+                ThreadTeam &team) {
+    const bool isForward = kind == CallId::Conv2D;
+    const BufferRef &out = call.refs[call.numInputs];
+    parallelFor(out.dims[0] * plan.bands, team, [&](int64_t task, int thread) {
+      const int64_t image = task / plan.bands, first = task % plan.bands * plan.bandRows;
+      char *area = areas + thread * plan.threadBytes;
+      char *from = blockBand(isForward ? xIndex : yIndex, buffers, image,
+                             getReadRow(first), plan.bandReads, area);
+      auto *to = reinterpret_cast<float *>(area + plan.threadInBytes);
+      if (isForward ? !whole->conv.run({from, packed, to}, thread)
+                    : !whole->conv.run({to, packed, from}, thread)) {
+        failed = true;
+        return;
+      }
+      const int64_t width = out.dims[2];
+      unblockImage(to, out.dims[3], 0, bias, buffers[call.numInputs], image,
+                   {first * width, std::min(plan.bandRows, out.dims[1] - first) * width,
+                    plan.bandRows * width});
+    });
+  }
+  /// The first row that a band reads whose first row is `first`; it may be outside.
+  int64_t getReadRow(int64_t first) const {
+    if (kind != CallId::Conv2DInputGrad)
+      return first * attributes.strides[0] - attributes.padding[0];
+    const int64_t taps = attributes.getFilterSizes(call.refs[filterIndex].dims)[0];
+    return first + attributes.padding[0] - (taps - 1) * attributes.dilations[0];
+  }
+  /// `rows` rows of an image, from row `first` on, in blocks of channels, with zeros for
+  /// those outside.
+  char *blockBand(uint32_t index, void **buffers, int64_t image, int64_t first,
+                  int64_t rows, char *area) const {
+    const BufferRef &ref = call.refs[index];
+    const int64_t width = ref.dims[2], channels = ref.dims[3];
+    const int64_t begin = std::clamp<int64_t>(-first, 0, rows),
+                  end = std::clamp<int64_t>(ref.dims[1] - first, begin, rows);
+    auto *blocks = reinterpret_cast<float *>(area);
+    for (int64_t c = 0; c < channels; c += block) {
+      float *to = blocks + c * rows * width;
+      std::fill_n(to, begin * width * block, 0.0f);
+      std::fill_n(to + end * width * block, (rows - end) * width * block, 0.0f);
+    }
+    const float *from = static_cast<const float *>(buffers[index]) +
+                        (image * ref.dims[1] + first + begin) * width * channels;
+    forPieces(channels, (end - begin) * width,
+              [&](int64_t channel, int64_t count, int64_t point, float *) {
+                for (int64_t c = channel; c < channel + count; c += block)
+                  copyBlock(blocks + c * rows * width + (begin * width + point) * block,
+                            from + point * channels + c);
+              });
+    return area;
   }
 
   /// Calls `body(channel, count, point, row)` for all points of an image, with a row for
@@ -457,21 +516,34 @@ private:
     }
     return reinterpret_cast<char *>(blocks);
   }
-  /// Finishes `width` channels of a result, from `firstChannel` on, and stores them.
-  void unblockImage(const float *blocks, int64_t width, int64_t firstChannel,
-                    const float *bias, void *result, int64_t image) const {
+  /// Points of an image of which there are blocks of `blocked` points.
+  struct Points {
+    int64_t first, count, blocked;
+  };
+  Points getAllPoints() const {
     const BufferRef &out = call.refs[call.numInputs];
-    const int64_t channels = out.dims[3], points = out.dims[1] * out.dims[2];
-    forPieces(
-        width, points, [&](int64_t channel, int64_t count, int64_t point, float *row) {
-          for (int64_t c = 0; c < count; c += block)
-            copyBlock(row + c, blocks + (channel + c) * points + point * block);
-          if (bias || epilogue != Epilogue::None)
-            finishRow(row, bias ? bias + firstChannel + channel : nullptr, count,
-                      epilogue);
-          narrow(out.type, row, result,
-                 (image * points + point) * channels + firstChannel + channel, count);
-        });
+    const int64_t points = out.dims[1] * out.dims[2];
+    return {0, points, points};
+  }
+  /// Finishes `width` channels of some points of a result, from `firstChannel` on, and
+  /// stores them.
+  void unblockImage(const float *blocks, int64_t width, int64_t firstChannel,
+                    const float *bias, void *result, int64_t image,
+                    const Points points) const {
+    const BufferRef &out = call.refs[call.numInputs];
+    const int64_t channels = out.dims[3],
+                  first = image * out.dims[1] * out.dims[2] + points.first;
+    forPieces(width, points.count,
+              [&](int64_t channel, int64_t count, int64_t point, float *row) {
+                for (int64_t c = 0; c < count; c += block)
+                  copyBlock(row + c,
+                            blocks + (channel + c) * points.blocked + point * block);
+                if (bias || epilogue != Epilogue::None)
+                  finishRow(row, bias ? bias + firstChannel + channel : nullptr, count,
+                            epilogue);
+                narrow(out.type, row, result,
+                       (first + point) * channels + firstChannel + channel, count);
+              });
   }
 
   /// From here on the filter is that of the plan's taps.
@@ -606,15 +678,23 @@ private:
     const int64_t sliceBytes = y.count() / plan.slices * getSize(operands);
     const int64_t partBytes = getTapBytes() * std::max<int64_t>(tapRanges.size(), 1);
     const int64_t slotBytes = plan.slices * partBytes;
-    const int64_t room = plan.sums == plan.chunks ? plan.chunks : plan.sums - 1;
-    for (int64_t done = 0; done < plan.chunks;) {
+    const int64_t chunks =
+        isBanded ? call.refs[xIndex].dims[0] * plan.bands : plan.chunks;
+    const int64_t room = plan.sums == chunks ? chunks : plan.sums - 1;
+    for (int64_t done = 0; done < chunks;) {
       // The first slot has the sum, once there is one.
-      const int64_t firstSlot = done > 0, count = std::min(room, plan.chunks - done);
+      const int64_t firstSlot = done > 0, count = std::min(room, chunks - done);
       parallelFor(count * plan.slices, team, [&](int64_t task, int thread) {
         const int64_t chunk = done + task / plan.slices, slice = task % plan.slices;
         const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
         char *area = areas + thread * plan.threadBytes, *from, *gradient;
-        if (isSliced) {
+        if (isBanded) {
+          const int64_t image = chunk / plan.bands,
+                        row = chunk % plan.bands * plan.bandRows;
+          from = blockBand(xIndex, buffers, image, getReadRow(row), plan.bandReads, area);
+          gradient = blockBand(yIndex, buffers, image, row, plan.bandRows,
+                               area + plan.threadInBytes);
+        } else if (isSliced) {
           from = isReadAsStored(xIndex) ? static_cast<char *>(buffers[xIndex]) : scratch;
           from += first * countPerImage(xIndex) * getSize(operands);
           gradient = slicedY + slice * sliceBytes +
@@ -838,7 +918,7 @@ private:
     return std::min(plan.chunk, call.refs[xIndex].dims[0] - chunk * plan.chunk);
   }
   Primitive &getPrimitive(int64_t images) {
-    return images == plan.chunk ? whole->conv : last->conv;
+    return isBanded || images == plan.chunk ? whole->conv : last->conv;
   }
 
   bool hasNoTerms() const {
@@ -932,6 +1012,35 @@ private:
     last = makeChunk(lastSize, &whole->packed, block);
     return last && last->suitsBlocks(block);
   }
+  /// Whether images of f32 go into blocks of channels, band by band, with AVX2. Only
+  /// filter gradients gain by that if the first-level cache has more ways than it had in
+  /// such processors for long.
+  bool wantsBands() const {
+    constexpr long smallCache = 32768;
+    return operands == DataType::F32 && plan.bandRows > 0 &&
+           prefersConvolutions(dnnl_get_effective_cpu_isa()) &&
+           (kind == CallId::Conv2DFilterGrad ||
+            sysconf(_SC_LEVEL1_DCACHE_SIZE) <= smallCache);
+  }
+  /// A band of an image in blocks of channels, with rows of zeros for what it reads
+  /// outside the image; false if this CPU gains nothing by it.
+  bool prepareBands() {
+    result = DataType::F32;
+    ConvCall band = attributes;
+    std::vector<int64_t> x = call.refs[xIndex].dims, y = call.refs[yIndex].dims;
+    const bool isInputGrad = kind == CallId::Conv2DInputGrad;
+    x[1] = isInputGrad ? plan.bandRows : plan.bandReads;
+    y[1] = isInputGrad ? plan.bandReads : plan.bandRows;
+    band.padding[0] = band.padding[1] = isInputGrad ? plan.bandReads - plan.bandRows : 0;
+    last.reset();
+    whole = std::make_unique<ChunkConv>();
+    if (!whole->init(band, operands, result, x, call.refs[filterIndex].dims, y, 1, 1,
+                     nullptr, shortBlock, isSwapped(), threads) ||
+        !whole->suitsBlocks(shortBlock) || !fits(whole->packed))
+      return false;
+    block = shortBlock;
+    return true;
+  }
   /// What a chunk of images, and a last, shorter one, needs: with the filter as oneDNN
   /// likes it for the former, or in its own layout if the latter does not go with it or
   /// there is no room.
@@ -986,6 +1095,8 @@ private:
   bool hasBias = false;
   /// Channels of a block of images; 0 if they are multiplied as they are stored.
   int64_t block = 0;
+  /// Whether a task has a band of an image.
+  bool isBanded = false;
   ConvCall attributes;
   Epilogue epilogue = Epilogue::None;
   ConvPlan plan;

@@ -844,6 +844,43 @@ TEST(ConvTest, BlocksOfEightChannels) {
   check({2, 3, 32, 16, 128, 3, 3, 1, 1, 1, 1, 1, 1});
 }
 
+/// Images of f32 with long rows have room for a band of rows in blocks of channels,
+/// beside which they are large; with AVX2 filter gradients are made so, and with a small
+/// cache the others.
+TEST(ConvTest, BandsOfRows) {
+  const CallId forward = CallId::Conv2D, inputGrad = CallId::Conv2DInputGrad,
+               filterGrad = CallId::Conv2DFilterGrad;
+  using Bands = std::array<int64_t, 3>;
+  auto getBands = [](CallId id, const Problem &p, DataType type = F32) {
+    const ConvPlan plan = planOf(id, p, type, 2);
+    return Bands{plan.bands, plan.bandRows, plan.bandReads};
+  };
+  const Bands none{};
+  const Problem wide{6, 24, 512, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1};
+  for (CallId id : {forward, inputGrad, filterGrad})
+    EXPECT_EQ(getBands(id, wide), Bands({3, 8, 10}));
+  EXPECT_LE(planOf(forward, wide, F32, 1).threadBytes, 393216);
+  // Rows of 8 KiB, few images, halves, channels that are no blocks, one point, groups.
+  const Problem half{9, 25, 256, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(getBands(forward, half), none);
+  EXPECT_EQ(getBands(filterGrad, half), Bands({2, 13, 15}));
+  for (const Problem &p : {Problem{2, 24, 512, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{18, 24, 512, 12, 8, 3, 3, 1, 1, 1, 1, 1, 1},
+                           Problem{18, 24, 512, 8, 8, 1, 1},
+                           Problem{18, 24, 512, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 2}})
+    EXPECT_EQ(getBands(forward, p), none);
+  EXPECT_EQ(getBands(forward, wide, F16), none);
+
+  // The last band is shorter; strides, dilations, more padding before than after.
+  for (const Problem &p : {half, Problem{9, 41, 256, 8, 8, 3, 3, 2, 1, 1, 1, 1, 1},
+                           Problem{10, 26, 256, 8, 8, 3, 2, 1, 1, 2, 2, 1, 0, 2, 1},
+                           Problem{9, 24, 256, 8, 8, 4, 3, 1, 1, 3, 0, 1, 1}}) {
+    EXPECT_GT(getBands(filterGrad, p)[0], 1);
+    check(p);
+  }
+  check(wide);
+}
+
 /// With rounding errors that are independent, of at most u times a partial sum each, B
 /// chains of T terms of variance 1, added one after another, have an expected square
 /// error of at most u^2 (B T^2 + T B^2) / 2, beside sums of variance B T. Rounding errors
