@@ -68,6 +68,8 @@ static constexpr int64_t slimResult = 4096, depthOfSlim = 128;
 static constexpr int64_t fewestColumns = 64, mostColumns = 256;
 /// What is left of these, and of rows and terms, where panels are to take little memory.
 static constexpr int64_t leastRows = 32, leastDepth = 64;
+/// What is left of the terms of a part of a long sum.
+static constexpr int64_t leastDepthOfSums = 8;
 /// Rows up to which sums that are rounded at their end are taken in parts.
 static constexpr int64_t keptRows = 64;
 /// The part of the bytes that halves save that a thread's panels may take.
@@ -125,9 +127,9 @@ static void finishColumns(const MatmulShape &s, MatmulPlan &plan) {
       (plan.keepsSums ? 2 : 1) * alignUp(plan.rowChunk * plan.columnChunk * 4);
 }
 
-/// Lets the panels of a matmul of halves take no more memory than those that f32 needs
-/// and a part of what the halves save.
-static void shrinkPanels(const MatmulShape &s, MatmulPlan &plan) {
+/// Most bytes of a thread's panels in a matmul of halves: what f32 needs, and a part of
+/// what the halves save.
+static int64_t getMostPanelBytes(const MatmulShape &s) {
   MatmulShape wide = s;
   wide.lhs = wide.rhs = wide.out = DataType::F32;
   wide.lhsRounding = wide.rounding = Rounding::None;
@@ -136,8 +138,16 @@ static void shrinkPanels(const MatmulShape &s, MatmulPlan &plan) {
   int64_t saved = 2 * s.k * std::min(s.m, s.n);
   if (s.out != DataType::F32)
     saved += 2 * s.m * s.n;
-  const int64_t most = std::max(MatmulPlan::stackBytes,
-                                planMatmul(wide).workspaceBytes(1) + saved / savedShare);
+  const MatmulPlan plan = planMatmul(wide);
+  // Partial results are f32 in each type.
+  const int64_t partials = plan.partialBytes * plan.partialResults(1);
+  return std::max(MatmulPlan::stackBytes,
+                  plan.workspaceBytes(1) - partials + saved / savedShare);
+}
+
+/// Lets the panels of a matmul of halves that is cut into columns take no more memory.
+static void shrinkPanels(const MatmulShape &s, MatmulPlan &plan) {
+  const int64_t most = getMostPanelBytes(s);
   // For each chunk of rows whose sums are kept the right side is widened again.
   const bool mayCutSums = s.out == DataType::F32 || (!s.transposeLhs && s.m <= keptRows);
   while (plan.threadBytes > most) {
@@ -185,12 +195,22 @@ MatmulPlan mpt::rt::planMatmul(const MatmulShape &s) {
     chooseLayout(s.m, plan.sumChunk);
     plan.gathersLhs = plan.chunks > 1 && !s.transposeLhs && s.n > 1;
     plan.gathersRhs = plan.chunks > 1 && s.transposeRhs;
-    plan.threadBytes =
-        alignUp(widenLhs || plan.blocksRhs || plan.turnsLhs || plan.gathersLhs
-                    ? plan.sumChunk * s.m * 4
-                    : 0) +
-        getRhsBytes(plan.sumChunk);
     plan.partialBytes = alignUp(s.m * s.n * 4);
+    const bool copiesLhs = widenLhs || plan.blocksRhs || plan.turnsLhs || plan.gathersLhs;
+    auto getPanelBytes = [&](int64_t depth) {
+      return alignUp(copiesLhs ? depth * s.m * 4 : 0) + getRhsBytes(depth);
+    };
+    plan.depth = plan.sumChunk;
+    // Panels of halves hold as many terms as may be, in parts that are about equal.
+    const int64_t most =
+        widenLhs || widenRhs ? getMostPanelBytes(s) : getPanelBytes(plan.sumChunk);
+    while (getPanelBytes(plan.depth) > most && plan.depth > leastDepthOfSums) {
+      const int64_t parts = ceilDiv(plan.sumChunk, plan.depth) + 1;
+      plan.depth = std::max(leastDepthOfSums,
+                            std::min(roundToBlocks(ceilDiv(plan.sumChunk, parts)),
+                                     roundToBlocks(plan.depth) - roundToBlocks(1)));
+    }
+    plan.threadBytes = getPanelBytes(plan.depth);
     return plan;
   }
   auto chooseRows = [&](int64_t floats, int64_t columns, int64_t least, int64_t most) {

@@ -55,7 +55,9 @@ struct MatmulPlan {
   int64_t columnChunk = 0, columnChunks = 1, rowGroup = 0, rowGroups = 1;
   /// Terms of each sum that such a task adds at a time, so that panels are wide though
   /// sums are long, or take little memory. A result of f32 holds what is added so far;
-  /// for others the panels do (`keepsSums`), of one chunk of rows. All by default.
+  /// for others the panels do (`keepsSums`), of one chunk of rows. All by default. Of a
+  /// chunk of a sum there is room for so many terms in the panels, and the partial result
+  /// holds what is added so far.
   int64_t depth = 0;
   bool keepsSums = false;
   /// Bytes of the columns in a thread's panels.
@@ -83,7 +85,7 @@ struct MatmulPlan {
   static constexpr int64_t stackBytes = 32768;
 
   /// Whether a thread's panels lie on its stack.
-  bool usesStack() const { return sumChunk == 0 && threadBytes <= stackBytes; }
+  bool usesStack() const { return threadBytes <= stackBytes; }
   /// Where the panels begin.
   int64_t allRhsBytes(int64_t maxThreads) const {
     return rhsBytes * (rhsCopies ? rhsCopies : maxThreads);

@@ -42,11 +42,11 @@ int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 /// bf16 for 8-bit floats, all of which it holds, and other types as they are.
 DataType getExactType(DataType type) { return isF8(type) ? DataType::BF16 : type; }
 
-/// C = A B, C in f32, on one thread.
+/// C = A B or, if it adds, C + A B, C in f32, on one thread.
 class MatmulPrimitive {
 public:
   /// `m` x `k` by `k` x `n`, row-major but for the right side, which is in blocks.
-  bool initConvolution(int64_t m, int64_t k, int64_t n, int64_t threads) {
+  bool initConvolution(int64_t m, int64_t k, int64_t n, int64_t threads, bool adds) {
     dnnl_memory_desc_t lhs, rhs, out;
     dnnl_convolution_desc_t desc;
     const dnnl_dim_t one[] = {1, 1}, none[] = {0, 0};
@@ -56,7 +56,7 @@ public:
         dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference,
                                            dnnl_convolution_direct, &lhs, &rhs, nullptr,
                                            &out, one, none, none) != dnnl_success ||
-        !primitive.init(&desc, nullptr))
+        !primitive.init(&desc, nullptr, adds))
       return false;
     return primitive.getName().substr(0, 7) == "jit_1x1" &&
            isBlockedRhs(getRhs(), k, n) &&
@@ -66,10 +66,10 @@ public:
   }
   /// With given layouts, of which `rhs` may leave its own to oneDNN.
   bool init(const dnnl_memory_desc_t &lhs, const dnnl_memory_desc_t &rhs,
-            const dnnl_memory_desc_t &out, int64_t threads) {
+            const dnnl_memory_desc_t &out, int64_t threads, bool adds) {
     dnnl_matmul_desc_t desc;
     if (dnnl_matmul_desc_init(&desc, &lhs, &rhs, nullptr, &out) != dnnl_success ||
-        !primitive.init(&desc, nullptr))
+        !primitive.init(&desc, nullptr, adds))
       return false;
     if (lhs.data_type == dnnl_bf16 && primitive.isReference())
       return false;
@@ -330,12 +330,33 @@ private:
 
   /// The matmuls of all chunks, their right side plain or as `packedRhs`.
   bool preparePrimitives(const dnnl_memory_desc_t *packedRhs) {
-    int64_t chunk = plan.sumChunk ? plan.sumChunk : plan.rowChunk;
-    int64_t length = plan.sumChunk ? s.k : s.m;
-    for (int64_t size : {std::min(chunk, length), length - chunk * (plan.chunks - 1)})
-      if (!preparePrimitive(plan.sumChunk ? s.m : size, plan.sumChunk ? size : s.k,
-                            packedRhs))
+    if (plan.sumChunk)
+      return prepareSums();
+    for (int64_t rows :
+         {std::min(plan.rowChunk, s.m), s.m - plan.rowChunk * (plan.chunks - 1)})
+      if (!preparePrimitive(rows, s.k, packedRhs))
         return false;
+    return true;
+  }
+
+  /// The matmuls of the chunks of a sum. Planned is room for some terms of f32: there may
+  /// be more where they are narrower or not copied.
+  bool prepareSums() {
+    const int64_t termBytes =
+        getSize(operands) * ((copiesLhs() ? s.m : 0) + (copiesRhsChunk() ? s.n : 0));
+    depth = plan.depth;
+    if (!blocks && !turns)
+      depth = termBytes == 0 ? plan.sumChunk
+                             : std::clamp((plan.threadBytes - 128) / termBytes / 8 * 8,
+                                          plan.depth, plan.sumChunk);
+    for (int64_t chunk : {plan.sumChunk, s.k - plan.sumChunk * (plan.chunks - 1)}) {
+      if (!preparePrimitive(s.m, std::min(depth, chunk), nullptr))
+        return false;
+      for (int64_t terms : {depth, chunk % depth})
+        if (terms > 0 && chunk > depth &&
+            !preparePrimitive(s.m, terms, nullptr, 0, /*adds=*/true))
+          return false;
+    }
     return true;
   }
 
@@ -349,15 +370,15 @@ private:
   }
 
   /// The matmul of `m` rows with sums of length `k`, or, with `columns`, by so many
-  /// columns.
+  /// columns. Adds it to the result if that is asked for.
   bool preparePrimitive(int64_t m, int64_t k, const dnnl_memory_desc_t *packedRhs,
-                        int64_t columns = 0) {
-    MatmulPrimitive &primitive = primitives[{m, columns, k}];
+                        int64_t columns = 0, bool adds = false) {
+    MatmulPrimitive &primitive = primitives[{m, columns, k, adds}];
     if (primitive.isReady())
       return true;
     const int64_t n = columns ? columns : s.n;
     if (blocks)
-      return primitive.initConvolution(m, k, n, threads);
+      return primitive.initConvolution(m, k, n, threads, adds);
     // Panels keep the layout of what they copy: rows of the stored matrix, cut to the
     // chunk.
     bool copies = copiesLhs();
@@ -374,7 +395,7 @@ private:
                     operands) &&
            (columns ? makeColumns(rhs, k, columns) : makeRhs(rhs, k)) &&
            makeDesc(out, {m, n}, {n, 1}) &&
-           primitive.init(lhs, packedRhs ? *packedRhs : rhs, out, threads);
+           primitive.init(lhs, packedRhs ? *packedRhs : rhs, out, threads, adds);
   }
 
   /// Rows of a matmul with empty sums: zeros, then bias and epilogue.
@@ -694,46 +715,54 @@ private:
     }
   }
 
+  /// Terms [first, first + length) of all sums: the result, or added to it.
+  void multiplyTerms(void **buffers, int64_t first, int64_t length, bool adds,
+                     float *panel, float *result, int thread) {
+    auto side = [&](Stored stored, void *buffer, bool sumIsRows, int64_t other,
+                    bool copies) -> const void * {
+      // The stored matrix has the summed dimension as rows or as columns.
+      if (!copies && !blocks)
+        return elements(buffer, stored.type, sumIsRows ? first * other : first);
+      float *target = panel;
+      if (sumIsRows)
+        copyBlock(stored, buffer, other, first, length, 0, other, target);
+      else
+        copyBlock(stored, buffer, s.k, 0, other, first, length, target);
+      panel += alignUp(depth * other * getSize(operands)) / 4;
+      return target;
+    };
+    const void *lhs = panel;
+    if (turns) {
+      transposeToFloats({storedLhs, buffers[0], first, s.k, s.m, length, s.lhsRounding},
+                        panel, s.m);
+      panel += alignUp(depth * s.m * 4) / 4;
+    } else {
+      lhs = side(getStoredLhs(), buffers[0], s.transposeLhs, s.m, copiesLhs());
+    }
+    const void *rhs = panel;
+    if (blocks) {
+      StoredRows stored =
+          getRhs(buffers[1], s.transposeRhs ? first : first * s.n, length);
+      packBlocks(stored, s.transposeRhs, 0, stored.rows, panel);
+    } else {
+      rhs = side(getStoredRhs(), buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
+    }
+    if (!primitives.at({s.m, 0, length, adds}).run(lhs, rhs, result, thread))
+      failed = true;
+  }
+
   void runSums(void **buffers, char *scratch, const float *biasData, ThreadTeam &team) {
-    char *threadArea = scratch;
-    char *partials = scratch + plan.threadBytes * threads;
+    char *partials = scratch + (plan.usesStack() ? 0 : plan.threadBytes * threads);
     int64_t partialFloats = plan.partialBytes / 4;
     auto *sums = reinterpret_cast<float *>(partials);
     auto multiplyChunk = [&](int64_t chunk, float *result, int thread) {
-      int64_t first = chunk * plan.sumChunk;
-      int64_t length = std::min(plan.sumChunk, s.k - first);
-      auto *panel = reinterpret_cast<float *>(threadArea + plan.threadBytes * thread);
-      auto side = [&](Stored stored, void *buffer, bool sumIsRows, int64_t other,
-                      bool copies) -> const void * {
-        // The stored matrix has the summed dimension as rows or as columns.
-        if (!copies && !blocks)
-          return elements(buffer, stored.type, sumIsRows ? first * other : first);
-        float *target = panel;
-        if (sumIsRows)
-          copyBlock(stored, buffer, other, first, length, 0, other, target);
-        else
-          copyBlock(stored, buffer, s.k, 0, other, first, length, target);
-        panel += alignUp(plan.sumChunk * other * 4) / 4;
-        return target;
-      };
-      const void *lhs = panel;
-      if (turns) {
-        transposeToFloats({storedLhs, buffers[0], first, s.k, s.m, length, s.lhsRounding},
-                          panel, s.m);
-        panel += alignUp(plan.sumChunk * s.m * 4) / 4;
-      } else {
-        lhs = side(getStoredLhs(), buffers[0], s.transposeLhs, s.m, copiesLhs());
-      }
-      const void *rhs = panel;
-      if (blocks) {
-        StoredRows stored =
-            getRhs(buffers[1], s.transposeRhs ? first : first * s.n, length);
-        packBlocks(stored, s.transposeRhs, 0, stored.rows, panel);
-      } else {
-        rhs = side(getStoredRhs(), buffers[1], !s.transposeRhs, s.n, copiesRhsChunk());
-      }
-      if (!primitives.at({s.m, 0, length}).run(lhs, rhs, result, thread))
-        failed = true;
+      alignas(64) char stack[MatmulPlan::stackBytes];
+      auto *panel = reinterpret_cast<float *>(getPanels(scratch, stack, thread));
+      const int64_t begin = chunk * plan.sumChunk,
+                    end = std::min(begin + plan.sumChunk, s.k);
+      for (int64_t first = begin; first < end && !failed; first += depth)
+        multiplyTerms(buffers, first, std::min(depth, end - first), first > begin, panel,
+                      result, thread);
     };
     const int64_t slots = plan.partialResults(threads);
     const int64_t rowsPerTask = std::max<int64_t>(1, 16384 / std::max<int64_t>(s.n, 1));
@@ -773,6 +802,8 @@ private:
   DataType storedLhs = DataType::F32, storedRhs = DataType::F32;
   /// Rows of a matmul by a panel of columns.
   int64_t rowStep = 0;
+  /// Terms of a long sum that are multiplied at a time.
+  int64_t depth = 0;
   /// What both sides are multiplied in, and whether `pack` repacks the right one.
   DataType operands = DataType::F32;
   bool packs = false;
@@ -793,8 +824,9 @@ private:
   BufferRef bias;
   uint32_t outIndex = 2;
   std::vector<float> biasRow, emptyRow;
-  /// By (rows, columns, summed length), with 0 columns where they are not cut.
-  std::map<std::array<int64_t, 3>, MatmulPrimitive> primitives;
+  /// By (rows, columns, summed length, whether it adds), with 0 columns where they are
+  /// not cut.
+  std::map<std::array<int64_t, 4>, MatmulPrimitive> primitives;
   Primitive pack;
   /// By (columns, summed length).
   std::map<std::pair<int64_t, int64_t>, Primitive> columnPacks;

@@ -18,18 +18,21 @@ namespace {
 
 struct Attributes {
   dnnl_primitive_attr_t handle = nullptr;
-  explicit Attributes(bool adds = false) {
-    if (dnnl_primitive_attr_create(&handle) != dnnl_success)
-      return;
-    dnnl_primitive_attr_set_scratchpad_mode(handle, dnnl_scratchpad_mode_user);
-    dnnl_post_ops_t sum;
-    if (!adds || dnnl_post_ops_create(&sum) != dnnl_success)
-      return;
-    dnnl_post_ops_append_sum(sum, 1.0f);
-    dnnl_primitive_attr_set_post_ops(handle, sum);
-    dnnl_post_ops_destroy(sum);
+  Attributes() {
+    if (dnnl_primitive_attr_create(&handle) == dnnl_success)
+      dnnl_primitive_attr_set_scratchpad_mode(handle, dnnl_scratchpad_mode_user);
   }
   ~Attributes() { dnnl_primitive_attr_destroy(handle); }
+
+  bool addResult() {
+    dnnl_post_ops_t operations = nullptr;
+    const bool added =
+        dnnl_post_ops_create(&operations) == dnnl_success &&
+        dnnl_post_ops_append_sum(operations, 1) == dnnl_success &&
+        dnnl_primitive_attr_set_post_ops(handle, operations) == dnnl_success;
+    dnnl_post_ops_destroy(operations);
+    return added;
+  }
 };
 
 } // namespace
@@ -105,7 +108,9 @@ Primitive::~Primitive() {
 bool Primitive::init(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint,
                      bool adds) {
   OneThread one;
-  Attributes attributes(adds);
+  Attributes attributes;
+  if (adds && !attributes.addResult())
+    return false;
   return dnnl_primitive_desc_create(&primitiveDesc, desc, attributes.handle, getEngine(),
                                     hint) == dnnl_success &&
          dnnl_primitive_create(&primitive, primitiveDesc) == dnnl_success;

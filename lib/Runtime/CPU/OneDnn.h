@@ -73,8 +73,8 @@ public:
   ~Primitive();
 
   /// Makes the primitive of an operation descriptor (for gradients, with the
-  /// forward one as `hint`). Its result is added to what is there if it `adds`. False if
-  /// oneDNN has none.
+  /// forward one as `hint`), or, if it `adds`, one whose result is added to what lies
+  /// there. False if oneDNN has none.
   bool init(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint,
             bool adds = false);
   /// oneDNN's name of what runs, such as "jit_1x1:avx2"; "" if it has none.

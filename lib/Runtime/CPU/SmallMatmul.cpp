@@ -53,6 +53,9 @@ constexpr int64_t mostGradientProducts = 1 << 22, mostWideProducts = 1 << 21,
 /// rows of a small one of f32: oneDNN multiplies more of them faster.
 constexpr int64_t mostProductsOfAVX2 = 1 << 18, mostHalfGradientProductsOfAVX2 = 1 << 21,
                   mostRowsOfAVX2 = 64;
+/// Products of one whose sums a library would add in parts on several threads, and its
+/// columns if it is bf16.
+constexpr int64_t mostSumProducts = 1 << 22, mostColumnsOfBF16Sums = 256;
 /// Rows of a task that copies a part of the right side for them, and of one that copies
 /// it for several steps of rows.
 constexpr int64_t taskRows = 3 * lanes, mostTaskRows = 8 * lanes;
@@ -713,14 +716,16 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
       s.k * s.n > mostHalfGradientProducts)
     return nullptr;
   const MatmulPlan plan = planMatmul(s);
-  if (plan.sumChunk)
-    return nullptr;
   const int64_t columns = roundUp(s.n, lanes);
   // A library transposes a right side of f32 that fits no panel for more rows at a time.
   const bool hasHalves =
                  s.lhs != DataType::F32 && (s.rhs != DataType::F32 || !s.transposeRhs ||
                                             s.k * columns <= panelFloats),
              isWide = columns > 4 * lanes && s.m >= 4 * lanes;
+  // A library adds parts of long sums in tasks, but of halves few terms at a time.
+  if (plan.sumChunk && (!hasHalves || plan.depth == plan.sumChunk ||
+                        s.m * s.k * columns > mostSumProducts))
+    return nullptr;
   int64_t most = isWide ? mostWideProducts : mostProducts;
   if (hasHalves)
     most =
@@ -738,6 +743,9 @@ std::unique_ptr<Call> mpt::rt::makeSmallMatmul(const Instruction &instruction,
   if (s.m * s.k > most || s.m * s.k * columns > most)
     return nullptr;
   const bool areBF16 = s.lhs == DataType::BF16 && s.rhs == DataType::BF16 && fastBF16;
+  // A library reads bf16 of long sums in place.
+  if (areBF16 && plan.sumChunk && columns > mostColumnsOfBF16Sums)
+    return nullptr;
   // Other CPUs that multiply bf16 faster have no code for it here.
   if (areBF16 && !prefersPairMatmul())
     return nullptr;

@@ -176,8 +176,8 @@ TEST(MatmulTest, SubnormalSumsOfTinyBatches) {
 
 /// Weight gradients and matmuls of many columns take that way up to larger sizes, and so
 /// do halves, most of all weight gradients whose sides a library would not pack for
-/// square tasks. Not those whose sums are cut into tasks, since they have few rows, and
-/// not f32 that would only be transposed.
+/// square tasks. Of those whose sums are cut into tasks few halves, which a library would
+/// widen few terms at a time; not f32 that would only be transposed.
 bool isSmall(DataType type, int64_t m, int64_t n, int64_t k, bool transposeLhs,
              bool transposeRhs = false) {
   Tensor lhs(type, transposeLhs ? std::vector<int64_t>{k, m} : std::vector{m, k}),
@@ -192,7 +192,10 @@ TEST(MatmulTest, WhatIsSmall) {
     GTEST_SKIP() << "the code is for AVX-512 with bf16";
   for (DataType type : {F32, BF16, F16}) {
     EXPECT_TRUE(isSmall(type, 65, 32, 1152, true));
-    EXPECT_FALSE(isSmall(type, 12, 10, 9001, true));
+    EXPECT_EQ(isSmall(type, 12, 10, 9001, true), type != F32);
+    EXPECT_EQ(isSmall(type, 1, 512, 4096, true), type == F16);
+    EXPECT_FALSE(isSmall(type, 16, 256, 4096, true));
+    EXPECT_FALSE(isSmall(type, 1, 48, 4096, false, true));
     EXPECT_EQ(isSmall(type, 300, 300, 50, true), type != F32);
     EXPECT_EQ(isSmall(type, 700, 700, 50, true), type != F32);
     EXPECT_EQ(isSmall(type, 512, 512, 512, true), type != F32);
@@ -221,7 +224,7 @@ TEST(MatmulTest, WhatIsSmallWithAVX2) {
     EXPECT_EQ(isSmall(type, 1024, 16, 16, false), type != F32);
     EXPECT_EQ(isSmall(type, 128, 128, 128, true), type != F32);
     EXPECT_FALSE(isSmall(type, 128, 128, 129, true));
-    EXPECT_FALSE(isSmall(type, 12, 10, 9001, true));
+    EXPECT_EQ(isSmall(type, 12, 10, 9001, true), type != F32);
   }
 }
 
@@ -332,6 +335,34 @@ TEST(MatmulTest, LongSums) {
   ASSERT_GT(planMatmul(shape).chunks, 9);
   for (DataType type : {F32, BF16})
     check({1, 40, 30, 9001, type, type, type, false, false, false, 2, true});
+}
+
+/// Halves of long sums are widened few terms at a time, and the chunks stay those of f32:
+/// a task takes no more memory than in f32, or none but its thread's stack.
+TEST(MatmulTest, PanelsOfLongSums) {
+  const int64_t sizes[][3] = {
+      {1, 48, 4096}, {1, 512, 2048}, {16, 128, 4096}, {3, 300, 2048}, {300, 1, 2500}};
+  for (auto [m, n, k] : sizes)
+    for (bool transposeLhs : {false, true}) {
+      MatmulShape wide;
+      wide.m = m, wide.n = n, wide.k = k, wide.transposeLhs = transposeLhs;
+      const MatmulPlan f32 = planMatmul(wide);
+      for (DataType type : {F16, BF16}) {
+        MatmulShape shape = wide;
+        shape.lhs = shape.rhs = type;
+        const MatmulPlan plan = planMatmul(shape);
+        ASSERT_GT(plan.sumChunk, 0);
+        EXPECT_EQ(plan.sumChunk, f32.sumChunk);
+        EXPECT_LT(plan.depth, plan.sumChunk);
+        for (int64_t threads : {1, 4})
+          EXPECT_LE(plan.workspaceBytes(threads),
+                    f32.workspaceBytes(threads) + threads * k * std::min(m, n));
+        check({1, m, n, k, type, type, F32, transposeLhs, false, false, 1, true});
+        check({1, m, n, k, type, type, type, transposeLhs, true});
+        // Weights are rounded while they are read.
+        check({1, m, n, k, F32, type, type, transposeLhs, false});
+      }
+    }
 }
 
 /// There are as many partial results as threads, and the sum, however many chunks.
@@ -550,9 +581,6 @@ TEST(MatmulTest, PanelsOfHalvesOfAnyLength) {
           MatmulShape wide = shape;
           wide.lhs = wide.rhs = wide.out = F32;
           const MatmulPlan plan = planMatmul(shape);
-          // Those of few rows are cut into sums, all of whose parts are kept.
-          if (plan.sumChunk)
-            continue;
           ++plans;
           EXPECT_LE(plan.workspaceBytes(1), planMatmul(wide).workspaceBytes(1) +
                                                 k * std::min(m, n) +
