@@ -469,8 +469,7 @@ private:
   }
 };
 
-/// Each element sums over the windows that hold it, in their order, and divides once if
-/// all have as many elements.
+/// Each element sums over the windows that hold it, in their order.
 template <typename Elements>
 struct AvgGrad {
   using Number = typename Elements::Number;
@@ -530,12 +529,10 @@ private:
         Vector<Number, kLanes> gradient;
         dy.load(windows.first + i * windows.rowStep + j * windows.step + c, count,
                 gradient);
-        if (windows.divisor == 0)
-          gradient /= static_cast<Number>(pool.divisor(windows.top + i, j));
-        sum += gradient;
+        const int64_t divisor =
+            windows.divisor > 0 ? windows.divisor : pool.divisor(windows.top + i, j);
+        sum += gradient / static_cast<Number>(divisor);
       }
-    if (windows.divisor > 1)
-      sum /= static_cast<Number>(windows.divisor);
     dx.store(at + c, count, sum);
   }
 };
