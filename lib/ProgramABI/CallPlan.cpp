@@ -948,12 +948,15 @@ static bool makeAttentionPlan(const Attention &call, const Instruction &instruct
     return false;
 
   // A block of scores and what is added to them or multiplied by them; numbers of rows.
-  constexpr int64_t block = AttentionPlan::queryBlock, keys = AttentionPlan::keyBlock;
+  constexpr int64_t block = AttentionPlan::queryBlock;
+  const int64_t keys = plan.keyRoom();
   const bool hasTile = call.hasMask || call.hasBias;
   const int64_t tiles = 1 + hasTile + plan.hasDropout + (hasTile || plan.hasDropout);
   int64_t floats = tiles * block * keys + 3 * block;
-  // The queries, and keys and values in another type.
-  floats += block * plan.width + keys * (plan.width + plan.valueWidth);
+  // The queries, and keys and values in another type. Values make room for rows of
+  // results, and in the forward pass keys for those of queries.
+  const int64_t keyRows = plan.isGrad ? keys : plan.rowRoom();
+  floats += block * plan.width + keyRows * plan.width + plan.rowRoom() * plan.valueWidth;
   if (!plan.isGrad) {
     floats += block * plan.valueWidth;
     plan.threadBytes = alignUp(floats * 4);
@@ -963,7 +966,8 @@ static bool makeAttentionPlan(const Attention &call, const Instruction &instruct
     plan.hasBiasGrad = call.hasDbias;
   // The gradients of scores and queries, dy, and rows of queries and dy in whole vectors.
   const int64_t width = roundTo16(plan.width), valueWidth = roundTo16(plan.valueWidth);
-  floats += block * (keys + plan.width + plan.valueWidth + width + valueWidth);
+  floats += block * (keys + plan.width + plan.valueWidth) +
+            plan.queryRoom() * (width + valueWidth);
   if (plan.hasBiasGrad)
     floats += block * keys + block;
   plan.threadBytes = alignUp(floats * 4);

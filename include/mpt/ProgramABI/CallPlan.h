@@ -246,12 +246,22 @@ struct AttentionPlan {
   int64_t sumFloats = 0, threadBytes = 0;
 
   int64_t queryBlocks() const { return (queries + queryBlock - 1) / queryBlock; }
+  /// Queries and keys that a thread's blocks have room for: no more than there are, in
+  /// whole vectors; and those of blocks that hold either.
+  int64_t queryRoom() const { return getRoom(queries, queryBlock); }
+  int64_t keyRoom() const { return getRoom(keys, keyBlock); }
+  int64_t rowRoom() const { return queryRoom() > keyRoom() ? queryRoom() : keyRoom(); }
   /// Places for sums: one a part, or, where that is enough, one a thread.
   int64_t sumPlaces(int64_t maxThreads) const {
     return !copiesSums ? 0 : parts > 1 ? batch * groups * parts : maxThreads;
   }
   int64_t workspaceBytes(int64_t maxThreads) const {
     return maxThreads * threadBytes + sumPlaces(maxThreads) * sumFloats * 4;
+  }
+
+private:
+  static int64_t getRoom(int64_t rows, int64_t most) {
+    return rows >= most ? most : (rows + 15) / 16 * 16;
   }
 };
 /// False if `instruction` is no attention or its buffers do not fit together.

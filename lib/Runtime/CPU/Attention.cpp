@@ -367,17 +367,18 @@ struct Block {
       : call(call), plan(call.plan), pairs(pairs) {
     Allocator allocator{reinterpret_cast<float *>(
         call.workspace + static_cast<int64_t>(thread) * plan.threadBytes)};
-    scores = allocator.take(kKeys * kBlock);
+    const int64_t keys = plan.keyRoom(), queries = plan.queryRoom();
+    scores = allocator.take(keys * kBlock);
     first = allocator.take(kBlock);
     second = allocator.take(kBlock);
     factors = allocator.take(kBlock);
     query = allocator.take(kBlock * plan.width);
-    wideKeys = allocator.take(kKeys * plan.width);
-    wideValues = allocator.take(kKeys * plan.valueWidth);
+    wideKeys = allocator.take((plan.isGrad ? keys : plan.rowRoom()) * plan.width);
+    wideValues = allocator.take(plan.rowRoom() * plan.valueWidth);
     if (plan.isGrad) {
-      gradients = allocator.take(kKeys * kBlock);
-      queryRows = allocator.take(kBlock * roundUp(plan.width));
-      dyRows = allocator.take(kBlock * roundUp(plan.valueWidth));
+      gradients = allocator.take(keys * kBlock);
+      queryRows = allocator.take(queries * roundUp(plan.width));
+      dyRows = allocator.take(queries * roundUp(plan.valueWidth));
       dy = allocator.take(kBlock * plan.valueWidth);
       sums = allocator.take(kBlock * plan.width);
     } else {
@@ -385,13 +386,13 @@ struct Block {
       queryRows = wideKeys;
     }
     if (call.hasTile())
-      tile = allocator.take(kKeys * kBlock);
+      tile = allocator.take(keys * kBlock);
     if (plan.hasDropout)
-      kept = allocator.take(kKeys * kBlock);
+      kept = allocator.take(keys * kBlock);
     if (tile || kept)
-      rowTile = allocator.take(kKeys * kBlock);
+      rowTile = allocator.take(keys * kBlock);
     if (plan.hasBiasGrad)
-      biasSums = allocator.take(kKeys * kBlock + kBlock);
+      biasSums = allocator.take(keys * kBlock + kBlock);
   }
   float *biasSums = nullptr;
 
@@ -447,10 +448,9 @@ struct Block {
       putInLanes(dyWords, values / 2, values / 2, dy);
     else
       putInLanes(dyRows, valueStep, values, dy);
-    // The keys' values are not in use yet.
+    // The keys' values are not in use yet, and have room for a block of queries.
     const float *resultRows =
         getRows(call.result, rowOfBlock(), count, values, wideValues);
-    static_assert(kKeys >= kBlock, "there is room for a block of queries");
     for (int64_t i = 0; i < count; ++i) {
       first[i] = call.lse[rowOfBlock() + i];
       // Such a row sees nothing; e^(s - inf) is 0.
@@ -608,7 +608,7 @@ private:
                           (!plan.hasBias || call.bias.strides[2] == 0);
     const int64_t tileRows = isShared ? 1 : count;
     for (int64_t i = 0; i < tileRows; ++i) {
-      float *row = rowTile + i * kKeys;
+      float *row = rowTile + i * plan.keyRoom();
       if (!plan.hasBias)
         std::fill_n(row, keys, 0.0f);
       else if (call.bias.strides[3] != 0)
@@ -626,7 +626,7 @@ private:
       }
     }
     if (!isShared)
-      putInLanes(rowTile, kKeys, keys, tile);
+      putInLanes(rowTile, plan.keyRoom(), keys, tile);
     for (int64_t s = 0; s < keys; ++s)
       for (int64_t j = 0; j < lanes; ++j) {
         float *at = scores + s * kBlock + j * kLanes;
@@ -648,9 +648,9 @@ private:
       drawWords(firstBlock, (element + keys - 1) / 4 - firstBlock + 1, words);
       const uint32_t *mine = words + element % 4;
       for (int64_t s = 0; s < keys; ++s)
-        rowTile[i * kKeys + s] = mine[s] >= call.threshold ? factor : 0.0f;
+        rowTile[i * plan.keyRoom() + s] = mine[s] >= call.threshold ? factor : 0.0f;
     }
-    putInLanes(rowTile, kKeys, keys, kept);
+    putInLanes(rowTile, plan.keyRoom(), keys, kept);
   }
   MPT_INLINE void drawWords(int64_t firstBlock, int64_t blocks, uint32_t *words) {
     for (int64_t b = 0; b < blocks; b += kLanes) {
@@ -759,9 +759,8 @@ MPT_INLINE void runForward(const Attention &call, int64_t task, int thread) {
   if (call.result.isWide())
     return Kernels::transpose(block.sums, kBlock, width, block.count,
                               call.result.floats() + at, width);
-  // The queries are not read any more.
+  // The values are not read any more, and have room for a block of queries.
   float *wide = block.wideValues;
-  static_assert(kKeys >= kBlock, "there is room for a block of queries");
   Kernels::transpose(block.sums, kBlock, width, block.count, wide, width);
   narrow(call.result.type, wide, call.result.data, at, block.count * width);
 }
@@ -937,7 +936,7 @@ MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread)
   const auto heads = getRange(sizes[1], place % sizes[1], plan.heads);
   const auto queries = getRange(sumsQueries ? 1 : 2, biasBlock, blocks);
   Block<Kernels> block(call, thread, /*pairs=*/false);
-  float *sums = block.biasSums, *rowSums = sums + kKeys * kBlock;
+  float *sums = block.biasSums, *rowSums = sums + plan.keyRoom() * kBlock;
   std::fill_n(rowSums, kBlock, 0.0f);
   auto write = [&](int64_t query, int64_t key, const float *from, int64_t count) {
     narrow(call.dbias.type, from, call.dbias.data,
@@ -947,7 +946,7 @@ MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread)
   const int64_t count = std::min(kBlock, plan.queries - first);
   for (int64_t begin = 0; begin < plan.keys; begin += kKeys) {
     const int64_t keys = std::min(kKeys, plan.keys - begin);
-    std::fill_n(sums, kKeys * kBlock, 0.0f);
+    std::fill_n(sums, keys * kBlock, 0.0f);
     for (int64_t batch = batches.first; batch < batches.second; ++batch)
       for (int64_t head = heads.first; head < heads.second; ++head)
         for (int64_t i = queries.first; i < queries.second; ++i) {
@@ -974,9 +973,9 @@ MPT_INLINE void runBiasGradient(const Attention &call, int64_t task, int thread)
       }
       write(0, begin, block.scores, keys);
     } else {
-      Kernels::transpose(sums, kBlock, keys, count, block.scores, kKeys);
+      Kernels::transpose(sums, kBlock, keys, count, block.scores, keys);
       for (int64_t i = 0; i < count; ++i)
-        write(first + i, begin, block.scores + i * kKeys, keys);
+        write(first + i, begin, block.scores + i * keys, keys);
     }
   }
   if (!sumsKeys)

@@ -331,6 +331,33 @@ TEST(Attention, PairsOfBF16) {
   check({1, 2, 1, 21, 33, 18, 6, BF16, true, {1, 2, 21, 33}, {1, 2, 1, 33}, 0.3}, true);
 }
 
+/// Blocks have room for as many queries and keys as there are.
+TEST(Attention, FewQueriesOrKeys) {
+  for (auto [queries, keys] :
+       {std::pair<int64_t, int64_t>(16, 16), {5, 17}, {70, 9}, {33, 16}, {9, 70}, {1, 1}})
+    for (DataType type : {F32, F16, BF16})
+      for (bool pairs : {false, true}) {
+        if (pairs && type != BF16)
+          continue;
+        check({2, 3, 3, queries, keys, 18, 34, type}, pairs);
+        check({2,
+               4,
+               2,
+               queries,
+               keys,
+               18,
+               6,
+               type,
+               false,
+               {2, 4, queries, keys},
+               {1, 4, queries, keys},
+               0.25},
+              pairs);
+        for (Shape bias : {Shape{1, 1, 1, keys}, {1, 4, queries, 1}})
+          check({2, 4, 4, queries, keys, 16, 16, type, keys >= queries, {}, bias}, pairs);
+      }
+}
+
 /// The instructions for bf16 are used where they are: other sums have other bits.
 TEST(Attention, PairsHaveTheirOwnBits) {
   if (getVectorSet() != VectorSet::AVX512 || !hasPairMatmul())
@@ -447,6 +474,9 @@ TEST(Attention, WorkspaceHasNoScores) {
   EXPECT_EQ(getBytes(1024, false), getBytes(64, false));
   EXPECT_EQ(getBytes(1024, true), getBytes(64, true));
   EXPECT_LT(getBytes(1024, true), 512 * 1024);
+  // Nor room for more keys than there are.
+  EXPECT_LE(getBytes(16, false), getBytes(64, false) - 2 * 48 * 64 * 4);
+  EXPECT_LE(getBytes(16, true), getBytes(64, true) - 2 * 2 * 48 * 64 * 4);
 }
 
 /// What a damaged program may ask for.
