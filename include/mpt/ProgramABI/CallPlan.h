@@ -191,9 +191,18 @@ struct ConvPlan {
   /// point, a chunk being an image.
   bool isByTap = false;
 
+  /// A thread's images that are no larger lie on its stack, not in the workspace: they
+  /// would be more than what halves of a small network save.
+  static constexpr int64_t stackBytes = MatmulPlan::stackBytes;
+  bool usesStack() const { return threadBytes <= stackBytes; }
+  /// A thread's area among `areas` in the workspace, or its `stack`.
+  char *getArea(char *areas, char *stack, int64_t thread) const {
+    return usesStack() ? stack : areas + threadBytes * thread;
+  }
+
   int64_t workspaceBytes(int64_t maxThreads) const {
     return xBytes + filterBytes + yBytes + packedBytes * slices * (sums > 0 ? sums : 1) +
-           tapBytes + threadBytes * maxThreads;
+           tapBytes + (usesStack() ? 0 : threadBytes * maxThreads);
   }
 };
 /// Needs nothing if a dimension is 0 or the buffers do not fit together.

@@ -373,7 +373,8 @@ private:
     parallelFor(plan.chunks * plan.slices, team, [&](int64_t task, int thread) {
       const int64_t chunk = task / plan.slices, slice = task % plan.slices;
       const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
-      char *area = areas + thread * plan.threadBytes, *from;
+      alignas(64) char stack[ConvPlan::stackBytes];
+      char *area = plan.getArea(areas, stack, thread), *from;
       if (isWhole)
         from = wideIn + first * countPerImage(inIndex) * getSize(operands);
       else
@@ -430,7 +431,8 @@ private:
     const BufferRef &out = call.refs[call.numInputs];
     parallelFor(out.dims[0] * plan.bands, team, [&](int64_t task, int thread) {
       const int64_t image = task / plan.bands, first = task % plan.bands * plan.bandRows;
-      char *area = areas + thread * plan.threadBytes;
+      alignas(64) char stack[ConvPlan::stackBytes];
+      char *area = plan.getArea(areas, stack, thread);
       char *from = blockBand(isForward ? xIndex : yIndex, buffers, image,
                              getReadRow(first), plan.bandReads, area);
       auto *to = reinterpret_cast<float *>(area + plan.threadInBytes);
@@ -687,7 +689,8 @@ private:
       parallelFor(count * plan.slices, team, [&](int64_t task, int thread) {
         const int64_t chunk = done + task / plan.slices, slice = task % plan.slices;
         const int64_t first = chunk * plan.chunk, size = getChunkSize(chunk);
-        char *area = areas + thread * plan.threadBytes, *from, *gradient;
+        alignas(64) char stack[ConvPlan::stackBytes];
+        char *area = plan.getArea(areas, stack, thread), *from, *gradient;
         if (isBanded) {
           const int64_t image = chunk / plan.bands,
                         row = chunk % plan.bands * plan.bandRows;

@@ -72,8 +72,9 @@ public:
       widen(bias.type, buffers[2], 0, biasRow.data(), biasRow.size());
     const int64_t points = result.dims[1] * result.dims[2];
     parallelFor(points * plan.chunks, team, [&](int64_t task, int thread) {
+      alignas(64) char stack[ConvPlan::stackBytes];
       runTask(buffers, taps, task / plan.chunks, task % plan.chunks * plan.chunk,
-              areas + thread * plan.threadBytes, thread);
+              plan.getArea(areas, stack, thread), thread);
     });
     if (failed)
       error = "oneDNN could not run a convolution";

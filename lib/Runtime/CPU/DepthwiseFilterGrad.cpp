@@ -187,7 +187,8 @@ public:
                   plan.packedBytes * std::max<int64_t>(plan.sums, 1);
     const int64_t sumsOfBlock = filter[0] * filter[1] * kLanes;
     parallelFor(plan.chunks * blocks, team, [&](int64_t task, int thread) {
-      auto *area = reinterpret_cast<float *>(areas + thread * plan.threadBytes);
+      alignas(64) char stack[ConvPlan::stackBytes];
+      auto *area = reinterpret_cast<float *>(plan.getArea(areas, stack, thread));
       const int64_t block = task % blocks, chunk = task / blocks;
       float *sums = plan.chunks == 1 ? area : parts + task * sumsOfBlock;
       std::fill_n(sums, sumsOfBlock, 0.0f);

@@ -63,12 +63,13 @@ public:
     void *target = isApart ? wide : buffers[attributes.filter];
     const DataType type = isApart ? DataType::F32 : resultType;
     parallelFor(taps * inBlocks * outBlocks, team, [&](int64_t task, int thread) {
+      alignas(64) char stack[ConvPlan::stackBytes];
       const int64_t outFirst = task % outBlocks * plan.outBlock,
                     inFirst = task / outBlocks % inBlocks * plan.inBlock,
                     tap = task / outBlocks / inBlocks;
       runTask(buffers, tap, {inFirst, std::min(plan.inBlock, in - inFirst)},
               {outFirst, std::min(plan.outBlock, out - outFirst)},
-              scratch + thread * plan.threadBytes, thread, target, type);
+              plan.getArea(scratch, stack, thread), thread, target, type);
     });
     if (isApart)
       parallelFor((in * out + block - 1) / block, team, [&](int64_t task, int) {

@@ -201,6 +201,26 @@ ConvPlan planFilterGrad(const Problem &p, DataType type, int64_t threads) {
   return planOf(CallId::Conv2DFilterGrad, p, type, threads);
 }
 
+/// Images of a thread that are widened lie on its stack if they are few: filter gradients
+/// of halves take what those of f32 do.
+TEST(ConvTest, SmallImagesNeedNoWorkspace) {
+  const Problem small{2, 16, 16, 16, 3, 3, 3, 1, 1, 1, 1, 1, 1},
+      points{2, 4, 4, 128, 128, 1, 1},
+      depthwise{2, 8, 8, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16},
+      large{2, 32, 32, 16, 3, 3, 3, 1, 1, 1, 1, 1, 1};
+  for (DataType type : {F16, BF16}) {
+    for (const Problem &p : {small, depthwise}) {
+      const ConvPlan plan = planFilterGrad(p, type, 4);
+      EXPECT_TRUE(plan.usesStack());
+      EXPECT_GT(plan.threadBytes, 0);
+      EXPECT_EQ(plan.workspaceBytes(4), planFilterGrad(p, F32, 4).workspaceBytes(4));
+    }
+    EXPECT_FALSE(planFilterGrad(large, type, 4).usesStack());
+    for (const Problem &p : {small, points, depthwise, large})
+      check(p, type);
+  }
+}
+
 TEST(ConvTest, MoreImagesThanRoomForTheirSums) {
   // Four chunks of ten images, the last of seven: filter gradients of as many as there
   // are threads, and the sum of those before. The same bits for any number of threads.
